@@ -1,5 +1,5 @@
-"""Tests and tools for them; each is a sentence about what the program does."""
+"""Tests and their tools; each test's name is a sentence about the program."""
 
 from utils.threads import limit_openmp_spin
 
-limit_openmp_spin()  # as the program does, before anything imports PyTorch
+limit_openmp_spin()  # as in the program, before anything imports PyTorch

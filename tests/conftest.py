@@ -1,4 +1,4 @@
-"""What every test stands on: folders of its own, silence, no thread left behind."""
+"""Fixtures and hooks for every test: own folders, no stray warnings, no stray threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-# A screen on which the window has room. A relative path, since Qt would end it at "C:".
+# A screen large enough for the window. The path is relative, since Qt would end it at "C:".
 os.environ.setdefault(
     "QT_QPA_PLATFORM",
     f"offscreen:configfile={os.path.relpath(Path(__file__).with_name('helpers') / 'screen.json')}",
@@ -38,25 +38,25 @@ from tests.helpers.x_screens import managed_screen, virtual_screen
 from utils.files import toml
 from utils.translation import numbers
 
-# The compiled kernels are the one thing tests share with the user: building them takes long.
+# Tests share only the compiled kernels with the user: building them is slow.
 os.environ.setdefault(
     "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
 )
 
-# What is tested is the sources, not images that were made of them.
+# Test the sources, not prebuilt images.
 os.environ.setdefault("STYLEFORGE_BUILD", "1")
 
 
-# SVT-AV1 changes it as root, and every later process of this one would inherit the change.
+# SVT-AV1 changes it when run as root, and every later child process would inherit the change.
 SCHEDULER = os.sched_getscheduler(0) if hasattr(os, "sched_getscheduler") else None
 
 
-# Of glibc, which keeps what threads freed for the next ones.
+# glibc keeps memory that threads freed for later threads.
 _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """GPU tests need a GPU; the report says so instead of leaving them out."""
+    """Skip GPU tests on machines without a GPU, so that the report still lists them."""
     if torch.cuda.is_available():
         return
     for item in items:
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings, styles and pictures of a test never touch the user's."""
+    """Redirect settings, styles and pictures away from the user's own."""
     for name in ("CONFIG", "DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
     monkeypatch.setenv("XDG_PICTURES_DIR", str(tmp_path / "pictures"))
@@ -74,12 +74,12 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A warning nobody asked for fails the test; ask with `caplog.clear()`."""
+    """Fail a test that logs an unexpected warning; `caplog.clear()` accepts warnings."""
     yield
     loud = [
         record.getMessage()
         for record in caplog.get_records("call")
-        # PyTorch 2.9 writes a warning about expressions of its own while it checks an operation.
+        # PyTorch 2.9 warns about its own expressions while it checks an operation.
         if record.levelno >= logging.WARNING
         and record.name != "torch.fx.experimental.symbolic_shapes"
     ]
@@ -88,14 +88,14 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def english_numbers() -> Iterator[None]:
-    """No test leaves the numbers of its language to the next one."""
+    """Reset the number format after each test."""
     yield
     numbers.use(None)
 
 
 @pytest.fixture(autouse=True)
 def no_stray_threads() -> Iterator[None]:
-    """A thread that a test began ends with it, daemons and QThreads too."""
+    """Fail a test that leaves a thread running, daemons and QThreads included."""
     before = threads.running()
     yield
     left = threads.stray(before)
@@ -104,7 +104,7 @@ def no_stray_threads() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def usual_priority() -> Iterator[None]:
-    """No test leaves the thread that runs it ahead of all other programs."""
+    """Fail a test that leaves its thread with a raised scheduling priority."""
     yield
     if hasattr(os, "sched_getscheduler"):
         assert os.sched_getscheduler(0) == SCHEDULER
@@ -112,7 +112,7 @@ def usual_priority() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def native_smoothing() -> None:
-    """What smooths streams on the CPU, compiled and loaded (once a session)."""
+    """Compile and load the CPU kernel that smooths streams, once per session."""
     from kernels.jit import build
     from kernels.ops.registry import SMOOTHING
 
@@ -122,7 +122,7 @@ def native_smoothing() -> None:
 
 @pytest.fixture(scope="session")
 def native_kernels() -> tuple:
-    """Every kernel this machine can run, compiled and loaded (once a session)."""
+    """Compile and load every kernel that this machine can run, once per session."""
     from kernels.ops.registry import prepare
 
     return prepare()
@@ -130,14 +130,16 @@ def native_kernels() -> tuple:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
-    """The styles that ship, and an empty folder for the user's own."""
+    """Return the bundled styles with an empty folder for the user's own."""
     return Library(BUILTIN, tmp_path / "styles")
 
 
 @pytest.fixture
 def config() -> EngineConfig:
-    """Candy, fused, FP32, small enough that a frame takes a few milliseconds. The full network:
-    on a busy machine, the automatic choice would change to the lite one."""
+    """Return candy, fused, FP32, small enough that a frame needs only a few milliseconds.
+
+    It names the full network: on a busy machine, the automatic choice would switch to the lite one.
+    """
     return EngineConfig(device="cpu", size=64, network="full")
 
 
@@ -149,7 +151,10 @@ def add_style(
     *,
     lite: NetworkConfig | None = None,
 ) -> None:
-    """A pack of random weights in the user's folder of the fixture `library`, to be reloaded."""
+    """Add a pack of random weights to the user's folder of the fixture `library`.
+
+    The test reloads the library.
+    """
     pack = folder / "styles" / key
     pack.mkdir(parents=True)
     torch.manual_seed(seed)
@@ -165,7 +170,7 @@ def add_style(
 
 
 def picture(width: int = 64, height: int = 48, seed: int = 0) -> np.ndarray:
-    """[H, W, 3] uint8: a gradient with soft blobs, so that it has structure to stylize."""
+    """Return a [H, W, 3] uint8 gradient with soft blobs, so that there is structure to stylize."""
     rng = np.random.default_rng(seed)
     small = rng.integers(0, 256, (*reversed(fit(width, height, 16)), 3), np.uint8)
     rows = np.linspace(0, small.shape[0] - 1, height).round().astype(int)
@@ -181,7 +186,7 @@ def frame() -> Frame:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """PyTorch does not spread tiny pictures over the cores."""
+    """Keep PyTorch from spreading tiny pictures over the cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -189,7 +194,7 @@ def one_thread() -> Iterator[None]:
 
 
 def random_vgg() -> dict[str, Tensor]:
-    """Random weights of VGG-19's shapes, scaled so that signals neither die nor explode."""
+    """Return random weights in VGG-19's shapes, scaled so that signals neither die nor explode."""
     generator = torch.Generator().manual_seed(1)
     state = {}
     for index, cin, cout in zip(LAYERS, CHANNELS, CHANNELS[1:], strict=False):
@@ -213,24 +218,27 @@ def vgg_file(tmp_path_factory: pytest.TempPathFactory, vgg_state: dict[str, Tens
 
 @pytest.fixture(scope="session")
 def xvfb() -> Iterator[dict[str, str]]:
-    """The environment of a process that is to open windows on a virtual X screen."""
+    """Yield the environment for a process that opens windows on a virtual X screen."""
     with virtual_screen(1280, 800) as environment:
         yield environment
 
 
 @pytest.fixture(scope="session")
 def openbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The same on a screen of Full HD, where a window manager places and activates windows."""
+    """Yield the environment for a Full HD virtual screen with a window manager."""
     with managed_screen(1920, 1080, tmp_path_factory.mktemp("openbox")) as environment:
         yield environment
 
 
 @pytest.fixture(autouse=True, scope="module")
 def collect_between_modules() -> Iterator[None]:
-    """Qt objects die where their test ended, not in the middle of another's, and the C library
-    gives back what they had: two processes with pictures of 24 megapixels have to fit into 8 GB."""
+    """Delete Qt objects after their own module, and make the C library return their memory.
+
+    Otherwise they die in the middle of another test. Two processes with pictures of 24 megapixels
+    have to fit into 8 GB.
+    """
     yield
     gc.collect()
-    gc.freeze()  # what is loaded by now stays, and need not be looked through after every test
+    gc.freeze()  # loaded modules stay and need not be scanned after every test
     if _TRIM is not None:
         _TRIM(0)

@@ -1,6 +1,6 @@
-"""The building regulations: imports point down, Qt stays in the shell, every file says what for.
+"""The architecture rules: imports point down, Qt stays in the shell, every file states its purpose.
 
-The layers are read from pyproject.toml, where import-linter reads them too.
+Both this test and import-linter read the layers from pyproject.toml.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def within(name: str, place: str) -> bool:
 
 
 def layers(contract: dict) -> list[list[str]]:
-    """From the top down, the places that share a layer; those apart by "|" are strangers."""
+    """List the places that share a layer, from the top down; "|" separates independent ones."""
     prefix = f"{contract['containers'][0]}." if "containers" in contract else ""
     return [
         [prefix + place.strip() for place in re.split(r"[|:]", layer)]
@@ -96,7 +96,7 @@ def test_no_imports_go_in_circles():
     for path in MODULES:
         names = imports(path)
         found = {name if name in known else name.rpartition(".")[0] for name in names} & known
-        # A package's own file hands out what its modules define; both belong together.
+        # A package's own file exports what its modules define; both belong together.
         package = module_name(path.parent / "__init__.py")
         graph[module_name(path)] = found - {module_name(path), package}
     try:
@@ -185,7 +185,7 @@ def test_imports_are_absolute():
 
 
 def test_nothing_in_a_users_file_is_executed():
-    """Nothing is unpickled or evaluated; torch.load only with weights_only=True."""
+    """Nothing is unpickled or evaluated; torch.load needs weights_only=True."""
     wrong = []
     for path in MODULES:
         for node in ast.walk(parsed(path)):

@@ -1,4 +1,4 @@
-"""The examples and the notebook run as they stand, each in a folder of its own."""
+"""The examples and the notebook run unchanged, each in its own folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("native_kernels")]
 
 
 def run(place: Path, *arguments: str) -> str:
-    """What Python prints with these arguments; a warning is an error."""
+    """Run Python with these arguments, with warnings as errors, and return its output."""
     done = subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         cwd=place,
@@ -114,7 +114,7 @@ def test_models_are_converted_by_name(place: Path) -> None:
 
 
 def test_the_notebook_runs_from_the_first_cell_to_the_last(place: Path) -> None:
-    """Its cells' sources in order, in one process; Jupyter itself is not needed."""
+    """The cells' sources run in order, in one process, without Jupyter."""
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)

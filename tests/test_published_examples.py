@@ -1,4 +1,4 @@
-"""What the published design shows as a few lines of Python runs unchanged."""
+"""The few lines of Python in the published design run unchanged."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ save_image(y, 'output.jpg')                # clamps; uint8 arrays are taken too
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with `candy.pth`, as torch saved such networks, and `input.jpg`."""
+    """Return a folder with `candy.pth`, in the format torch used for such networks, and
+    `input.jpg`.
+    """
     state = load_checkpoint(BUILTIN / "candy" / "weights.safetensors")
-    for number in (1, 2, 3, 4, 5):  # statistics of a picture that meant nothing, of old PyTorch
+    for number in (1, 2, 3, 4, 5):  # old PyTorch's meaningless statistics of a picture
         channels = state[f"in{number}.weight"].shape[0]
         state[f"in{number}.running_mean"] = torch.zeros(channels)
         state[f"in{number}.running_var"] = torch.ones(channels)
@@ -64,7 +66,7 @@ def test_the_example_runs_and_styles_the_picture(place: Path, network: str) -> N
         expected = plain(source).clamp(0, 255)
     got = load_image(place / "output.jpg")
     assert got.shape == source.shape == (1, 3, 70, 93)
-    assert float((got - expected).abs().mean()) < 4  # of JPEG
+    assert float((got - expected).abs().mean()) < 4  # JPEG's loss
     assert float((got - source).abs().mean()) > 20
 
 

@@ -1,4 +1,4 @@
-"""Every error says what to do next, wherever it is shown."""
+"""Every error names the next step, wherever it is shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = app, models, kernels, kernel_fusion, utils
 OPTIONAL = {"fastapi", "ray", "openvino", "onnxruntime", "pyvirtualcam", "onnx", "uvicorn"}
 
-# They are caught where they are made, and never shown.
+# Caught where they are raised, and never shown.
 INTERNAL = {
     "_AbandonedError",
     "Interrupted",
@@ -50,14 +50,13 @@ INTERNAL = {
 
 @cache
 def our_errors() -> frozenset[type[BaseException]]:
-    """Every exception that a module of ours defines."""
     return frozenset(error for package in PACKAGES for error in _errors_below(package))
 
 
 def _errors_below(package) -> Iterator[type[BaseException]]:
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if module.name.endswith("__main__") or ".export.network.scripts" in module.name:
-            continue  # programs, which run when they are imported
+            continue  # programs, which would run on import
         try:
             imported = importlib.import_module(module.name)
         except ImportError as exc:
@@ -72,7 +71,6 @@ def _errors_below(package) -> Iterator[type[BaseException]]:
 
 
 def names(error: type[BaseException]) -> set[str]:
-    """Of the class and of its bases that are ours."""
     ours = {package.__name__ for package in PACKAGES}
     return {base.__name__ for base in error.__mro__ if base.__module__.partition(".")[0] in ours}
 
@@ -120,11 +118,11 @@ def test_an_error_without_advice_has_that_of_its_cause():
 
 
 def test_every_problem_that_is_made_without_an_exception_has_advice():
-    """Three arguments, or `advice=`: "Could not ..." alone leaves people where they are."""
+    """Three arguments or `advice=` are required: "Could not ..." alone does not help anyone."""
     made: list[ast.Call] = []
     for path in (ROOT / "app").rglob("*.py"):
         source = path.read_text("utf-8")
-        if "Problem(" not in source or "server" in path.parts:  # the server's is another class
+        if "Problem(" not in source or "server" in path.parts:  # the server has its own class
             continue
         made += [
             node

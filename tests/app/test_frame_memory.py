@@ -1,4 +1,4 @@
-"""Sources decode frames to the memory that the engine's device reads fastest."""
+"""Sources decode frames into the memory that the engine's device reads fastest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from utils.opencv import cv2
 
 @pytest.fixture
 def allocated(monkeypatch):
-    """The pixels that were allocated."""
     monkeypatch.setattr(frame_memory, "_allocate", pageable)
     made: list[np.ndarray] = []
 

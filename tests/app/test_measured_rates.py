@@ -1,4 +1,4 @@
-"""What was measured is found again for the same GPU, driver and version, and for no other."""
+"""Measured rates are found again for the same GPU, driver and version, and for no other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def on(monkeypatch):
-    """Makes this the machine that times are measured on."""
+    """Return a function that turns this machine into another one for measurements."""
 
     def become(machine: Machine) -> None:
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: machine.gpu)

@@ -1,7 +1,7 @@
-"""A row of the table of parameters is all it takes: rows are added to it, and found everywhere.
+"""A new row in the table of parameters is enough: the program finds it everywhere.
 
-The rows are written into the source of the table, as whoever adds a control would, in a process
-that then runs the program itself.
+The tests write rows into the table's source, as a developer who adds a control would, and run the
+program itself in a child process.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ print(json.dumps(told))
 
 
 def run_with_rows(folder: Path, script: str, *arguments: str) -> str:
-    """What `script` prints, of a program whose table has ROWS, at home in `folder`."""
+    """Run `script` in a program whose table has ROWS, with home `folder`; return its output."""
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
     ran = subprocess.run(
         [sys.executable, "-c", WITH_ROWS + script, *arguments],
@@ -264,7 +264,7 @@ def test_the_window_opens_with_what_its_flag_says_and_keeps_it(tmp_path):
     assert (kept["texture"], kept["canvas"]) == (0.75, "silk")
 
 
-# The table as it is
+# The unmodified table
 
 
 def test_every_default_is_valid():

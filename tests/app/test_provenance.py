@@ -1,4 +1,4 @@
-"""Where a figure comes from: the commit it names is that of the files that ran."""
+"""The origin of a figure: the commit it names matches the files that ran."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app import provenance
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A repository with one commit, in which the module seems to live."""
+    """Create a repository with one commit that seems to contain the module."""
     monkeypatch.delenv("STYLEFORGE_COMMIT", raising=False)
     for name in ("app/provenance.py", "benchmarks/cpu.json", "docs/benchmarks.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Settings survive a restart, and damage costs only what is damaged."""
+"""Settings survive a restart, and damage affects only the damaged entries."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_saving_leaves_nothing_else_behind(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps other users out of the folder itself")
 def test_only_the_user_may_read_the_settings_file(tmp_path):
-    """The address of a camera may hold its password."""
+    """A camera's address may contain its password."""
     path = tmp_path / "settings.json"
-    for _ in range(2):  # written anew, and replaced
+    for _ in range(2):  # created, then replaced
         Settings(source="http://me:s3cret@camera/").save(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 

@@ -1,4 +1,4 @@
-"""A Stylist styles whatever arrangement of pictures a loader gives, in any thread or process."""
+"""A Stylist accepts any arrangement of pictures from a loader, in any thread or process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stylist() -> Stylist:
 
 @pytest.fixture(scope="module")
 def batch() -> np.ndarray:
-    """[3, 32, 40, 3]."""
+    """Return three pictures, [3, 32, 40, 3]."""
     return np.stack([picture(40, 32, seed=seed) for seed in range(3)])
 
 
@@ -88,7 +88,7 @@ def test_a_mapping_keeps_what_else_it_holds(stylist, batch):
 
 def test_a_subclass_may_let_one_call_wait_for_the_one_before(batch):
     class OneAtATime(Stylist):
-        """As Ray Data wraps the class: a call within a call would wait for ever."""
+        """Like Ray Data's wrapper: a call within a call would wait forever."""
 
         calls = 0
 
@@ -118,7 +118,7 @@ def test_threads_take_turns(stylist, batch):
 
 def test_another_process_loads_the_network_by_itself(stylist, batch, tmp_path):
     packed = pickle.dumps(stylist)
-    assert len(packed) < 10_000  # no weights
+    assert len(packed) < 10_000  # contains no weights
     (tmp_path / "stylist").write_bytes(packed)
     np.save(tmp_path / "batch.npy", batch)
     code = (

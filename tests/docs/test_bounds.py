@@ -1,4 +1,4 @@
-"""Every bound that a page states is the bound in the code."""
+"""Every bound on a page matches the bound in the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the command line names what the program knows, and nothing else."""
+"""The page of the command line names exactly the program's commands and flags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_t
 
 
 def rows(head: str) -> dict[str, str]:
-    """The table whose head begins so: its second column by its first."""
+    """Return the table with this heading: its second column by its first."""
     table = PAGE.partition(f"\n{head}")[2].partition("\n\n")[0]
     return dict(re.findall(r"^\| `([^|`]+)` \| (.+) \|$", table, re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""The figures on the page of benchmarks are of the weights that ship."""
+"""The figures on the benchmark page belong to the bundled weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from utils.tables import BLOCK
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
 SHIPPED = BUILTIN.parent / "any_style"
-ANY_STYLE = PAGE.parents[1] / "benchmarks" / "any-style-quality.json"  # on a page of its own
-# Measured with random numbers: single operations, the network for the model of time, and that which
-# takes any picture as style.
+ANY_STYLE = PAGE.parents[1] / "benchmarks" / "any-style-quality.json"  # has its own page
+# Measured with random numbers: single operations, the network for the time model, and the network
+# that accepts any picture as a style.
 OF_NO_STYLE = {
     *("any-style.json", ANY_STYLE.name),
     *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
@@ -31,7 +31,6 @@ OF_NO_STYLE = {
 
 
 def _outdated(report: dict[str, Any]) -> list[str]:
-    """The files of weights of `report` that are not as they ship today."""
     return [
         name
         for name, digest in report["weights"].items()

@@ -73,7 +73,7 @@ def test_the_list_of_decisions_has_every_page_under_its_title():
 
 
 def variables() -> Iterator[str]:
-    """The environment variables that modules using the environment name in a text."""
+    """Yield the environment variables named in texts of modules that use the environment."""
     for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         source = path.read_text("utf-8")
         if "nviron" not in source and "getenv" not in source:

@@ -1,4 +1,4 @@
-"""The page of questions and the window's help are one table."""
+"""The page of questions and the window's help come from one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference is built from the docstrings, without a warning, and leaves no module out."""
+"""The reference is built from the docstrings without a warning, and covers every module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the server names its routes, options and limits, and nothing else."""
+"""The page of the server names exactly its routes, options and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workflows call what exists here, and only those jobs that publish can write."""
+"""The workflows call existing commands, and only publishing jobs have write access."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Feeds everything that the program reads with damaged and hostile input, and says what broke."""
+"""Feeds damaged and hostile input to everything that reads files or streams, and reports faults."""

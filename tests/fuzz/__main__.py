@@ -1,4 +1,4 @@
-"""The command: `python -m tests.fuzz` looks for faults until it is stopped with Ctrl+C."""
+"""The command `python -m tests.fuzz` looks for faults until it is stopped with Ctrl+C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.fuzz.targets import TARGETS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit status: 0 without a finding, 1 with one, 2 if the command line is wrong."""
+    """Return 0 without a finding, 1 with one, 2 if the command line is wrong."""
     args = _parser().parse_args(argv)
     known = {target.name: target for target in TARGETS}
     targets = [known[name] for name in args.target or known]

@@ -1,4 +1,4 @@
-"""What a target is and what a case of it is: the values that engine, worker and targets share."""
+"""Targets and their cases: the values that engine, worker and targets share."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-MARKER = "ran"  # what code hidden in a file would make in the case's folder, had it been run
+MARKER = "ran"  # code hidden in a file would create this in the case's folder if it ran
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A symbolic link, in place of a file."""
+    """A symbolic link instead of a file."""
 
     to: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fifo:
-    """A named pipe that nobody writes to, in place of a file."""
+    """A named pipe without a writer instead of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The input of one case. `files` are laid into its folder, names with slashes into folders
-    below; every sentence that the program says about them has to contain `named`."""
+    """The input of one case.
+
+    `files` are written to its folder; names with slashes create subfolders. Every sentence that the
+    program says about them must contain `named`.
+    """
 
     files: Mapping[str, bytes | Link | Fifo] = field(default_factory=dict)
     named: str = ""
 
     def lay(self, folder: Path) -> None:
-        """Make the files in `folder`, which is there."""
+        """Write the files to `folder`, which must exist."""
         for name, content in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,10 +49,10 @@ class Case:
 
 
 class Target(Protocol):
-    """One kind of thing that the program reads.
+    """One kind of input that the program reads.
 
-    A case that takes longer than `seconds`, or more than `memory` bytes beyond what the process
-    had before, is a finding. `sample` is how many cases the test suite takes.
+    A case that takes longer than `seconds`, or needs more than `memory` bytes beyond the memory the
+    process already had, is a finding. The test suite runs `sample` cases.
     """
 
     @property
@@ -62,19 +65,21 @@ class Target(Protocol):
     def sample(self) -> int: ...
 
     def prepare(self) -> None:
-        """Make once, before the first case, what every case begins with."""
+        """Create the common starting point of all cases, once before the first."""
         ...
 
     def make(self, rng: Random) -> Case:
-        """A case that follows from `rng` alone."""
+        """Create a case that depends only on `rng`."""
         ...
 
     def run(self, folder: Path) -> Iterable[str]:
-        """Let the program read what `make` left in `folder`, the working folder; the sentences
-        it said. One of its own errors may be raised, which counts as one; `Broken` says that
-        something else is wrong."""
+        """Let the program read the case in `folder`, the working folder, and return its sentences.
+
+        It may raise one of the program's own errors, which counts as a sentence, or `Broken` if
+        anything else is wrong.
+        """
         ...
 
 
 class Broken(AssertionError):
-    """What a target found out by itself."""
+    """A fault that a target itself found."""

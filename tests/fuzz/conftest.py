@@ -1,4 +1,4 @@
-"""Where processes cannot be forked and limited as POSIX does, there is no fuzzing."""
+"""Skips fuzzing on systems that cannot fork and limit processes as POSIX does."""
 
 from __future__ import annotations
 

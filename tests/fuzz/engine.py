@@ -1,4 +1,4 @@
-"""Runs cases of targets in workers that are killed when they hang, and keeps what was found."""
+"""Runs the cases of targets in workers, kills hanging ones, and stores findings."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pathlib import Path
 from tests.fuzz.case import Target
 from tests.fuzz.worker import HANGING, MADE, Outcome, work
 
-MAKING_S = 60.0  # a case may take to be made, and a worker to begin
-SLICE_S = 20.0  # a target is worked on before others have their turn
-KEPT = 3  # cases of each cause
-# A server process imports what targets need once, and every worker is forked from it.
+MAKING_S = 60.0  # limit for creating a case and for starting a worker
+SLICE_S = 20.0  # time on a target before the others get their turn
+KEPT = 3  # cases stored per cause
+# A server process imports the targets' dependencies once, and every worker is forked from it.
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.fuzz.targets"])
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A case that did not end as it should; `folder` holds its files, if they were kept."""
+    """A case that ended in a fault; `folder` has its files if they were stored."""
 
     target: str
     seed: int
@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def repeat(self) -> str:
-        """The command that runs the case again."""
+        """Return the command that repeats the case."""
         where = f"--seed {self.seed} --case {self.number}"
         return f"python -m tests.fuzz --target {self.target} {where}"
 
@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass
 class Tally:
-    """What came of a target so far. `causes` counts its findings by cause."""
+    """The results of a target so far. `causes` counts its findings by cause."""
 
     cases: int = 0
     refused: int = 0
@@ -61,7 +61,7 @@ class Tally:
 
 
 class Worker:
-    """One process at a time that takes the cases of one target; a context."""
+    """A context manager that runs the cases of one target, in one process at a time."""
 
     def __init__(self, target: Target, seed: int) -> None:
         self._target, self._seed = target, seed
@@ -76,7 +76,7 @@ class Worker:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def run(self, number: int) -> tuple[Outcome, Path]:
-        """How case `number` ended, and its folder, which is gone where all was well."""
+        """Run case `number` and return its outcome and its folder, which a good case deletes."""
         folder = self._scratch / str(number)
         shutil.rmtree(folder, ignore_errors=True)
         if self._process is None:
@@ -119,7 +119,7 @@ class Worker:
         assert self._process is not None
         assert self._process.pid is not None
         os.kill(self._process.pid, HANGING)
-        self._process.join(0.5)  # while it writes where it is
+        self._process.join(0.5)  # gives it time to write its stacks
         printed = self._printed()
         self._end()
         lines = [line.strip() for line in printed.splitlines() if line.startswith("  File ")]
@@ -146,8 +146,11 @@ class Worker:
 
 
 class Campaign:
-    """Works on `targets` until told otherwise. Findings are kept in `keep`, where given, the
-    first few of each cause; `say` gets a line for each slice of work and each new cause."""
+    """Runs `targets` until stopped.
+
+    It stores the first few findings of each cause in `keep`, if given. `say` gets a line for each
+    slice of work and each new cause.
+    """
 
     def __init__(
         self,
@@ -163,14 +166,15 @@ class Campaign:
 
     @property
     def findings(self) -> list[Finding]:
-        """One of each cause, by target."""
         return [finding for tally in self.tallies.values() for finding in tally.findings]
 
     def run(
         self, numbers: Iterator[int] | None = None, seconds: float | None = None, jobs: int = 1
     ) -> None:
-        """Take the cases `numbers`, all there are where None, of every target, for at most
-        `seconds` each; Ctrl+C ends it."""
+        """Run the cases `numbers` of every target (None: endless), for up to `seconds` each.
+
+        Ctrl+C ends it.
+        """
         turns = {
             target.name: (target, number)
             for target, number in zip(
@@ -199,7 +203,7 @@ class Campaign:
             self._say("stopped")
 
     def _slice(self, target: Target, numbers: Iterator[int], seconds: float | None) -> bool:
-        """Work on `target` for a while; whether there is more to do."""
+        """Work on `target` for a while; return whether there is more to do."""
         tally, start = self.tallies[target.name], time.monotonic()
         left = SLICE_S if seconds is None else min(SLICE_S, seconds - tally.seconds)
         more = True
@@ -237,7 +241,7 @@ class Campaign:
         shutil.rmtree(folder, ignore_errors=True)
 
     def _kept(self, finding: Finding, case: Path) -> Path:
-        """The folder with the case's files and what is known of it."""
+        """Store the case's files and its outcome, and return the folder."""
         assert self._keep is not None
         folder = self._keep / f"{finding.target}-{finding.seed}-{finding.number}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -249,5 +253,5 @@ class Campaign:
 
 
 def _special(folder: str, names: list[str]) -> list[str]:
-    """The names in `folder` that are neither files, folders nor links, and cannot be copied."""
+    """Return the names in `folder` that cannot be copied: not files, folders or links."""
     return [name for name in names if stat.S_ISFIFO((Path(folder) / name).lstat().st_mode)]

@@ -1,4 +1,4 @@
-"""A target with faults of every kind, which the engine has to find."""
+"""A target with faults of every kind, which the engine must find."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fuzz.targets.base import Basis
 
 @dataclass(frozen=True)
 class Faulty(Basis):
-    """Every case does what ACTS says under `act`, with the file 'given'."""
+    """A target whose every case does the act of ACTS named `act`, with the file 'given'."""
 
     act: str
     name: str = "faulty"

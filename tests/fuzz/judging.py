@@ -1,4 +1,4 @@
-"""Says whether what the program tells of bad input can be shown to a person."""
+"""Checks whether the program's messages about bad input can be shown to a person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 500  # characters of a sentence; a message bar shows no more
 
 
 def fault(sentence: str, named: str = "") -> str:
-    """Why `sentence` cannot be shown as the one line on what is `named`; empty if it can."""
+    """Return why `sentence` cannot be shown as the one line about `named`; "" if it can."""
     if not sentence.strip():
         return "it says nothing"
     if odd := sorted({char for char in sentence if not _visible(char)}):
@@ -23,12 +23,15 @@ def fault(sentence: str, named: str = "") -> str:
 
 
 def _visible(char: str) -> bool:
-    """Spaces that are not the plain one are common in names of files."""
+    """Return whether a character is visible; file names often contain special spaces."""
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def check_shown(text: str) -> None:
-    """Broken if `text`, part of what a window shows, is no single printable line; it may be
-    empty."""
+    """Check that `text` in a window is one printable line, or empty.
+
+    Raises:
+        Broken: If it is not.
+    """
     if text and (why := fault(text)):
         raise Broken(f"a text to be shown is not fit for it: {why}: {text[:300]!a}")

@@ -1,4 +1,4 @@
-"""Damages bytes, and builds hostile texts and values, as a seeded random generator decides."""
+"""Damages bytes and builds hostile texts and values with a seeded random generator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BOUNDS = (0, 1, 2, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 1 << 20, 1 <<
 
 
 def damaged(rng: Random, data: bytes, others: Sequence[bytes] = ()) -> bytes:
-    """`data` after one to some eight mutations; `others` lend parts of theirs."""
+    """Apply one to eight mutations to `data`; some insert parts of `others`."""
     for _ in range(min(1 + int(rng.expovariate(0.6)), 8)):
         if others and rng.random() < 0.05:
             data = _spliced(rng, data, rng.choice(others))
@@ -44,7 +44,7 @@ def damaged(rng: Random, data: bytes, others: Sequence[bytes] = ()) -> bytes:
 
 
 def _place(rng: Random, data: bytes) -> int:
-    """A position in `data`, more often near its start, where the headers are."""
+    """Return a position in `data`, preferably near its start, where headers are."""
     if rng.random() < 0.5:
         return rng.randrange(min(len(data), 64) + 1)
     return rng.randrange(len(data) + 1)
@@ -93,7 +93,7 @@ def _noise(rng: Random, data: bytes) -> bytes:
 
 
 def _integer(rng: Random, data: bytes) -> bytes:
-    """A length, offset or count is mostly an integer of 1, 2, 4 or 8 bytes."""
+    """Overwrite an integer of 1, 2, 4 or 8 bytes, like most lengths, offsets and counts."""
     size = rng.choice((1, 2, 4, 8))
     at = _place(rng, data)
     value = rng.choice((*BOUNDS, -1, -2, 1 << 31, (1 << 32) - 1, 1 << 62, rng.getrandbits(64)))
@@ -107,7 +107,7 @@ def _magic(rng: Random, data: bytes) -> bytes:
 
 
 def _number(rng: Random, data: bytes) -> bytes:
-    """In place of a number written in digits, or anywhere."""
+    """Replace a number written in digits, or insert one anywhere."""
     number = rng.choice(NUMBERS).encode()
     written = list(re.finditer(rb"-?\d+", data[:4096]))
     if written:
@@ -123,7 +123,7 @@ def _word(rng: Random, data: bytes) -> bytes:
 
 
 def _run(rng: Random, data: bytes) -> bytes:
-    """A long run of one short thing; now and then megabytes of it."""
+    """Insert a long run of one short string, sometimes megabytes."""
     at = _place(rng, data)
     size = rng.choice((1 << 10, 1 << 14, 1 << 16, 1 << 16, 1 << 22 if rng.random() < 0.1 else 1))
     part = rng.choice((b" ", b"\n", b"0", b"9", b"[", b'{"a":', b"(", b"#\n", b"\0", b"\xff"))
@@ -147,7 +147,7 @@ MUTATIONS: tuple[Callable[[Random, bytes], bytes], ...] = (
 
 
 def value(rng: Random, depth: int = 0) -> Any:
-    """What JSON can hold, and mostly nobody expects."""
+    """Return a value that JSON can store and that few readers expect."""
     kind = rng.randrange(10 if depth < 3 else 7)
     if kind < 3:
         return rng.choice(WORDS)
@@ -165,7 +165,6 @@ def value(rng: Random, depth: int = 0) -> Any:
 
 
 def altered(rng: Random, tree: Any) -> Any:
-    """`tree`, of dicts, lists and plain values, with one to three places changed."""
     for _ in range(rng.randint(1, 3)):
         tree = _altered(rng, tree)
     return tree
@@ -200,7 +199,7 @@ def _altered(rng: Random, tree: Any) -> Any:
 
 
 def as_json(rng: Random, tree: Any) -> bytes:
-    """`tree` as a JSON file: altered, or its text damaged, or as it is."""
+    """Return `tree` as a JSON file: altered, with damaged text, or unchanged."""
     act = rng.random()
     if act < 0.65:
         tree = altered(rng, tree)
@@ -210,7 +209,7 @@ def as_json(rng: Random, tree: Any) -> bytes:
 
 
 def as_toml(rng: Random, table: Mapping[str, Any]) -> bytes:
-    """`table` as a TOML file: altered, or its text damaged, or as it is."""
+    """Return `table` as a TOML file: altered, with damaged text, or unchanged."""
     act = rng.random()
     if act < 0.65:
         changed = altered(rng, dict(table))
@@ -232,12 +231,12 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, float):
-        return repr(value)  # nan and inf are TOML's words too
+        return repr(value)  # TOML has the words nan and inf too
     return '""' if value is None else str(value).lower()
 
 
 def damaged_png(rng: Random, data: bytes) -> bytes:
-    """`data` with one chunk damaged and its checksum right again, so that a reader goes on."""
+    """Damage one chunk of `data` and fix its checksum, so that a reader continues."""
     chunks, at = [], 8
     while at + 12 <= len(data):
         length = int.from_bytes(data[at : at + 4], "big")
@@ -265,7 +264,7 @@ def damaged_png(rng: Random, data: bytes) -> bytes:
 
 
 def damaged_zip(rng: Random, data: bytes) -> bytes:
-    """The ZIP archive `data` with one of its files damaged and all checksums right again."""
+    """Damage one file in the ZIP archive `data` and fix all checksums."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = [(info.filename, archive.read(info)) for info in archive.infolist()]
     n = rng.randrange(len(files))
@@ -280,7 +279,8 @@ def damaged_zip(rng: Random, data: bytes) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as out:
         for name, content in dict(files).items():
-            info = zipfile.ZipInfo(name)  # of 1980, not of now: the same seed, the same archive
+            # dated 1980, not today: the same seed yields the same archive
+            info = zipfile.ZipInfo(name)
             info.compress_type = out.compression
             out.writestr(info, content)
     return made.getvalue()

@@ -1,4 +1,4 @@
-"""The engine finds every kind of fault, goes on after it, and can show it again."""
+"""The engine finds every kind of fault, continues after it, and can repeat it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_campaign_ends_after_its_seconds() -> None:
 def test_a_seed_and_a_number_make_the_same_case_again(target) -> None:
     if not target.sample:
         pytest.skip("a script of its own")
-    target = copy.copy(target)  # what it prepares is not sent to workers
+    target = copy.copy(target)  # workers do not receive its prepared state
     target.prepare()
     for number in range(3):
         name = f"{target.name}/1/{number}"

@@ -1,4 +1,4 @@
-"""A sample of the fuzzing with a fixed seed; `make fuzz` takes a new seed and as long as it may."""
+"""A sample of the fuzzing with a fixed seed; `make fuzz` uses a new seed and runs until stopped."""
 
 from __future__ import annotations
 

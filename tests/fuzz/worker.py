@@ -1,4 +1,4 @@
-"""The process that lets the program read one case after the other, under limits, and judges."""
+"""The process that lets the program read one case after another, under limits, and judges it."""
 
 from __future__ import annotations
 
@@ -28,43 +28,49 @@ from tests.fuzz.judging import fault
 from utils.images.opening import ImageError
 
 OWN_ERRORS = (StyleForgeError, CheckpointError, ImageError, TrainingError)
-MADE = "made"  # sent when a case lies in its folder, before the program reads it
-# What libtiff inside Pillow and libjpeg and libpng inside OpenCV write to the terminal, which has
-# no switch. libtiff's begins with the name of a function or of the file.
+MADE = "made"  # sent when a case is in its folder, before the program reads it
+# Messages that libtiff in Pillow, and libjpeg and libpng in OpenCV, always write to the terminal.
+# libtiff's begin with the name of a function or of the file.
 CHATTER = re.compile(
     r"^([A-Z_]\w+|tempfile\.tif|libpng (warning|error)|Corrupt JPEG data): .*\.?\n"
     r"|^(Apparently should be \d+,\d+\.+|Premature end of JPEG file"
     r"|Invalid SOS parameters for sequential JPEG)\n",
     re.MULTILINE,
 )
-LONGEST = 20_000  # characters of an outcome's details
-HANGING = signal.SIGUSR1  # asks for the stacks of all threads in the log
+LONGEST = 20_000  # characters in an outcome's details
+HANGING = signal.SIGUSR1  # requests the stacks of all threads in the log
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a case ended: `finding` is empty where all is well, otherwise what went wrong in a
-    word or two. `details` is for a person; findings of one `cause` are the same fault."""
+    """How a case ended.
+
+    `finding` is empty if all is well, else a word or two. `details` is for a person; findings with
+    the same `cause` are the same fault.
+    """
 
     finding: str = ""
     details: str = ""
     cause: str = ""
-    refused: bool = False  # with a sentence, as it should be
+    refused: bool = False  # as expected, with a sentence
 
 
 def work(target: Target, seed: int, pipe: Connection, log: Path) -> None:
-    """Take pairs (number, folder) from `pipe` until it ends; for each, send MADE and then an
-    Outcome. What is printed goes to `log`, and is a finding."""
-    os.setsid()  # with whatever it starts, it can be killed as a group
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the engine's
+    """Receive pairs (number, folder) from `pipe` until it closes; send MADE and an Outcome each.
+
+    Printed output goes to `log` and is a finding.
+    """
+    os.setsid()  # allows killing it together with its child processes
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine handles Ctrl+C
     with log.open("wb", buffering=0) as printed:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
-    for name in ("CONFIG", "DATA", "STATE"):  # nothing of the user's is touched
+    for name in ("CONFIG", "DATA", "STATE"):  # protects the user's files
         os.environ[f"XDG_{name}_HOME"] = str(log.with_name(f"home-{name.lower()}"))
     faulthandler.enable()
     faulthandler.register(HANGING)
-    warnings.simplefilter("always", append=True)  # not only once; what is ignored stays so
+    # every time, not only once; ignored warnings stay ignored
+    warnings.simplefilter("always", append=True)
     torch.set_num_threads(1)
     target.prepare()
     _limit_memory(2 * target.memory)
@@ -115,11 +121,11 @@ def _one(target: Target, seed: str, folder: Path, pipe: Connection, log: Path) -
 
 
 def _left(before: set[threading.Thread], until: float) -> str:
-    """The names of the threads begun since `before` that run at the time `until`."""
+    """Return the names of threads started since `before` that still run at the time `until`."""
 
     def begun() -> list[threading.Thread]:
         threads = set(threading.enumerate()) - before
-        # Qt's own threads stay with their pool; to Python they are dummies.
+        # Qt's own threads stay in their pool; Python sees them as dummies.
         return [t for t in threads if not isinstance(t, threading._DummyThread)]
 
     for thread in begun():
@@ -128,7 +134,7 @@ def _left(before: set[threading.Thread], until: float) -> str:
 
 
 def _place(exc: BaseException) -> str:
-    """The kind of an exception and where it was raised."""
+    """Return the type of an exception and where it was raised."""
     frames = traceback.extract_tb(exc.__traceback__)
     others = ("/tests/", "/site-packages/")
     ours = [frame for frame in frames if not any(part in frame.filename for part in others)]
@@ -137,25 +143,25 @@ def _place(exc: BaseException) -> str:
 
 
 def _without_figures(text: str) -> str:
-    """`text` without what differs from case to case."""
+    """Remove the parts of `text` that differ from case to case."""
     return re.sub(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|\d+|\S*/\S*", "_", text[:1000])
 
 
 def _limit_memory(more: int) -> None:
-    """Let this process map so many bytes more than it has; a system without /proc has no limit."""
+    """Limit this process to `more` bytes of further mappings; without /proc there is no limit."""
     if size := _memory("VmSize"):
         resource.setrlimit(resource.RLIMIT_AS, (size + more, size + more))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _begin_peak() -> None:
-    """Count the largest memory, VmHWM, from here on."""
+    """Reset the peak memory, VmHWM."""
     if sys.platform == "linux":
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _memory(name: str) -> int:
-    """That figure of /proc/self/status, in bytes; 0 where there is none."""
+    """Return a value from /proc/self/status in bytes; 0 if it does not exist."""
     if sys.platform != "linux":
         return 0
     status = Path("/proc/self/status").read_text()

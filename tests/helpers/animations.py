@@ -1,4 +1,4 @@
-"""Animations that tests make with Pillow."""
+"""Helpers that write and read animations with Pillow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ COLORS = ((200, 30, 30), (30, 200, 30), (30, 30, 200), (200, 200, 30), (30, 200,
 
 
 def flat(number: int, *, clear: bool = False, soft: bool = False) -> np.ndarray:
-    """A frame of one color, [48, 64, 4] uint8 RGBA, with a white corner; `clear` has a hole that
-    moves, `soft` a half transparent stripe."""
+    """Return a frame of one color, [48, 64, 4] uint8 RGBA, with a white corner.
+
+    `clear` cuts a moving hole, `soft` adds a half transparent stripe.
+    """
     pixels = np.zeros((48, 64, 4), np.uint8)
     pixels[..., :3], pixels[..., 3] = COLORS[number], 255
     pixels[:12, :12] = 255
@@ -34,14 +36,14 @@ def write_animation(
     clear: bool = False,
     soft: bool = False,
 ) -> Path:
-    """Write a GIF, WebP, PNG or AVIF; an AVIF is played for ever.
+    """Write a GIF, WebP, PNG or AVIF; an AVIF always loops forever.
 
     Args:
         path: The file.
-        delays: In milliseconds, as many as frames.
-        loop: As Pillow has it: 0 for ever, None for none.
-        clear: Whether a part is transparent.
-        soft: Whether a part is half transparent.
+        delays: The duration of each frame in milliseconds.
+        loop: Pillow's `loop`: 0 forever, None for none.
+        clear: Make a part transparent.
+        soft: Make a part half transparent.
     """
     made = [flat(number, clear=clear, soft=soft) for number in range(len(delays))]
     first, *others = [
@@ -59,7 +61,7 @@ def write_animation(
 
 
 def frames_of(path: Path) -> list[np.ndarray]:
-    """The frames of an animation, each [H, W, 4] uint8 RGBA."""
+    """Return the frames of an animation, each [H, W, 4] uint8 RGBA."""
     with Image.open(path) as image:
         made = []
         for number in range(getattr(image, "n_frames", 1)):

@@ -1,4 +1,4 @@
-"""A tiny any-style network of random weights, as a file."""
+"""A file with a tiny any-style network of random weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TINY = VitConfig(32, 2, 48, 3, 2, 16, (8, 12, 16))
 
 
 def save_tiny(path: Path, seed: int = 1) -> Path:
-    """Write a network of weights that `seed` determines; gives the path."""
+    """Write a network with random weights from `seed` and return the path."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         network = StyleForgeTransformer(TINY)

@@ -1,4 +1,4 @@
-"""A real browser without a window: Chromium, driven by the driver that comes with it."""
+"""Headless Chromium, controlled by the driver that comes with it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from utils.system import BROWSERS, DRIVER
 
 ARGUMENTS = (
     "--headless=new",
-    "--no-sandbox",  # a container has no rights for one, and the pages are ours
+    "--no-sandbox",  # the sandbox needs rights that a container lacks, and the pages are ours
     "--disable-dev-shm-usage",
     "--no-first-run",
     "--disable-background-networking",
-    # No other host has an address, so that a page that needs one fails here.
+    # No other host resolves, so a page that needs one fails here.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 
 
 @contextmanager
 def browser(width: int = 1280, height: int = 800) -> Iterator[webdriver.Chrome]:
-    """Open a browser whose page has a size in pixels. What it downloads goes nowhere."""
+    """Open a browser whose page has the given size in pixels; downloads are discarded."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = shutil.which(DRIVER)
     if program is None or driver is None:

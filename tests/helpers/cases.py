@@ -1,6 +1,6 @@
-"""The cases of a parametrized test, for a test that depends on all of them having run.
+"""The cases of a parametrized test, for a test that needs all of them to have run.
 
-Where tests are spread over processes, each of these sees only a part of a module's cases.
+If tests are spread over processes, each process sees only some of a module's cases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Processes of a crew that do nothing but answer; some of them die."""
+"""Worker processes of a crew that only answer; some of them die."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from app.commands.stylize.devices.member import Member, Stopped
 
 
 def answers(pipe: Connection, how: str) -> None:
-    """Answer every item with `how`; a process that is called "dies" does so with two items, and
-    one that is called "slow" takes long for each."""
+    """Answer every item with `how`.
+
+    A process named "dies" dies at its second item; one named "slow" waits 50 ms per item.
+    """
     member = Member(pipe)
     if how == "refuses":
         member.failed("this device is not there")

@@ -1,4 +1,4 @@
-"""An NVIDIA driver that only says which GPUs there are, compiled for a test."""
+"""A stub NVIDIA driver that only lists GPUs, compiled for a test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 
 
 def driver_stub(folder: Path, version: int, capabilities: Sequence[tuple[int, int]]) -> str:
-    """Compile a driver for CUDA `version`, such as 12080, with a GPU for each capability."""
+    """Compile a driver for CUDA `version`, such as 12080, with one GPU per capability."""
     if sys.platform == "win32":
         pytest.skip("compiles with c++")
     try:

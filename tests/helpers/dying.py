@@ -1,8 +1,8 @@
-"""Runs the program, and kills it just before a file operation of its choice.
+"""Runs the program and kills it just before a chosen file operation.
 
-`python -m tests.helpers.dying FOLDER MARK N train ...` is `python -m app train ...` until its N-th
-operation (opening for writing, renaming, linking, deleting) under FOLDER, counted from the first
-one on a path with MARK in it.
+`python -m tests.helpers.dying FOLDER MARK N train ...` runs `python -m app train ...` until its
+N-th operation (opening for writing, renaming, linking, deleting) under FOLDER, counted from the
+first one on a path that contains MARK.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def die_at(folder: str, mark: str, number: int) -> None:
-    """Have this process killed there, as by SIGKILL from outside: nothing is tidied up."""
+    """Kill this process at that operation with SIGKILL, so that nothing is cleaned up."""
     done = 0
 
     def hear(event: str, args: tuple[Any, ...]) -> None:

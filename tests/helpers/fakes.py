@@ -26,9 +26,11 @@ BITS = 12
 
 
 def numbered(number: int, width: int = 160, height: int = 120) -> NDArray[np.uint8]:
-    """A picture [height, width, 3] with `number` (below 4096) in bars of black and white, which
-    survive any codec; read it back with `number_of`. Its lower half is a gradient, red at the
-    left and blue at the right."""
+    """Return a picture [height, width, 3] that encodes `number` (below 4096).
+
+    Black and white bars in the upper half survive any codec; `number_of` reads them back. The lower
+    half is a gradient, red at the left and blue at the right.
+    """
     ramp = np.linspace(0, 255, width)
     picture = np.empty((height, width, 3), np.uint8)
     picture[..., 0], picture[..., 1], picture[..., 2] = 255 - ramp, 90, ramp
@@ -39,7 +41,7 @@ def numbered(number: int, width: int = 160, height: int = 120) -> NDArray[np.uin
 
 
 def number_of(pixels: NDArray[np.uint8]) -> int:
-    """The number in a picture made by `numbered`, at whatever size."""
+    """Return the number in a picture made by `numbered`, at any size."""
     height, width = pixels.shape[:2]
     bars = [pixels[height // 4, int((bit + 0.5) * width / BITS)] for bit in range(BITS)]
     return sum(1 << bit for bit, color in enumerate(bars) if int(color.sum()) > 3 * 128)
@@ -52,7 +54,7 @@ def write_video(
     size: tuple[int, int] = (160, 120),
     codec: str = "mp4v",
 ) -> Path:
-    """A video of numbered pictures, counted from 0."""
+    """Write a video of numbered pictures, counted from 0."""
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*codec), fps, size)
     assert writer.isOpened()
     for number in range(frames):
@@ -63,7 +65,7 @@ def write_video(
 
 @contextmanager
 def no_thread_left(within: float = 3.0) -> Iterator[None]:
-    """Check that the threads begun inside have ended at most `within` seconds after it."""
+    """Check that threads started in the block end no more than `within` seconds after it."""
     before = threads.running()
     yield
     left = threads.stray(before, within)
@@ -73,24 +75,24 @@ def no_thread_left(within: float = 3.0) -> Iterator[None]:
 class FakeCamera:
     """A camera that can be unplugged, slow, stubborn about its format, or broken.
 
-    `open` is what a Camera calls to open the device; set the attributes at any time.
+    A Camera calls `open` to open the device. The attributes may change at any time.
     """
 
     def __init__(self, fps: float = 100.0, size: tuple[int, int] = (1280, 720)) -> None:
         self.fps = fps
-        self.size: tuple[int, int] = size  # the only one it can do
-        self.format: str = "MJPG"  # the only one it can do
-        self.obeys = False  # whether it takes the size that it is asked for
-        self.exposure = -1.0  # as V4L2 tells of a camera that has none
-        self.automatic = 3.0  # V4L2's number for automatic exposure
+        self.size: tuple[int, int] = size  # the only supported one
+        self.format: str = "MJPG"  # the only supported one
+        self.obeys = False  # whether it accepts a requested size
+        self.exposure = -1.0  # V4L2's value for a camera without this control
+        self.automatic = 3.0  # V4L2's code for automatic exposure
         self.plugged = True
-        self.pictures: object = None  # what it delivers instead of numbered pictures
-        self.hangs = threading.Event()  # opening and grabbing wait while it is set
+        self.pictures: object = None  # delivered instead of numbered pictures
+        self.hangs = threading.Event()  # while set, opening and grabbing wait
         self.opened = 0
         self.released = 0
         self.asked: list[tuple[int, float]] = []
         self.number = 0
-        self.grabbed: dict[int, float] = {}  # number -> perf_counter() when it was taken
+        self.grabbed: dict[int, float] = {}  # number -> perf_counter() at the grab
 
     def open(self) -> FakeCapture:
         self.wait_while_hanging()
@@ -155,21 +157,21 @@ class FakeCapture:
 
 
 class NetworkCamera:
-    """A small web server on loopback that behaves as network cameras do; use as a context.
+    """A small web server on loopback that behaves like network cameras; a context manager.
 
-    /stream.mjpg, /nolength.mjpg (parts without a length), /snapshot.jpg, /page.html,
-    /private.mjpg (login: me, s3cret), /garbage.mjpg (parts that are no JPEG), /moved (redirects
-    to the stream), /silent (accepts, never answers); `files` are served by name; the rest is 404.
+    It serves /stream.mjpg, /nolength.mjpg (parts without a length), /snapshot.jpg, /page.html,
+    /private.mjpg (login: me, s3cret), /garbage.mjpg (parts that are not JPEG), /moved (redirects to
+    the stream), /silent (accepts, never answers), and `files` by name. Everything else is 404.
     """
 
     def __init__(self, port: int = 0, fps: float = 50.0, files: Path | None = None) -> None:
         self.fps = fps
         self.size: tuple[int, int] = (160, 120)
         self.files = files
-        self.silent = threading.Event()  # keeps the connection, sends nothing
+        self.silent = threading.Event()  # while set, connections stay open but send nothing
         self.stopped = threading.Event()
         self.number = 0
-        self.served: dict[int, float] = {}  # number -> perf_counter() when it was sent
+        self.served: dict[int, float] = {}  # number -> perf_counter() when sent
         camera = self
 
         class Handler(_Handler):
@@ -206,7 +208,7 @@ class NetworkCamera:
 
 
 class _Server(socketserver.ThreadingMixIn, HTTPServer):
-    daemon_threads = False  # so that closing the server waits for them
+    daemon_threads = False  # closing the server waits for them
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -236,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self.send_error(404)
         except ConnectionError:
-            return  # the other side has gone
+            return  # the client closed the connection
 
     def _knows_the_login(self) -> bool:
         wanted = "Basic " + base64.b64encode(b"me:s3cret").decode()
@@ -264,11 +266,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.world.stopped.wait(due - time.perf_counter())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Tests are quiet."""
+        """Log nothing."""
 
 
 class Negative:
-    """An engine without a network: gives the negative of a frame, in every config."""
+    """An engine without a network: it returns the negative of a frame, in every config."""
 
     def __init__(self) -> None:
         self.config: EngineConfig | None = None
@@ -280,7 +282,7 @@ class Negative:
         self.config = config
 
     def begin(self, *_: object) -> None:
-        """Frames do not overlap."""
+        """Do nothing: frames do not overlap."""
 
     def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Frame:
         return frame

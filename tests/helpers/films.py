@@ -1,4 +1,4 @@
-"""Films that tests make and read back with PyAV itself."""
+"""Helpers that write films and read them back with PyAV itself."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Format: Layer, Start, End, Style, Text
 
 
 def ramp(width: int = 256, height: int = 64) -> np.ndarray:
-    """A gray ramp, [H, W, 3] uint8."""
+    """Return a gray ramp, [H, W, 3] uint8."""
     row = np.linspace(0, 255, width).round().astype(np.uint8)
     return np.repeat(np.repeat(row[None, :, None], height, 0), 3, 2)
 
 
 def numbered(number: int, width: int = 64, height: int = 48) -> np.ndarray:
-    """A frame that tells its number by its gray, with a white left upper quarter."""
+    """Return a frame whose gray encodes its number, with a white top left quarter."""
     pixels = np.full((height, width, 3), 20 + 9 * number % 200, np.uint8)
     pixels[: height // 2, : width // 2] = 255
     return pixels
@@ -42,8 +42,6 @@ def numbered(number: int, width: int = 64, height: int = 48) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Look:
-    """How a film is encoded."""
-
     encoder: str = "libx264"
     pixels: str = "yuv420p"
     matrix: int | None = BT601
@@ -65,7 +63,7 @@ def write_film(
     chapters: Sequence[tuple[int, int, str]] = (),
     base: Fraction = BASE,
 ) -> Path:
-    """Write a film. `times` are in `base`; subtitles and chapters in milliseconds."""
+    """Write a film. `times` are in units of `base`; subtitles and chapters are in milliseconds."""
     first = picture(0)
     options = {"movflags": "use_metadata_tags"} if path.suffix in (".mp4", ".mov") else {}
     with av.open(str(path), "w", container_options=options) as film:
@@ -147,13 +145,13 @@ def remuxed(
     earlier: Fraction = Fraction(0),
     change: Callable[[int, bytes], bytes | None] = lambda _, data: data,
 ) -> Path:
-    """Copy the packets of a film into another file.
+    """Copy the packets of a film into another file; MP4 and QuickTime files get an edit list.
 
     Args:
         source: The film.
-        path: The file to write. MP4 and QuickTime files get an edit list.
-        earlier: How many seconds its beginning is cut by; an edit list hides what is left of it.
-        change: Returns the data of each packet of the picture by its number; None for no packet.
+        path: The file to write.
+        earlier: Seconds to cut from the beginning; an edit list hides the rest of the cut part.
+        change: Returns the new data of each video packet from its number; None drops the packet.
     """
     edited = {"avoid_negative_ts": "disabled", "use_editlist": "1"}
     options = edited if path.suffix in (".mp4", ".mov") else {}
@@ -181,7 +179,7 @@ def remuxed(
 
 
 def zeroed(path: Path, first: float = 0.4, last: float = 0.6) -> Path:
-    """Write zeros over a stretch of a file, from one share of its length to another."""
+    """Overwrite part of a file with zeros, between two fractions of its length."""
     data = bytearray(path.read_bytes())
     begin, end = round(first * len(data)), round(last * len(data))
     data[begin:end] = bytes(end - begin)
@@ -190,7 +188,7 @@ def zeroed(path: Path, first: float = 0.4, last: float = 0.6) -> Path:
 
 
 def times_of(path: Path) -> list[Fraction]:
-    """When each frame is shown, in seconds."""
+    """Return the presentation time of each frame in seconds."""
     with av.open(str(path)) as film:
         return [
             frame.pts * frame.time_base
@@ -200,7 +198,7 @@ def times_of(path: Path) -> list[Fraction]:
 
 
 def packets_of(path: Path, kind: str) -> list[tuple[Fraction, Fraction, bytes]]:
-    """(time, duration, data) of every packet of the first stream of a kind."""
+    """Return (time, duration, data) of every packet in the first stream of a kind."""
     with av.open(str(path)) as film:
         stream = next(stream for stream in film.streams if stream.type == kind)
         return [

@@ -1,4 +1,4 @@
-"""Runs code that may take too much memory in a process that must not."""
+"""Runs code that may use too much memory in a process with a limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOM_MB = 2000  # address space that the code may take beyond its imports; then MemoryError
+ROOM_MB = 2000  # address space the code may use beyond its imports before a MemoryError
 
 _FRAME = """
 import resource, sys
@@ -30,9 +30,9 @@ print(memory("VmHWM") - before)
 
 
 def limited(imports: str, code: str, *arguments: str, seconds: float = 100) -> tuple[str, int]:
-    """What `code` prints, an exception among it, and the megabytes it took at most.
+    """Return the output of `code`, exceptions included, and its peak memory in megabytes.
 
-    `imports` come first and do not count; `arguments` are its sys.argv[1:]. Linux only.
+    `imports` run first and do not count; `arguments` become its sys.argv[1:]. Linux only.
     """
     indented = "".join(f"    {line}\n" for line in code.strip().splitlines())
     script = _FRAME.format(imports=imports, code=indented, room=ROOM_MB)

@@ -1,4 +1,4 @@
-"""Runs a script beside the real window on a screen of any size, which a process cannot change."""
+"""Runs a script with the real window on a screen of any size, fixed for the life of a process."""
 
 from __future__ import annotations
 
@@ -69,8 +69,10 @@ def told(
     second: tuple[int, int] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """What `script` put into `told`, of `window` on a screen of width x height pixels that is
-    shown at `scale` times its size; `second` is the size of another one right of it."""
+    """Run `script` with `window` on a screen of width x height pixels and return its dict `told`.
+
+    The interface is scaled by `scale`. `second` is the size of a second screen to the right.
+    """
     screen = {"name": "small", "x": 0, "y": 0, "width": width, "height": height, "dpr": 1}
     screens = [screen]
     if second is not None:

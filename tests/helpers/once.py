@@ -1,4 +1,4 @@
-"""What several processes of a run of tests need is made by one of them."""
+"""Files that several processes of a test run need and only one of them makes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 from filelock import FileLock
 
-WORKER = "popen-"  # how pytest-xdist names the folder of a worker
+WORKER = "popen-"  # pytest-xdist's prefix for a worker's folder
 
 
 def made_once(folder: Path, name: str, make: Callable[[Path], Path]) -> Path:
-    """A file that is made once in a run of tests.
+    """Return a file that is made once per test run.
 
     Args:
-        folder: Of this process, from `tmp_path_factory.mktemp`.
-        name: Of what is made, the same in every process and of nothing else.
-        make: Makes the file in the folder that it is given, and says which it is. If it raises,
-            the next process tries again.
+        folder: This process's folder, from `tmp_path_factory.mktemp`.
+        name: A unique name for the file, the same in every process.
+        make: Makes the file in the given folder and returns its path. If it raises, the next
+            process tries again.
     """
     of_worker = folder.parent
     run = of_worker.parent if of_worker.name.startswith(WORKER) else of_worker

@@ -1,4 +1,4 @@
-"""Color profiles of curves and a matrix, made by hand."""
+"""Handmade color profiles with curves and a matrix."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ SRGB = ((0.4360747, 0.3850649, 0.1430804), (0.2225045, 0.7168786, 0.0606169),
 
 
 def gamma(value: float) -> bytes:
-    """A curve that is a power."""
     return struct.pack(">4s4xIH2x", b"curv", 1, round(value * 256))
 
 
 def srgb_curve() -> bytes:
-    """The curve of sRGB and of Display P3, as parameters."""
+    """Return the curve of sRGB and Display P3, as parameters."""
     numbers = (2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045)
     return struct.pack(">4s4xH2x5i", b"para", 3, *(round(n * 65536) for n in numbers))
 
 
 def table(points: int) -> bytes:
-    """A curve of points on a power of 1.8."""
+    """Return a table of points on a power curve of 1.8."""
     values = (np.linspace(0, 1, points) ** 1.8 * 65535).round().astype(int)
     data = struct.pack(f">4s4xI{points}H", b"curv", points, *values)
     return data + bytes(-len(data) % 4)
@@ -37,7 +36,7 @@ def profile(
     space: bytes = b"RGB ",
     further: dict[bytes, bytes] | None = None,
 ) -> bytes:
-    """A display profile, as a file embeds it."""
+    """Return a display profile in the form that files embed."""
 
     def xyz(*values: float) -> bytes:
         return struct.pack(">4s4x3i", b"XYZ ", *(round(value * 65536) for value in values))

@@ -1,4 +1,4 @@
-"""A web server that answers with any bytes at all, as slowly or as endlessly as it likes."""
+"""A web server that sends arbitrary bytes, as slowly or endlessly as a test wants."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Send = Callable[[bytes], None]
 
 
 class RawServer:
-    """`script` gets a function that sends to whoever has asked; use as a context.
+    """A server that calls `script` with a function that sends to the client; a context manager.
 
-    `closing` is set when it is to end; what `script` sends to a connection that is gone, or
-    after that, ends it.
+    `closing` is set when the server should end. `script` ends when it sends after that, or to a
+    closed connection.
     """
 
     def __init__(self, script: Callable[[RawServer, Send], None]) -> None:
@@ -68,7 +68,9 @@ class RawServer:
 
 @contextmanager
 def sending(head: bytes, again: bytes = b"", pause: float = 0.0) -> Iterator[str]:
-    """The address of a server that sends `head`, then `again` for ever, `pause` seconds apart."""
+    """Yield the address of a server that sends `head`, then `again` forever, `pause` seconds
+    apart.
+    """
 
     def script(server: RawServer, send: Send) -> None:
         send(head)

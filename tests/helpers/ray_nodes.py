@@ -1,5 +1,8 @@
-"""A Ray cluster of two nodes on this machine: prints its address, and kills the second node, by
-SIGKILL, when a line comes on stdin; the end of stdin ends the rest."""
+"""A Ray cluster of two nodes on this machine.
+
+It prints its address, kills the second node with SIGKILL when a line arrives on stdin, and shuts
+down at the end of stdin.
+"""
 
 from __future__ import annotations
 

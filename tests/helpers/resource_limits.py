@@ -1,4 +1,4 @@
-"""Limits a resource of this process and of the processes that it starts."""
+"""Limits a resource of this process and its child processes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pytest
 
 @contextmanager
 def resource_limit(name: str, most: int) -> Iterator[None]:
-    """Lower a soft limit during the block; skip the test where the system has no such limits.
+    """Lower a soft limit, such as "RLIMIT_NOFILE", to `most` during the block.
 
-    Args:
-        name: The limit, such as "RLIMIT_NOFILE" of the module `resource`.
-        most: Its value.
+    The test is skipped if the system has no such limits.
     """
     resource = pytest.importorskip("resource")
     limit = getattr(resource, name)

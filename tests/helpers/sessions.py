@@ -1,4 +1,4 @@
-"""Sessions of tests, which go with the test that they were made for."""
+"""Clean-up of a test's sessions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from app.live.session import Session
 
 
 def end(session: Session) -> None:
-    """Shut a session down and delete it, and before it the windows that the test has closed.
+    """Shut a session down, delete the windows that the test has closed, then delete the session.
 
-    What is connected to a signal lives as long as its sender: a session that is left to itself
-    keeps every window that it was shown in, and the pictures in them. Python's collector, which
-    those windows are left to, is run here, and not in the middle of what Qt does with all widgets
-    as the next window is made.
+    A signal's connections live as long as its sender: a session that is not deleted keeps every
+    window it was shown in alive, with their pictures. Python's collector deletes those windows. It
+    runs here, not while Qt iterates over all widgets to create the next window.
     """
     if not shiboken6.isValid(session):
-        return  # the test has ended it itself
+        return  # the test has already ended it
     session.shutdown()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     shiboken6.delete(session)

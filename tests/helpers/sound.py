@@ -18,7 +18,7 @@ from tests.helpers.fakes import numbered
 from utils.pyav import av
 
 BEEP_S = 0.02
-SETTLED_S = 5.0  # real seconds within which threads do what the time asks for
+SETTLED_S = 5.0  # real seconds that threads have to react to the clock
 
 
 def write_talkie(
@@ -33,20 +33,21 @@ def write_talkie(
     seconds: float | None = None,
     hole: tuple[float, float] = (0.0, 0.0),
 ) -> Path:
-    """A film of numbered frames, at `times` in seconds, with a stream of beeps for each of
-    `volumes`; `default` is the one that is marked so.
+    """Write a film of numbered frames with one stream of beeps for each of `volumes`.
+
+    All times are in seconds.
 
     Args:
-        path: Its file.
-        times: Of its frames.
-        beeps: When they begin.
-        rate: Of the sound.
-        codec: Of the sound.
-        volumes: How loud each stream is.
-        default: Which stream is the default.
-        starts: When the sound begins.
-        seconds: How long the sound is; None for as long as the picture.
-        hole: A stretch of it that the file lacks.
+        path: The file.
+        times: The time of each frame.
+        beeps: The start of each beep.
+        rate: The sample rate.
+        codec: The audio codec.
+        volumes: The loudness of each stream.
+        default: The number of the default stream.
+        starts: The start of the sound.
+        seconds: The length of the sound; None for the length of the picture.
+        hole: An interval of the sound that the file lacks.
     """
     base = Fraction(1, 90_000)
     length = times[-1] + 0.04 if seconds is None else seconds
@@ -87,7 +88,7 @@ def write_talkie(
 
 
 def beginnings(samples: np.ndarray, rate: int) -> list[float]:
-    """When beeps begin, in seconds from the first of [samples] or [samples, channels]."""
+    """Return the starts of beeps, in seconds from the first of [samples] or [samples, channels]."""
     loud = np.abs(samples.reshape(len(samples), -1)).max(1) > 0.1
     at = np.flatnonzero(loud)
     first = np.flatnonzero(np.diff(at, prepend=-rate) > BEEP_S * rate)
@@ -95,7 +96,7 @@ def beginnings(samples: np.ndarray, rate: int) -> list[float]:
 
 
 class FakeTime(RealTime):
-    """Time that passes when a test says so."""
+    """A clock that only tests advance."""
 
     def __init__(self) -> None:
         self._now = 100.0
@@ -119,7 +120,7 @@ class FakeTime(RealTime):
         return bool(finished)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and wait until a thread waits for what comes after it."""
+        """Advance the clock, then wait until a thread waits for a later time."""
         self._now += seconds
         with self._lock:
             conditions = {changed for changed, _ in self._waiting.values()}
@@ -139,21 +140,21 @@ def settle(done: Callable[[], object]) -> None:
 
 @dataclass(frozen=True)
 class Played:
-    """What a device played in one block, and when it was heard."""
+    """A block that a device played, and the time it was heard."""
 
     samples: Samples
     at: float
 
 
 class FakeOutput:
-    """A device that asks for blocks as its own crystal says, and keeps what it played.
+    """A device that asks for blocks at the pace of its own crystal and records them.
 
     Args:
-        time: The time of the test.
-        latency: Seconds from a block until it is heard.
-        drift: How much faster than told it plays, as a factor.
-        jitter: How far from the truth the times are that it tells, in seconds.
-        silence: As of a device that is not there.
+        time: The test's clock.
+        latency: Seconds from the request for a block until it is heard.
+        drift: Its speed relative to the nominal rate, as a factor.
+        jitter: The error of the times it reports, in seconds.
+        silence: Why the device plays nothing; "" if it works.
     """
 
     rate, channels, block = 48_000, 2, 480
@@ -195,7 +196,6 @@ class FakeOutput:
             self._next += self.block / (self.rate * self._drift)
 
     def beeps(self) -> list[float]:
-        """When beeps were heard."""
         whole = np.concatenate([each.samples for each in self.played])
         found = []
         for begins in beginnings(whole, self.rate):

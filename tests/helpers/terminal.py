@@ -1,4 +1,4 @@
-"""Runs the program on a terminal of its own, and reads what it shows there."""
+"""Runs the program on its own terminal and captures the output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PIECE = 4096  # bytes that are read at once
+PIECE = 4096  # bytes per read
 
 needs_posix = pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on POSIX")
 
@@ -19,15 +19,10 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="opens a terminal as on
 def shown_on_a_terminal(
     *words: object, settings: Mapping[str, str] | None = None, columns: int = 120
 ) -> bytes:
-    """Run `styleforge` to its end, which must be a good one.
+    """Run `styleforge` on a terminal of `columns`, check that it succeeds, and return its output.
 
-    Args:
-        words: Of the command line.
-        settings: Variables of the environment; of the tests' own, those of colors are left out.
-        columns: How wide the terminal is.
-
-    Returns:
-        All bytes that the terminal received, stdout and stderr.
+    `settings` are environment variables on top of the test's own, without the color variables. The
+    output has all bytes that the terminal received, from stdout and stderr.
     """
     import pty
 
@@ -46,7 +41,7 @@ def shown_on_a_terminal(
         try:
             while piece := os.read(ours, PIECE):
                 shown += piece
-        except OSError:  # how Linux says that the other end was closed
+        except OSError:  # Linux raises this when the other end is closed
             pass
         os.close(ours)
     assert process.returncode == 0, shown
@@ -54,5 +49,5 @@ def shown_on_a_terminal(
 
 
 def has_colors(shown: bytes) -> bool:
-    """Whether a terminal was told a color, such as those of a bar."""
+    """Return whether the output sets a color, for example for a progress bar."""
     return b"\x1b[38;5;" in shown or b"\x1b[32m" in shown

@@ -1,4 +1,4 @@
-"""The cases of a test are what pytest would run."""
+"""`cases` yields exactly the cases that pytest would run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.helpers.cases import cases
 @pytest.mark.parametrize("x", ["a", "b"])
 @pytest.mark.parametrize(("y", "z"), [(1, 2), (3, 4)])
 def decorated(x, y, z):
-    """Not collected, for its name."""
+    """Serve as a parametrized test; its name keeps pytest from collecting it."""
 
 
 def test_the_cases_are_all_combinations():

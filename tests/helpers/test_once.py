@@ -1,4 +1,4 @@
-"""Processes of a run of tests share what one of them made."""
+"""Processes of a test run share a file that one of them made."""
 
 from __future__ import annotations
 

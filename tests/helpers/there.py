@@ -1,4 +1,4 @@
-"""Takes what may be None and must not be."""
+"""A check that an optional value is not None."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 
 def there(value: T | None) -> T:
-    """The value, which is not None."""
+    """Return the value, which must not be None."""
     assert value is not None
     return value

@@ -1,4 +1,4 @@
-"""Which threads of ours run: Python's, daemons too, and Qt's."""
+"""The running threads of this process: Python's, daemons included, and Qt's."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 Thread = Union[threading.Thread, "QThread"]
 
-LASTING = {"tqdm_monitor"}  # PyTorch's compiler starts it, and it stays as long as the process
-GRACE_S = 10.0  # a thread that was told to end may take so long on a busy machine
+LASTING = {"tqdm_monitor"}  # PyTorch's compiler starts it, and it lives as long as the process
+GRACE_S = 10.0  # a thread asked to end may need this long on a busy machine
 
 
 def running() -> set[Thread]:
-    """Every Python thread and every QThread that Python has seen, as long as they run. Threads
-    that libraries start outside Python (OpenMP's, PyTorch's, Qt's own) are not among them."""
-    # Python invents an object for a foreign thread that runs Python, and some versions keep it
-    # when that has ended; those of Qt are asked themselves.
+    """Return every running Python thread and every running QThread that Python has seen.
+
+    Threads that libraries start outside Python (OpenMP's, PyTorch's, Qt's own) are not included.
+    """
+    # Python creates an object for a foreign thread that runs Python, and some versions keep it
+    # after the thread has ended. Qt's threads are queried directly.
     python = {t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
     python = {thread for thread in python if thread.name not in LASTING}
     return python | _qt_threads()
 
 
 def _qt_threads() -> set[Thread]:
-    """Those of Qt, where it was imported: tests of the networks run on machines without it."""
+    """Return Qt's threads, if Qt is loaded: network tests also run on machines without it."""
     if "PySide6.QtCore" not in sys.modules:
         return set()
     import shiboken6
@@ -41,8 +43,10 @@ def _qt_threads() -> set[Thread]:
 
 
 def stray(before: Collection[Thread], within: float | None = None) -> list[str]:
-    """The names of the threads that were not running `before` and do not end `within` seconds,
-    which are GRACE_S by default."""
+    """Return the names of threads missing from `before` that do not end `within` seconds.
+
+    The default is GRACE_S.
+    """
     end = time.perf_counter() + (GRACE_S if within is None else within)
     while (left := running().difference(before)) and time.perf_counter() < end:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A virtual camera that keeps what it is sent: a backend of pyvirtualcam's own interface."""
+"""A virtual camera that records its frames: a backend for pyvirtualcam's own interface."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NAME = "Test Camera"
 
 
 class FakeBackend:
-    """One camera that was opened.
+    """One opened camera.
 
     Attributes:
-        asked: The keyword arguments with which it was opened.
-        frames: What it was sent, flat as backends get it.
-        closed: Set when it was closed.
+        asked: The keyword arguments of the call that opened it.
+        frames: The frames sent to it, flat as backends receive them.
+        closed: Set once it is closed.
     """
 
     def __init__(self, cameras: FakeCameras, asked: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ class FakeBackend:
         self.frames.append(frame.copy())
 
     def pictures(self) -> list[NDArray[np.uint8]]:
-        """The frames as [H, W, 3] RGB, of a camera that was opened with the automatic format."""
+        """Return the frames as [H, W, 3] RGB; the camera must use the automatic format."""
         height, width = self.asked["height"], self.asked["width"]
         return [frame.reshape(height, width, 3) for frame in self.frames]
 
@@ -55,9 +55,9 @@ class FakeCameras:
     """The cameras of a machine.
 
     Attributes:
-        opened: In their order.
-        fault: What opening a camera says; "" if there is one.
-        before_send: Called with the backend that is about to be sent a frame.
+        opened: The opened cameras, in order.
+        fault: The error message when opening a camera; "" if opening succeeds.
+        before_send: Called with the backend just before it receives a frame.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class FakeCameras:
 
 
 class FakeReaders:
-    """The programs that read from a camera, as a test has it."""
+    """The programs that read from a camera, as set by a test."""
 
     def __init__(self, reading: bool | None = True) -> None:
         self.reading = reading
@@ -87,7 +87,7 @@ class FakeReaders:
 
 @contextmanager
 def fake_cameras() -> Iterator[FakeCameras]:
-    """Have pyvirtualcam know no camera but the test's."""
+    """Replace all backends of pyvirtualcam by the test's."""
     library = pytest.importorskip("pyvirtualcam")
     cameras = FakeCameras()
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Windows of tests, which begin when their window is on screen and has the keyboard."""
+"""Windows of tests, shown and focused before the test begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 def show_window(window: QWidget, qtbot: QtBot) -> None:
     """Show a window and wait until it is exposed and active.
 
-    A window manager does both a moment after it was asked, and keys go nowhere before.
+    A window manager does both with a delay, and until then key presses are lost.
     """
     with qtbot.waitExposed(window):
         window.show()

@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def virtual_screen(width: int, height: int) -> Iterator[dict[str, str]]:
-    """The environment of a process that is to open windows on a virtual X screen."""
+    """Yield the environment for a process that opens windows on a virtual X screen."""
     read, write = os.pipe()
     size = f"{width}x{height}x24"
     server = subprocess.Popen(
@@ -35,12 +35,9 @@ def virtual_screen(width: int, height: int) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def managed_screen(width: int, height: int, folder: Path) -> Iterator[dict[str, str]]:
-    """The same with Openbox, as it is without settings of a user's.
+    """Yield the environment for a screen with Openbox, without any user settings.
 
-    Args:
-        width: Of the screen.
-        height: Likewise.
-        folder: An empty one, for what the manager writes.
+    `folder` must be empty; the manager writes its files there.
     """
     ready = folder / "ready"
     os.mkfifo(ready)
@@ -52,7 +49,7 @@ def managed_screen(width: int, height: int, folder: Path) -> Iterator[dict[str, 
             stderr=subprocess.DEVNULL,
         )
         try:
-            ready.read_bytes()  # its end comes when the manager has started
+            ready.read_bytes()  # the pipe ends when the manager has started
             yield environment
         finally:
             manager.terminate()

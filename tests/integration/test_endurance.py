@@ -1,6 +1,6 @@
-"""A long stream while everything changes: no frame is wrong, and no memory stays behind.
+"""A long stream while everything changes: every frame is right, and no memory leaks.
 
-The short one runs on the CPU, to show that the long one on a GPU would find what it looks for.
+The short one runs on the CPU, to show that the long one on a GPU would find such faults.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ from models.precision import Precision
 from tests.conftest import picture
 
 STYLES = sorted(folder.name for folder in BUILTIN.iterdir() if (folder / "style.toml").exists())
-KERNELS = ("fused", "fused", "fused", "baseline", "norm")  # mostly the one that keeps most
+KERNELS = ("fused", "fused", "fused", "baseline", "norm")  # mostly the one with the most state
 NETWORKS = ("full", "full", "lite")
-NEAR_DB = 40  # of PSNR against FP32 on PyTorch; a wrong picture is far below
+NEAR_DB = 40  # PSNR against FP32 on PyTorch; a wrong picture is far below
 MB = 1_000_000
 
-Step = tuple[EngineConfig, int]  # how, and the number of the frame
-Expected = dict[EngineConfig, list[Pixels]]  # by the number of the frame
+Step = tuple[EngineConfig, int]  # the config and the number of the frame
+Expected = dict[EngineConfig, list[Pixels]]  # by frame number
 
 
 def configs_of(base: EngineConfig, sizes: Sequence[int], count: int) -> list[EngineConfig]:
-    """`count` different configs that are `base` but for style, network, size, precision and
-    kernels; always the same ones. Without texture, whose pattern depends on the frames before."""
+    """Return `count` configs that vary `base` in style, network, size, precision and kernels.
+
+    They are always the same ones, without texture, whose pattern depends on earlier frames.
+    """
     chance, found = random.Random(count), dict[EngineConfig, None]()
     while len(found) < count:
         config = replace(
@@ -55,7 +57,7 @@ def configs_of(base: EngineConfig, sizes: Sequence[int], count: int) -> list[Eng
 
 
 def steps_of(configs: Sequence[EngineConfig], frames: int, count: int, stay: int) -> Iterator[Step]:
-    """`count` steps, always the same ones; a config stays for `stay` frames on average."""
+    """Yield `count` steps, always the same ones; a config stays for `stay` frames on average."""
     chance = random.Random(count)
     config = configs[0]
     for _ in range(count):
@@ -67,8 +69,10 @@ def steps_of(configs: Sequence[EngineConfig], frames: int, count: int, stay: int
 def expected_of(
     library: Library, configs: Sequence[EngineConfig], frames: Sequence[Frame]
 ) -> Expected:
-    """What every frame has to look like in every config: as an engine paints it that has done
-    nothing else before, and near to FP32 on PyTorch."""
+    """Return the expected picture of every frame in every config.
+
+    A fresh engine paints it, and it must be close to FP32 on PyTorch.
+    """
     expected = {}
     for config in configs:
         expected[config] = _painted(Engine(library), config, frames)
@@ -89,7 +93,7 @@ def _painted(engine: Engine, config: EngineConfig, frames: Sequence[Frame]) -> l
 def march(
     engine: Engine, steps: Iterator[Step], frames: Sequence[Frame], expected: Expected
 ) -> Counter[EngineConfig]:
-    """Take every step and check its frame bit by bit; how often each config was changed to."""
+    """Take every step, check its frame bit by bit, and count the changes to each config."""
     visits = Counter[EngineConfig]()
     for number, (config, frame) in enumerate(steps):
         if config != engine.config:
@@ -101,7 +105,7 @@ def march(
 
 
 def lap(engine: Engine, configs: Sequence[EngineConfig], frame: Frame) -> None:
-    """Through all configs in the order given, so that what is kept in the end is the same."""
+    """Visit all configs in the given order, so that the same state remains at the end."""
     for config in configs:
         engine.configure(config)
         engine.process(frame)
@@ -109,7 +113,7 @@ def lap(engine: Engine, configs: Sequence[EngineConfig], frame: Frame) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Of a GPU, in bytes: `allocated` by tensors, `used` by anything."""
+    """Memory of a GPU in bytes: `allocated` by tensors, `used` by anything."""
 
     allocated: int
     used: int
@@ -125,7 +129,7 @@ class Memory:
 
 @pytest.fixture
 def deterministic(monkeypatch):
-    """PyTorch's own convolutions too give the same bits every time."""
+    """Make PyTorch's own convolutions return the same bits every time."""
     monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
 
 
@@ -139,7 +143,7 @@ def test_ten_thousand_frames_are_right_and_leave_no_memory_behind(
     expected = expected_of(library, configs, frames)
     notices: list[str] = []
     engine = Engine(library, notices.append)
-    for _ in range(2):  # what is loaded or chosen once is, by then
+    for _ in range(2):  # afterwards, one-time loading and choices are done
         lap(engine, configs, frames[0])
     before = Memory.now()
     visits = march(engine, steps_of(configs, len(frames), 10_000, stay=25), frames, expected)
@@ -147,14 +151,14 @@ def test_ten_thousand_frames_are_right_and_leave_no_memory_behind(
     after = Memory.now()
     assert min(visits[config] for config in configs) >= 2
     assert after.allocated <= before.allocated + MB
-    # What drivers and libraries take comes in pieces; a leak would be of hundreds of changes. It is
-    # told for the whole GPU alone, so that it says nothing while other workers have tests on it.
+    # Drivers and libraries allocate in large pieces; a leak would repeat for hundreds of changes.
+    # The figure covers the whole GPU, so it means nothing while other workers run tests on it.
     if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) == 1:
         assert after.used <= before.used + 64 * MB
     assert notices == []
 
 
-# The same on the CPU, and with faults
+# The same on the CPU, with faults
 
 
 @pytest.fixture
@@ -179,7 +183,7 @@ def test_sixty_frames_are_right_on_the_cpu(library, configs, frames, native_kern
 
 
 class Stale(Engine):
-    """Once gives the picture of the frame before."""
+    """An engine that once returns the picture of the frame before."""
 
     def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
         styled = super().finish(inferred, newest)
@@ -189,14 +193,14 @@ class Stale(Engine):
 
 
 class Deaf(Engine):
-    """Does not hear of another style."""
+    """An engine that ignores another style."""
 
     def configure(self, config: EngineConfig) -> None:
         super().configure(replace(config, style=self.config.style if self.config else config.style))
 
 
 class Rough(Engine):
-    """Once is off by one in a single value."""
+    """An engine that once is off by one in a single value."""
 
     def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
         styled = super().finish(inferred, newest)

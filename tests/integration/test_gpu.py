@@ -1,4 +1,4 @@
-"""What only a GPU can show: the engine's pictures, timings and step-down on CUDA."""
+"""Properties that only a GPU shows: the engine's pictures, timings and step-down on CUDA."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_gpu_paints_what_the_cpu_paints(engine, config, gpu, kernels, precis
 
 @pytest.mark.parametrize("kernels", VARIANTS)
 def test_a_sharper_size_is_painted_as_on_the_cpu(engine, config, gpu, kernels, monkeypatch):
-    """The network at two sizes in turn: two plans, of which one must not paint over the other."""
+    """The network alternates between two sizes: one plan must not overwrite the other's picture."""
     monkeypatch.setattr("app.engine.resolution.STILL_BUDGET_MS", 1e9)
     frame, made = Frame(picture(1280, 720)), []
     for each in (config, gpu, gpu):
@@ -174,7 +174,7 @@ def pictures(count, height, width):
     return torch.stack(stack).permute(0, 3, 1, 2).cuda()
 
 
-WEIGHTS = ["weights", "lite"]  # files of a style: its full and its lite network
+WEIGHTS = ["weights", "lite"]  # a style's files: its full and its lite network
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -229,8 +229,8 @@ def test_amp_runs_the_native_network(candy, native_kernels, full_precision, weig
     assert (actual - expected).abs().max() <= 1e-2 * expected.abs().max()
 
 
-# With every style that ships, against float64 on 0-255. Where a GPU has no native network, it runs
-# layer by layer.
+# Every bundled style, against float64 on 0-255. Without a native network for the GPU, it runs layer
+# by layer.
 
 
 @pytest.mark.parametrize("size", [(240, 320), (203, 331)], ids=str)
@@ -251,7 +251,7 @@ def test_every_style_is_right_end_to_end(style, weights, size, native_kernels, f
         assert 10 * np.log10(255**2 / error) >= least_db, dtype
 
 
-# The file of the weights, and the backend: by default the fastest.
+# The weights file and the backend, by default the fastest.
 PLANS = {
     "fastest": ("weights", ""),
     "sm80": ("weights", "sm80"),
@@ -267,7 +267,7 @@ def state_of(plan):
 
 
 def made(plan, shape, dtype=torch.float16, state=None, *, tf32=False):
-    """A plan of Candy, or of another state dict for the same network."""
+    """Return a plan of Candy, or of another state dict for the same network."""
     state = state or state_of(plan)
     network, device, backend = network_config(state), torch.device("cuda:0"), PLANS[plan][1]
     library = turing_network() if backend == "sm75" else None
@@ -297,7 +297,7 @@ def test_bytes_are_the_rounded_picture(native_kernels, plan, dtype, tf32):
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0])
 def test_a_broken_picture_is_told_from_its_range(native_kernels, plan, bad):
     state = dict(state_of(plan))
-    for part in ("weight", "bias"):  # zero makes one constant of the whole picture
+    for part in ("weight", "bias"):  # zero makes the whole picture constant
         name = f"deconv3.conv2d.{part}"
         state[name] = torch.full_like(state[name], bad)
     with torch.inference_mode():

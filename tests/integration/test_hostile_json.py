@@ -1,4 +1,4 @@
-"""Every reader of JSON gives a sentence or a default for hostile files, and spares the rest."""
+"""Every JSON reader answers hostile files with a sentence or a default, and keeps the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real window with the real engine and the shipped style, on real input."""
+"""The real window with the real engine and the bundled style, on real input."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def drop(window, *paths):
 
 
 def on_screen(window, **wanted):
-    """Whether the newest picture on screen was made with `wanted`."""
     styled = window.viewport.styled
     return styled is not None and all(getattr(styled.config, k) == v for k, v in wanted.items())
 
@@ -114,7 +113,7 @@ def test_comparing_shows_two_pictures_and_a_ratio_on_the_same_frames(window, qtb
     assert comparison.ratio is not None
     assert comparison.difference < 0.05
     assert comparison.baseline.index == comparison.fused.index
-    written = window.viewport._figures  # of the same stream, at most a quarter of a second older
+    written = window.viewport._figures  # from the same stream, at most a quarter of a second older
     assert written.agrees
     assert ratio_text(written).capitalize() in window.viewport.accessibleDescription()
 
@@ -190,8 +189,10 @@ def test_a_snapshot_says_how_it_was_made(window, qtbot, tmp_path):
 
 
 def test_the_window_answers_while_the_engine_works(window, qtbot):
-    """Not a timed promise (the benchmark measures that): the events of the window are handled
-    between frames that take far longer than they do."""
+    """The window handles its events between frames that take far longer.
+
+    This makes no promise about time, which the benchmark measures.
+    """
     window.session.config = replace(window.session.config, size=256, kernels="baseline")
     window.session.open("scene")
     qtbot.waitUntil(lambda: on_screen(window), timeout=20_000)

@@ -1,6 +1,6 @@
-"""The tests of the window once more, on X11 under a window manager.
+"""The window's tests, repeated on X11 under a window manager.
 
-A manager gives a window its place, its frame and the keyboard, each a moment after it was asked.
+A manager sets a window's place, frame and keyboard focus, each a moment after the request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-WINDOW = "ui/window"  # where those are that name no folder of tests/app
+WINDOW = "ui/window"  # the folder of names without one
 PARTS = {
     "the first minute": ["welcome", "badge", "startup_source", "drop"],
     "the gallery": ["card_previews", "style_trial", "mix", "arranging", "picture_styles", "files"],
@@ -37,11 +37,11 @@ PARTS = {
     "states of the window": ["window_states", "lifetime", "closing"],
 }
 MANAGED = {"accessibility", "states of the window"}  # a manager decides on focus and states
-ELSEWHERE = {"window_benchmark"}  # opens no window of the program's
+ELSEWHERE = {"window_benchmark"}  # opens no window of the program
 
 
 def path_of(name: str) -> str:
-    """The file of tests that PARTS calls so, from the root."""
+    """Return the test file for a name in PARTS, relative to the root."""
     folder, _, module = name.rpartition("/")
     return f"tests/app/{folder or WINDOW}/test_{module}.py"
 

@@ -1,4 +1,4 @@
-"""On the X11 platform, OpenCV's own Qt plug-ins and ours do not fight."""
+"""OpenCV's own Qt plug-ins and ours do not conflict on the X11 platform."""
 
 from __future__ import annotations
 

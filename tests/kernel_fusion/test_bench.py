@@ -1,4 +1,4 @@
-"""`python -m kernel_fusion bench`: what it measures, what it stores, and the page that shows it."""
+"""`python -m kernel_fusion bench`: its measurements, its files, and the page that shows them."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_list_of_tensors_is_compared_with_a_copy_of_all_of_their_bytes(monkeyp
 
 
 def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
-    """After every operation, and says that it is not all."""
+    """It stores the results after every operation and marks them as incomplete."""
     stored = tmp_path / "library.json"
     seen: list[dict[str, Any]] = []
 

@@ -1,4 +1,4 @@
-"""Fused modules against the modules that they replace: results, gradients, keys of state dicts."""
+"""Fused modules against the modules that they replace: results, gradients, state dict keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def depthwise() -> nn.Conv2d:
     return nn.Conv2d(4, 8, 3, padding=1, groups=4)
 
 
-# By module: it, what it replaces as PyTorch's layers, and the shape of its input.
+# By name: the module, the PyTorch layers that it replaces, and the shape of its input.
 ROWS: dict[str, tuple[Callable[[], Any], Callable[[], nn.Sequential], tuple[int, ...]]] = {
     "FusedLinearReLU": (
         lambda: fused.FusedLinearReLU(12, 20), lambda: nn.Sequential(nn.Linear(12, 20), nn.ReLU()),

@@ -1,4 +1,4 @@
-"""What a test can hold of the promises about speed: memory and errors. `bench` measures times."""
+"""The testable part of the promises about speed: memory and errors. `bench` measures times."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import LIBRARY, Op, prepare
 
 CPU = torch.device("cpu")
-# Of the largest value, in FP32. Elsewhere twice what PyTorch's calls are off by, and a rounding.
+# Relative to the largest value, in FP32. Other families may have twice the error of PyTorch's
+# calls, plus rounding.
 PROMISED = {"elementwise": 1e-6, "fusion": 1e-5, "reduction": 1e-5}
 ROUNDING = {"FP32": 2**-19, "BF16": 2**-8}
-# More than PyTorch's calls keep, in the bytes of the arguments: the blocks of the keys and values
-# that each block of queries reads; a count; and what a window's result is compared with.
+# Bytes saved beyond PyTorch's calls, relative to the arguments: the blocks of keys and values that
+# each block of queries reads; a count; and the values that a window's result is compared with.
 KEPT_MORE = {"block_sparse_attention": 2.0, "block_sparse_forward": 1e-5, "sliding_window": 0.25}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def native() -> None:
-    """The kernels are loaded, where this machine can compile them."""
     prepare(family=LIBRARY)
 
 
@@ -33,7 +33,7 @@ def case_of(op: Op, precision: str, rows: int, columns: int) -> Case:
 
 
 def kept_bytes(case: Case, way: Run) -> int | None:
-    """What a call keeps for its gradient beside its arguments; None where it has none."""
+    """Return the bytes that a call saves for its gradient, without its arguments; None if none."""
     given = measure.following(case, case.given)
     own = {x.data_ptr() for x in tensors_of(given)}
 
@@ -49,7 +49,7 @@ def kept_bytes(case: Case, way: Run) -> int | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("op", bench.operations(), ids=lambda op: op.name)
 class TestPerformance:
-    """Every operation that is timed, by being registered."""
+    """Tests of every operation registered with a timing."""
 
     @pytest.mark.parametrize("precision", ROUNDING)
     def test_it_is_as_exact_as_what_it_is_timed_against(self, op: Op, precision: str):

@@ -1,4 +1,4 @@
-"""Optimizers and clipping on parameters that two processes share out."""
+"""Optimizers and clipping with parameters sharded over two processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def small_model() -> nn.Module:
 
 
 def trained(optimizer: Any, clip: Any, rank: int, **options: Any) -> list[Tensor]:
-    """Return what three steps on `fully_shard` make of the parameters, and the norms they saw."""
+    """Return the parameters after three steps on `fully_shard`, and the norms of those steps."""
     from torch.distributed.fsdp import fully_shard
 
     model = small_model()
@@ -40,7 +40,7 @@ def trained(optimizer: Any, clip: Any, rank: int, **options: Any) -> list[Tensor
 
 
 def check_partial_gradients(mesh: Any) -> None:
-    """A gradient whose parts are terms of a sum is summed for the step and for the norm."""
+    """Check that a gradient stored as partial sums is summed for the step and for the norm."""
     from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
 
     x: Any = nn.Parameter(distribute_tensor(torch.zeros(6), mesh, [Shard(0)]))
@@ -52,7 +52,7 @@ def check_partial_gradients(mesh: Any) -> None:
 
 
 def check_norms(mesh: Any) -> None:
-    """Every process has the norm of all parts, and of tensors that it has whole."""
+    """Check that every process has the norm of all shards and of unsharded tensors."""
     from torch.distributed.tensor import Shard, distribute_tensor
 
     grads = torch.arange(-3.0, 4.0), torch.tensor([5.0])

@@ -17,13 +17,13 @@ from tools.prebuild import cuda
 
 @pytest.fixture(scope="session")
 def stub_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CUDA driver that launches nothing."""
+    """Compile a CUDA driver that launches nothing and return its path."""
     return stubs.driver_stub(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture
 def stub(stub_path: Path) -> ctypes.CDLL:
-    """The same, loaded, with nothing written down."""
+    """Load the stub driver with an empty record."""
     library = stubs.loaded(stub_path)
     library.stub_take()
     ctypes.c_int.in_dll(library, "stub_parameter_bytes").value = 0
@@ -38,19 +38,18 @@ def driver(stub_path: Path, stub: ctypes.CDLL) -> Driver:
 
 @pytest.fixture(scope="session")
 def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the network's library says of itself."""
+    """Return the network library's description of itself."""
     return stubs.description("network", tmp_path_factory.mktemp("abi"))
 
 
 @pytest.fixture(scope="session")
 def described(description: dict[str, Any]) -> abi.Abi:
-    """The same, as it is read."""
     return abi.parse(description)
 
 
 @pytest.fixture(scope="session")
 def toolkit() -> Toolkit:
-    """NVRTC and CUDA's headers: this machine's, or those that `make prebuild` unpacked."""
+    """Return NVRTC and CUDA's headers, from this machine or from `make prebuild`."""
     try:
         return cuda_tools.find_toolkit()[0]
     except BuildError as error:

@@ -1,8 +1,8 @@
-"""Stores what the launchers of Python launch, for a deliberate change of grids or arguments.
+"""Stores the launches of the Python launchers, after a deliberate change of grids or arguments.
 
     python -m tests.kernels.rewrite_launches
 
-Read the difference before you commit it: the tests hold every launch equal to these files.
+Read the difference before you commit it: the tests compare every launch with these files.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from tests.kernels.network import recorded as network
 from tests.kernels.ops.cuda import recorded as operations
 from tests.kernels.ops.cuda import recorded_transformer as transformer
 
-HOPPER = (9, 0)  # of the stand-ins for images
+HOPPER = (9, 0)  # for the stand-in images
 
 
 def main() -> None:
-    """Write every file."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         built = stubs.driver_stub(folder)

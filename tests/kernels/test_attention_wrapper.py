@@ -1,4 +1,4 @@
-"""FusedAttention and FusedFFN against nn.MultiheadAttention and nn.Linear, and what they refuse."""
+"""FusedAttention and FusedFFN against nn.MultiheadAttention and nn.Linear, and their refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 
 
 def pair(version: Any = "auto", **options) -> tuple[FusedAttention, nn.MultiheadAttention]:
-    """Ours, and PyTorch's with the same weights."""
+    """Return our module and PyTorch's with the same weights."""
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(E, HEADS, batch_first=True, **options)
     for parameter in theirs.parameters():

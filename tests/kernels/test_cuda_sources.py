@@ -1,6 +1,8 @@
-"""Every kernel compiles, without a warning, for every kind of architecture that images are made
-for: sources tell architectures apart by comparing __CUDA_ARCH__, and those that no comparison tells
-apart are one kind."""
+"""Every kernel compiles without warnings for every kind of architecture that has images.
+
+Sources distinguish architectures by comparing __CUDA_ARCH__. Architectures that no comparison
+separates are one kind.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ compiled = pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
 SUFFIXES = {".cu", ".cuh", ".h"}
 COMPARISON = re.compile(r"__CUDA_ARCH__\s*[<>=]=?\s*(\d+)")
 
-# nvcc instantiates those templates alone that something refers to.
+# nvcc only instantiates templates that are referenced.
 EVERY_KERNEL = """\
 #include "{source}"
 extern const void* const kernels[] = {{
@@ -39,13 +41,12 @@ extern const void* const kernels[] = {{
 
 
 def limits() -> list[int]:
-    """What sources compare __CUDA_ARCH__ with."""
     texts = (path.read_text("utf-8") for path in FOLDER.rglob("*") if path.suffix in SUFFIXES)
     return sorted({int(limit) for text in texts for limit in COMPARISON.findall(text)})
 
 
 def architectures() -> list[str]:
-    """Of those of the images that the toolkit knows, the first of each kind, and the last."""
+    """Return the first image architecture of each kind, and the last, that the toolkit knows."""
     if NVCC is None:
         return []
     told = subprocess.run([NVCC, "--list-gpu-arch"], capture_output=True, text=True, check=True)
@@ -63,14 +64,14 @@ def architectures() -> list[str]:
 
 @functools.cache
 def quick() -> list[str]:
-    """The flag that does without optimization, from CUDA 12.8 on: this is about the sources."""
+    """Return the flag that disables optimization, from CUDA 12.8 on; only sources matter here."""
     told = subprocess.run([str(NVCC), "--help"], capture_output=True, text=True, check=True)
     return ["--Ofast-compile=max"] if "--Ofast-compile" in told.stdout else []
 
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    """The sources of each library, with their targets and kernels."""
+    """Return the sources of each library, with their targets and kernels."""
     folder = tmp_path_factory.mktemp("abi")
     return {
         library.name: {
@@ -84,17 +85,17 @@ def described(tmp_path_factory):
 
 
 def why_not(source: Source, architecture: str) -> str:
-    """Say why no image of `source` is made for the architecture; "" if one is."""
+    """Return why `source` has no image for the architecture; "" if it has one."""
     if not runs_on(source.target, f"sm_{architecture}", source.until):
         return f"it is for sm_{source.target}"
-    # GPUs from 9.0 on run the PTX of a source without images for them, which is made for 9.0.
+    # GPUs from 9.0 on run a source without images for them as PTX, which is built for 9.0.
     if f"sm_{architecture}" in LEFT_OUT.get(source.name, ()) and architecture != "90":
         return f"no image of it is made for sm_{architecture}"
     return ""
 
 
 def compile_whole(source: Source, architecture: str, folder: Path) -> None:
-    """Compile every kernel of `source`, where a warning is an error."""
+    """Compile every kernel of `source`, with warnings as errors."""
     rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in source.kernels)
     every = folder / source.name
     every.write_text(EVERY_KERNEL.format(source=FOLDER / source.name, rows=rows), "utf-8")

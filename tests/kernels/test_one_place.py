@@ -1,6 +1,6 @@
-"""A new operation needs its sources and one `@fused` function, and nothing else knows of it.
+"""A new operation needs its sources and one `@fused` function, and no other code names it.
 
-The test copies the tree, adds three files and asks, in a process of its own, every list there is.
+The test copies the tree, adds three files, and queries every list in a child process.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ torch.testing.assert_close(case.ours(False).double(), case.reference())
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the program with one operation more."""
+    """Copy the program and add one operation."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("app", "kernel_fusion", "kernels", "models", "utils"):
         shutil.copytree(ROOT / name, folder / name, ignore=LEFT_OUT)
@@ -159,7 +159,7 @@ def test_a_new_operation_is_built_called_and_listed_everywhere(tree):
         pytest.skip(str(error))
     asked = run(tree, "-c", ASK)
     assert asked.returncode == 0, asked.stderr
-    # The tests of every operation hold for it too, though none names it.
+    # The tests of every operation pass for it too, though none names it.
     tested = run(tree, "-m", "pytest", "-q", "--noconftest", EVERY, "-k", "fused_leaky and cpu")
     assert tested.returncode == 0, tested.stdout
     assert "6 passed" in tested.stdout

@@ -27,7 +27,7 @@ def weights() -> dict[str, Tensor]:
 
 
 def in_the_other_layout(weights: dict[str, Tensor], *, greek: bool = False) -> dict[str, Tensor]:
-    """The second published layout, written out by hand rather than by our table."""
+    """Return the second published layout, written out by hand instead of using our table."""
     norms = {"in1": "conv1", "in2": "conv2", "in3": "conv3", "in4": "deconv1", "in5": "deconv2"}
     words = {"weight": "gamma", "bias": "beta"} if greek else {"weight": "weight", "bias": "bias"}
     renamed = {}
@@ -131,7 +131,7 @@ def test_the_first_bytes_decide_not_the_name(weights, tmp_path):
 def test_weights_saved_on_a_gpu_are_read_without_one(weights, tmp_path):
     path = tmp_path / "style.pth"
     torch.save(weights, path)
-    # The device is the one string "cpu" in the pickle; the archive is written anew around it.
+    # The device is the one string "cpu" in the pickle; the archive is rewritten around it.
     moved = tmp_path / "gpu.pth"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(moved, "w") as new:
         for name in old.namelist():
@@ -183,7 +183,7 @@ def test_a_table_that_holds_itself_is_refused(tmp_path):
 
 def test_widths_that_no_memory_holds_are_refused(tmp_path):
     path = tmp_path / "style.pth"
-    wide = torch.zeros(()).expand(1 << 40, 3, 3, 3)  # of one number
+    wide = torch.zeros(()).expand(1 << 40, 3, 3, 3)  # stores one number
     torch.save({f"conv{n}.conv2d.weight": wide for n in (1, 2, 3)} | {"res1.a": wide}, path)
     with pytest.raises(CheckpointError, match="does not fit the network"):
         load_checkpoint(path)
@@ -237,7 +237,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(weights, tmp_path, 
 
 
 class Evil:
-    """Unpickled by an ordinary reader, it creates the file it names."""
+    """An object that creates the file it names when an ordinary reader unpickles it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -276,7 +276,7 @@ def picture(kind: str) -> bytes:
 
 
 def torchscript() -> bytes:
-    # What torch.jit.save writes, by its names: the reader must not get further than these.
+    # The file names of torch.jit.save: the reader must not get further than these.
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in ("net/data.pkl", "net/code/__torch__/net.py", "net/constants.pkl"):
@@ -337,7 +337,7 @@ def test_a_file_that_is_no_checkpoint_gets_one_sentence(what, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-# PyTorch warns, from C++, about what one of the damaged pickles makes of a tensor's class.
+# PyTorch warns, from C++, when one of the damaged pickles redefines a tensor's class.
 @pytest.mark.filterwarnings("ignore:Defining your `__torch_function__` as a plain method")
 def test_no_damage_to_a_checkpoint_gets_through_as_another_error(weights, tmp_path):
     path = tmp_path / "style.pth"

@@ -1,4 +1,4 @@
-"""The wrappers compute what PyTorch's layers do, with the same state dicts."""
+"""The wrappers compute the same as PyTorch's layers, with the same state dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers have the published names, arguments and keys, and compute what these say."""
+"""The layers have the published names, arguments and keys, and compute accordingly."""
 
 from __future__ import annotations
 

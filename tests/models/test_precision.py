@@ -1,4 +1,4 @@
-"""A precision is what it is called, and says what it costs and where it is not to be had."""
+"""A precision computes what its name says, and reports its cost and where it is unavailable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
     engine = Engine(library)
     engine.configure(replace(config, kernels="baseline", precision=precision))
-    with tf32_allowed(precision is not Precision.tf32):  # whatever the process allows otherwise
+    with tf32_allowed(precision is not Precision.tf32):  # whatever the process allows
         before = torch.backends.cudnn.allow_tf32
         engine.process(Frame(picture(48, 32)))
         assert torch.backends.cudnn.allow_tf32 is before
@@ -122,7 +122,7 @@ def test_a_precision_the_cpu_has_no_instructions_for_says_so(monkeypatch):
 @pytest.mark.parametrize("precision", list(Precision))
 def test_pictures_agree_up_to_the_bound_and_not_beyond(precision):
     most, least = precision.value.max_difference, precision.value.min_psnr
-    if most is not None:  # then the PSNR does not count
+    if most is not None:  # the PSNR then does not count
         assert precision.agree(most, 0.0)[0]
         assert not precision.agree(most * 1.01, 99.0)[0]
         assert f"{most:g} of 255" in precision.agree(0.0, 99.0)[1]

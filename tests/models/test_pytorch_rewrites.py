@@ -17,7 +17,7 @@ def network_of(shape: NetworkConfig) -> TransformerNetBaseline:
     torch.manual_seed(0)
     network = TransformerNetBaseline(**asdict(shape)).requires_grad_(False)
     for name, parameter in network.named_parameters():
-        if "in" in name.split(".")[-2]:  # norms that do nothing would hide a mistake
+        if "in" in name.split(".")[-2]:  # identity norms would hide a mistake
             parameter.uniform_(0.5, 1.5)
     return network
 
@@ -74,7 +74,7 @@ def test_activations_stay_channels_last(network):
     assert rewrites.encode(x).is_contiguous(memory_format=torch.channels_last)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch itself
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # from PyTorch itself
 def test_it_compiles_into_one_graph(network):
     rewrites, x = with_rewrites(network), pictures(1, 17, 20).float()
     torch._dynamo.reset()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("native_kernels")
 
 
 def trained(blocks: int = 2, seed: int = 0) -> dict[str, Tensor]:
-    """Weights of the size training gives: pictures with a mean near 120 and a deviation of 50."""
+    """Return weights of a trained size: pictures have a mean near 120 and a deviation of 50."""
     torch.manual_seed(seed)
     state = TransformerNetBaseline(blocks).state_dict()
     for key, value in state.items():
@@ -45,7 +45,7 @@ def nets(blocks: int = 2) -> dict[str, TransformerNetBaseline]:
 
 
 def pictures(height: int, width: int, n: int = 1, seed: int = 0) -> Tensor:
-    """As the engine passes them: channels last, 0-255, with structure and noise."""
+    """Return pictures as the engine passes them: channels last, 0-255, with structure and noise."""
     generator = torch.Generator().manual_seed(seed)
     coarse = torch.rand(n, 3, 5, 5, generator=generator)
     smooth = F.interpolate(coarse, (height, width), mode="bilinear")
@@ -54,7 +54,7 @@ def pictures(height: int, width: int, n: int = 1, seed: int = 0) -> Tensor:
 
 
 def published(state: dict[str, Tensor], x: Tensor, blocks: int) -> Tensor:
-    """The network of the paper as a list of operations, in FP64."""
+    """Compute the network of the paper as a list of operations, in FP64."""
     state = {key: value.double() for key, value in state.items()}
 
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: int = 1) -> Tensor:
@@ -286,7 +286,7 @@ def test_gradients_of_the_variants_agree():
         for name, expected in gradients["baseline"].items():
             got = gradients[key][name]
             assert got is not None, name
-            # Biases that the norm removes have a gradient of zero, give or take rounding.
+            # Biases that the norm removes have a gradient of zero up to rounding.
             torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-5 * largest)
 
 
@@ -402,7 +402,7 @@ def test_a_workspace_grows_and_gives_back():
     assert space.take("a", (1, 2, 2, 3), like).data_ptr() == small.data_ptr()
     assert space.take("b", (1, 4, 2, 3), like).data_ptr() != small.data_ptr()
     assert space.take("a", (1, 4, 2, 3), like.double()).dtype == torch.float64
-    assert set(space._flat) == {"a"}  # the other precision has gone
+    assert set(space._flat) == {"a"}  # the other precision was evicted
     space.clear()
     assert not space._flat
 
@@ -486,7 +486,7 @@ def test_one_network_serves_training_and_both_ways_without_gradients_in_any_orde
         gradient = wanted.conv2d.weight.grad
         assert gradient is not None
         torch.testing.assert_close(got.conv2d.weight.grad, gradient, rtol=1e-2, atol=1e-2)
-    without.requires_grad_().sum().backward()  # an ordinary tensor, for whatever comes next
+    without.requires_grad_().sum().backward()  # an ordinary tensor for later code
 
 
 @pytest.mark.gpu

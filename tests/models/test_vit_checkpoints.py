@@ -1,4 +1,4 @@
-"""Files of the any-style network: what was written is read back, and nothing else is."""
+"""Files of the any-style network survive a round trip, and other files are refused."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
 
 
 def rewritten(path: Path, *, config: VitConfig | None = None, drop: str = "") -> None:
-    """Write the file again with other dimensions in its header, or without one weight."""
+    """Rewrite the file with other dimensions in its header, or without one weight."""
     found = load_vit(path)
     state = safetensors.torch.load(path.read_bytes())
     metadata = dict(found.metadata)
@@ -152,7 +152,7 @@ def test_a_flipped_bit_is_noticed(network, tmp_path):
 
 
 def test_reading_a_network_does_not_load_pytorchs_compiler(tmp_path):
-    """It takes more than a second, and a picture dropped on the window waits for it."""
+    """Loading it takes more than a second, which a picture dropped on the window would wait for."""
     check = (
         "import sys; from pathlib import Path; "
         "from models.families.any_style import AnyStyleNetwork; "

@@ -22,8 +22,10 @@ def test_enlarging_is_bilinear_interpolation(size):
 
 
 def test_what_is_painted_does_not_depend_on_the_grid_of_the_tokens():
-    """Where tokens change smoothly, pixels do, whatever their place in a token. With repeated
-    pixels instead of a bilinear enlargement, the ratio is 2.2."""
+    """Pixels change smoothly where tokens do, at any position in a token.
+
+    With repeated pixels instead of a bilinear enlargement, the ratio is 2.2.
+    """
     ratios: list[float] = []
     for seed in range(6):
         torch.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Applies a mutant to a copy of the tree and says whether its tests notice."""
+"""Applies a mutant to a copy of the tree and reports whether its tests notice."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TIME_LIMIT_S = 120.0  # of one mutant; its tests take a few seconds
+TIME_LIMIT_S = 120.0  # per mutant; its tests take a few seconds
 
 KILLED, SURVIVED = "killed", "SURVIVED"
-_PASSED, _FAILED = 0, 1  # pytest's exit status; every other one means that it could not run
+_PASSED, _FAILED = 0, 1  # pytest's exit statuses; any other means that it could not run
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault that must not pass: `old`, which occurs once in `file`, replaced by `new`.
+    """A fault that tests must catch: `old`, which occurs once in `file`, replaced by `new`.
 
-    `name` says in words what is wrong then; `tests` are the pytest node ids of which at least one
-    must fail.
+    `name` describes the fault in words; `tests` are pytest node ids, at least one of which must
+    fail.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Mutant:
     tests: tuple[str, ...]
 
     def fault(self, root: Path) -> str:
-        """Why it cannot be applied to the tree at `root`; empty if it can be."""
+        """Return why it cannot be applied to the tree at `root`; "" if it can."""
         path = root / self.file
         if not path.is_file():
             return f"{self.file} does not exist"
@@ -41,7 +41,7 @@ class Mutant:
 
 
 def copy_tree(root: Path, target: Path) -> None:
-    """Copy the files that git tracks, and new ones it does not ignore, from `root` to `target`."""
+    """Copy tracked files, and new files that git does not ignore, from `root` to `target`."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root,
@@ -55,9 +55,9 @@ def copy_tree(root: Path, target: Path) -> None:
 
 
 def run_tests(tree: Path, tests: Iterable[str], limit_s: float) -> tuple[int | None, str]:
-    """pytest's exit status in `tree`, None when the time limit was reached, and what it printed."""
+    """Run tests in `tree` and return pytest's exit status, None after a timeout, and its output."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    environment = os.environ | {"PYTHONPATH": str(tree)}  # for the processes that tests start
+    environment = os.environ | {"PYTHONPATH": str(tree)}  # for child processes of tests
     try:
         done = subprocess.run(
             [*command, *dict.fromkeys(tests)],
@@ -74,7 +74,7 @@ def run_tests(tree: Path, tests: Iterable[str], limit_s: float) -> tuple[int | N
 
 
 def verdict(mutant: Mutant, tree: Path, limit_s: float = TIME_LIMIT_S) -> str:
-    """KILLED, SURVIVED, or why neither can be said. `tree` is a copy, and is left unchanged."""
+    """Return KILLED, SURVIVED, or why neither applies. `tree` is a copy and stays unchanged."""
     if fault := mutant.fault(tree):
         return f"does not apply: {fault}"
     path = tree / mutant.file

@@ -1,4 +1,4 @@
-"""The table of mutants fits the program as it is now, and a survivor is reported."""
+"""The table of mutants fits the current program, and a survivor is reported."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from tests.mutants.__main__ import main
 from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.table import MUTANTS
 
-NATIVE = ".cpp", ".h", ".cu", ".cuh"  # compiled by what tests them
+NATIVE = ".cpp", ".h", ".cu", ".cuh"  # compiled by their tests
 PAGE = ".css", ".js"  # read by a browser
 
 
 def named(text: str) -> Mutant:
-    """The one mutant whose name contains `text`."""
     (mutant,) = (mutant for mutant in MUTANTS if text in mutant.name)
     return mutant
 

@@ -5,14 +5,13 @@
     STYLEFORGE_BUILD=1 STYLEFORGE_RACECHECK=1 compute-sanitizer --tool racecheck \
         --kernel-name kns=styleforge python -m tests.sanitizer.launch_all_kernels
 
-Build first (`styleforge doctor` does, with the same variables): under the sanitizer a build takes
-very long. Racecheck sees only the threads that arrive at a barrier, so that STYLEFORGE_RACECHECK
-builds kernels in which all do.
+Build first (`styleforge doctor` does, with the same variables): a build under the sanitizer is very
+slow. Racecheck sees only the threads that arrive at a barrier, so STYLEFORGE_RACECHECK builds
+kernels in which all threads do.
 
-Names launch only those parts: families of operations, plans of the network, or "frames". The
+Names select the parts to launch: families of operations, plans of the network, or "frames". The
 program waits for each sample of an operation and each layer, so that an error has its name, such as
-"fused_ffn_forward 3: CUDA error". Where the tool cannot handle a kernel, the others are watched
-without it:
+"fused_ffn_forward 3: CUDA error". If the tool cannot handle a kernel, leave that kernel out:
 
     python -m tests.sanitizer.launch_all_kernels transformer --without "fused_attention*"
     python -m tests.sanitizer.launch_all_kernels sm90 --only "residual blocks/*"
@@ -46,13 +45,13 @@ from kernels.self_test.network import random_weights
 from tests.sanitizer.watch import Watch
 from utils.tf32 import tf32_allowed
 
-SHAPE = 2, 37, 54  # pictures, height, width: nothing is a multiple of a tile
+SHAPE = 2, 37, 54  # pictures, height, width: none is a multiple of a tile
 BLOCKS = 2
 FRAMES = "frames"
 
 
 def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
-    """The samples of an operation, and those in FP32 once more in FP64 if it has kernels for it."""
+    """Yield an operation's samples, and FP32 ones also in FP64 if it has kernels for that."""
 
     def moved(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
         if isinstance(value, list):
@@ -60,7 +59,7 @@ def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
         return change(value) if isinstance(value, Tensor) else value
 
     def wide(x: Tensor) -> Tensor:
-        # the numbers of optimizers, such as their steps, are FP32 whatever the tensors are
+        # optimizers' numbers, such as their steps, are FP32 whatever the tensors' dtype
         number = op.group == "optim" and x.numel() == 1
         return x.to(device, torch.float64 if x.is_floating_point() and not number else None)
 
@@ -72,7 +71,7 @@ def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
 
 
 def operations(parts: Sequence[str], watch: Watch, device: torch.device) -> None:
-    """The samples of the operations of some families, in both settings of TF32."""
+    """Launch the samples of the operations in some families, in both settings of TF32."""
     for op in OPS.values():
         if not op.cuda or op.family not in parts or not watch.wants(op.name):
             continue
@@ -81,15 +80,17 @@ def operations(parts: Sequence[str], watch: Watch, device: torch.device) -> None
                 with tf32_allowed(allowed):
                     watch.launch("operations", op.name, number, partial(op.overload, *given))
                 if watch.is_lost:
-                    break  # nothing can be moved to the GPU any more
+                    break  # nothing more can be moved to the GPU
             if watch.is_lost:
                 break
 
 
 def plans(parts: Sequence[str]) -> Iterator[tuple[str, NetworkPlan]]:
-    """Every network by some backends of this GPU in each of its precisions, with the tiles of small
-    and of large pictures, and with residual layers that are joined where they can be, and apart;
-    with what each is called."""
+    """Yield a name and a plan for every network, backend in `parts`, and precision.
+
+    Plans use the tiles of small and of large pictures, with residual layers joined if possible, and
+    separate.
+    """
     device = torch.device("cuda")
     library = dispatch.shipped(device)
     for kind, known in WITH_KERNELS.items():
@@ -129,7 +130,7 @@ def _large_tiles(_size: tuple[int, int], _blocks: int, precision: Sm90Precision)
 
 
 def layers(parts: Sequence[str], watch: Watch) -> None:
-    """The layers of the plans of some backends, from and to pictures of numbers and of bytes."""
+    """Launch the layers of some backends' plans, with pictures of numbers and of bytes."""
     for what, plan in plans(parts):
         stream = c_void_p(torch.cuda.current_stream().cuda_stream)
         for in_bytes in (False, True):
@@ -140,19 +141,19 @@ def layers(parts: Sequence[str], watch: Watch) -> None:
                     name = f"{what}{' bytes' if in_bytes else ''} {layer}"
                     watch.launch("layers", name, number, partial(step, stream, in_bytes))
         if watch.is_lost:
-            break  # no further plan can be made
+            break  # no more plans can be created
 
 
 def frames() -> None:
-    """The kernels around the network, compared with OpenCV's results."""
+    """Launch the kernels around the network and compare them with OpenCV's results."""
     kernels = frame_kernels(torch.device("cuda"))
-    assert kernels is not None  # it is ready
+    assert kernels is not None  # the library is ready
     apart = self_test(kernels, torch.device("cuda"))
     sys.stdout.write(f"frames are {apart} of 255 apart\n")
 
 
 def main(given: Sequence[str]) -> int:
-    """Print how many operations and layers were launched; 1 if a kernel failed or is not ready."""
+    """Print the numbers of launches; return 1 if a kernel failed or is not ready."""
     parser = argparse.ArgumentParser(prog="launch_all_kernels", description=__doc__)
     parser.add_argument("parts", nargs="*", help="what is launched (default: everything)")
     names = "operations, or layers such as 'encoder/conv1', by shell patterns"
@@ -165,7 +166,7 @@ def main(given: Sequence[str]) -> int:
         return 2
     named = [op.name for op in OPS.values() if op.cuda] + [FRAMES]
     for pattern in (*chosen.only, *chosen.without):
-        # Layers are known once there is a plan.
+        # Layers are known only once a plan exists.
         if "/" not in pattern and not fnmatch.filter(named, pattern):
             sys.stderr.write(f"there is no operation '{pattern}'\n")
             return 2

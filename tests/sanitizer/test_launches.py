@@ -1,4 +1,4 @@
-"""Every operation is launched by its name, and what fails is named."""
+"""Every operation is launched under its name, and a failure is named."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ERROR = "CUDA error: an illegal memory access was encountered\nSearch for it"
 
 
 def nothing() -> None:
-    """A device that never fails."""
+    """Wait for a device that never fails."""
 
 
 def samples(name: str) -> int:
-    """How many an operation has, in FP64 as well, in both settings of TF32."""
+    """Return the number of an operation's samples, FP64 included, in both settings of TF32."""
     op = OPS[name]
     wide = torch.float64 in op.cuda_dtypes
     first = [next(x for x in given if isinstance(x, torch.Tensor)) for given in op.samples()]

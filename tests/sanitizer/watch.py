@@ -1,4 +1,4 @@
-"""Runs launches one by one, and says which one failed."""
+"""Runs launches one by one and reports which one failed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from fnmatch import fnmatchcase
 
 
 class Watch:
-    """Launches what was chosen, and waits for the end of each launch.
+    """Launches the selected parts and waits for the end of each launch.
 
-    Errors of a GPU arrive at some later call: only waiting tells whose they are. Most of them lose
-    the GPU's context, after which no call of the process works.
+    GPU errors arrive at a later call: only waiting shows which launch caused them. Most of them
+    destroy the GPU's context, after which every call of the process fails.
 
     Args:
-        finish: Waits until everything is done that was launched.
-        only: Names or shell patterns of what is launched; everything if there are none.
-        without: Names or shell patterns of what is left out.
+        finish: Waits until all launched work is done.
+        only: Names or shell patterns to launch; everything if empty.
+        without: Names or shell patterns to leave out.
 
     Attributes:
-        launched: How many launches of each kind ended without an error, by kind.
-        failed: "name number: error" of each that did not.
-        left_out: Names that were not chosen, in order.
+        launched: The number of launches without an error, by kind.
+        failed: "name number: error" of each failed launch.
+        left_out: Names that were not selected, in order.
         not_reached: Names that came after the context was lost, in order.
-        is_lost: Whether the context is.
+        is_lost: Whether the context is lost.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Watch:
         self.is_lost = False
 
     def wants(self, name: str) -> bool:
-        """Whether something is to be launched, and can be; remembers it if not."""
+        """Return whether a part is selected and can be launched; record it if not."""
         if (self._only and not _is_any(name, self._only)) or _is_any(name, self._without):
             self.left_out[name] = None
             return False
@@ -50,18 +50,14 @@ class Watch:
         return True
 
     def launch(self, kind: str, name: str, number: int, call: Callable[[], object]) -> None:
-        """Launch something and wait for it.
+        """Launch `call`, wait for it, and count it as a `kind`.
 
-        Args:
-            kind: What it is counted as.
-            name: What it is called.
-            number: Which one of those that are called so.
-            call: Launches it.
+        `number` distinguishes launches with the same name.
         """
         try:
             call()
             self._finish()
-        except RuntimeError as error:  # PyTorch's, and ours of a launch
+        except RuntimeError as error:  # from PyTorch, or ours from a launch
             line = (str(error).strip().splitlines() or [type(error).__name__])[0]
             self.failed.append(f"{name} {number}: {line}")
             sys.stdout.write(f"{self.failed[-1]}\n")
@@ -74,7 +70,7 @@ class Watch:
             self.launched[kind] = self.launched.get(kind, 0) + 1
 
     def report(self) -> str:
-        """What was left out, what was not reached, and what failed; empty if nothing."""
+        """Return what was left out, what was not reached, and what failed; "" if nothing."""
         lines: list[str] = []
         if self.left_out:
             lines.append(f"left out: {', '.join(self.left_out)}")

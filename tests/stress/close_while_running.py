@@ -30,14 +30,14 @@ from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 from utils.pyav import av
 
-LATEST_S = 1.5  # between the beginning of a work and the end of its window
-MAX_SECONDS = 180.0  # of one process
-SIDE = 60  # of the photographs
+LATEST_S = 1.5  # from the start of the work to the end of its window
+MAX_SECONDS = 180.0  # per process
+SIDE = 60  # side of the photographs
 
 
 @dataclass(slots=True)
 class Report:
-    """How often a window was closed during each kind of work, and a sentence for every fault."""
+    """The number of closed windows per kind of work, and a sentence for every fault."""
 
     closed: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -64,7 +64,6 @@ def run(seed: int, rounds: int, kinds: Sequence[str] = KINDS) -> Report:
 
 
 def _round(kind: str, place: Path, moment: float) -> Iterator[str]:
-    """Close one window; yield what is wrong."""
     folder, home = place / "work", place / "home"
     _make_files(folder)
     before = {path: path.read_bytes() for path in _files(folder)}
@@ -115,7 +114,7 @@ def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
 
 
-# What is right for each kind
+# The expected results of each kind
 
 
 def _nothing_new(folder: Path, data: Path, new: Sequence[Path]) -> Iterator[str]:
@@ -186,7 +185,7 @@ def _frames(path: Path) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print the report; 1 after a fault."""
+    """Run and print the report; return 1 after a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.close_while_running")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=20)

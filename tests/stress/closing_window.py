@@ -1,8 +1,8 @@
-"""Opens the program's own window, begins one kind of work, and closes the window during it.
+"""Opens the program's own window, starts one kind of work, and closes the window during it.
 
     python -m tests.stress.closing_window KIND FOLDER SECONDS
 
-`tests.stress.close_while_running` starts it and checks what is left.
+`tests.stress.close_while_running` starts it and checks the result.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tests.helpers.virtual_cameras import fake_cameras
 from utils.leaving import limit_end
 
 LOOK_MS = 50
-CLOSING = "closing"  # printed when the window is asked to close while the work is under way
+CLOSING = "closing"  # printed when the window is asked to close during the work
 LONG = Preset("long", "Long", "For tests", iterations=100_000, image_size=32, batch_size=2)
 SMALL = Stroke("small", "Small", "For tests", style_size=64)
 PICTURES = 5  # saved at once
-BROKEN = 70  # exit status of a process whose work could not begin
+BROKEN = 70  # exit status of a process whose work could not start
 
-Running = Callable[[], object]  # whether the work is under way
+Running = Callable[[], object]  # whether the work is running
 
 
 class Works:
-    """Begins work of each kind in `window`; every method returns whether it is under way."""
+    """Starts work of each kind in `window`; every method returns a check whether it is running."""
 
     def __init__(self, window: MainWindow, folder: Path) -> None:
         self._window, self._session, self._folder = window, window.session, folder
@@ -50,21 +50,18 @@ class Works:
         return lambda: self._window.viewport.styled
 
     def recording(self) -> Running:
-        """Record the film that plays."""
         exporter = self._window.exporter
         exporter._recordings_folder = lambda: self._folder / "films"
         exporter.record()
         return lambda: exporter.recorded is not None and exporter.recorded[0] > 0.3
 
     def export(self) -> Running:
-        """Export the film."""
         shown: list[object] = []
         self._window.film_exporter.progressed.connect(shown.append)
         self._window.film_exporter.export(self._folder / "walk.mp4", self._folder / "out.mp4")
         return lambda: shown
 
     def pictures(self) -> Running:
-        """Save several pictures."""
         styled = self._window.viewport.styled
         assert styled is not None
         for number in range(PICTURES):
@@ -72,7 +69,6 @@ class Works:
         return lambda: True
 
     def queue(self) -> Running:
-        """Run the queue."""
         queue = self._window.queue
         self._window.settings.update(queue_folder=str(self._folder / "painted"))
         queue.add(sorted((self._folder / "photos").iterdir()))
@@ -80,7 +76,6 @@ class Works:
         return lambda: queue.runner.number is not None
 
     def training(self) -> Running:
-        """Train a style."""
         controller.CONFIRM_ABOVE_S = 1e9
         studio = self._session.studio
         studio.start(
@@ -98,7 +93,6 @@ class Works:
         return lambda: len(studio.history) > 1
 
     def style(self) -> Running:
-        """Make styles of pictures."""
         library = self._session.library
         library.networks.give(save_tiny(self._folder / "network.safetensors"))
         for photo in sorted((self._folder / "photos").iterdir()):
@@ -116,10 +110,9 @@ KINDS = [name for name in vars(Works) if not name.startswith("_")]
 
 
 def close_during(kind: str, folder: Path, seconds: float) -> int:
-    """Run the program, and close its window `seconds` after work of a kind has begun.
+    """Run the program, and close its window `seconds` after work of a kind has started.
 
-    Returns:
-        The exit status of the program.
+    Returns the exit status of the program.
     """
     freeze = application.freeze_garbage_collector
 
@@ -132,13 +125,13 @@ def close_during(kind: str, folder: Path, seconds: float) -> int:
         timer.timeout.connect(lambda: _step(steps))
         timer.start()
 
-    application.freeze_garbage_collector = started  # called once the window is there
+    application.freeze_garbage_collector = started  # called once the window exists
     film = str(folder / "walk.mp4")
     return cli.main(["--open", film, "--style", "candy"])
 
 
 def _step(steps: Iterator[None]) -> None:
-    """Do what is next; a fault ends the process, which would wait for ever."""
+    """Run the next step; a fault ends the process, which would wait forever otherwise."""
     try:
         next(steps)
     except Exception:  # noqa: BLE001  (whatever it is, the status and the report tell)
@@ -147,10 +140,10 @@ def _step(steps: Iterator[None]) -> None:
 
 
 def _steps(window: MainWindow, kind: str, folder: Path, seconds: float) -> Iterator[None]:
-    """Begin the work, close the window, and answer its question."""
+    """Start the work, close the window, and answer its question."""
     while window.viewport.styled is None:
         yield
-    works = Works(window, folder)  # kept, with what it has opened
+    works = Works(window, folder)  # holds on to what it has opened
     running = getattr(works, kind)()
     while not running():
         yield

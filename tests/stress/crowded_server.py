@@ -1,8 +1,8 @@
-"""Asks a real server many times while connections without a token are held half open beside it.
+"""Sends many requests to a real server while connections without a token stay half open.
 
-`python -m tests.stress.crowded_server --requests 10000 --parallel 20 --halves 300` prints how many
-requests were lost and how long `/api/health` took. Server, requests and half-open connections have
-a process each. A connection that the server closes is opened again at once.
+`python -m tests.stress.crowded_server --requests 10000 --parallel 20 --halves 300` prints the
+number of lost requests and the time of `/api/health`. Server, requests and half-open connections
+run in separate processes. A connection that the server closes is reopened at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HALF = b"GET / HTTP/1.1\r\nHost: "
-PATHS = "/api/status", "/api/health"  # in turn; the first needs the token
+PATHS = "/api/status", "/api/health"  # alternating; the first needs the token
 MOST_MS = 50.0
 PATIENCE_S = 60.0
 ERRORS = "errors.txt"
@@ -37,7 +37,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How requests fared: the number of lost ones, and the median time of one in ms."""
+    """The outcome of the requests: the number of lost ones, and the median time in ms."""
 
     lost: int
     median_ms: float
@@ -45,14 +45,14 @@ class Told:
 
 @contextmanager
 def served(folder: Path, *flags: str) -> Iterator[tuple[int, str]]:
-    """Run `styleforge serve`; give its port and its token. A signal ends it.
+    """Run `styleforge serve`; yield its port and its token. A signal ends it.
 
     Args:
-        folder: For its jobs, and for the file ERRORS with what it writes to stderr.
+        folder: The folder for its jobs, and for the file ERRORS with its stderr.
         flags: More flags of the command.
 
     Raises:
-        subprocess.TimeoutExpired: It did not end.
+        subprocess.TimeoutExpired: If it does not end.
     """
     command = [sys.executable, "-m", "app", "serve", "--port", "0", "--device", "cpu"]
     command += ["--kernels", "baseline", "--queue", str(folder / "jobs"), *flags]
@@ -74,7 +74,7 @@ def served(folder: Path, *flags: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(slots=True)
 class _Lane:
-    """A connection that stays open, on which one request after another is sent."""
+    """A persistent connection that sends one request after another."""
 
     left: int
     connection: socket.socket = field(default_factory=socket.socket)
@@ -86,15 +86,10 @@ class _Lane:
 def requests_beside(
     host: str, port: int, token: str, *, requests: int, parallel: int, patience_s: float = 30.0
 ) -> Told:
-    """Ask for the status, which needs the token, and for the health, in turn.
+    """Alternate requests for the status, which needs the token, and for the health.
 
-    Args:
-        host: The server's address.
-        port: Its port.
-        token: Its token.
-        requests: How many.
-        parallel: On how many connections; one at a time on each.
-        patience_s: A request without an answer for so long is lost.
+    Each of `parallel` connections sends one request at a time. A request without an answer within
+    `patience_s` counts as lost.
     """
     texts = [
         f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -185,7 +180,10 @@ def _hold(host: str, port: int, count: int, begun: Event, ended: Event) -> None:
 
 
 def main() -> int:
-    """Serve, ask, and print the figures; 1 where a request was lost or the median is too long."""
+    """Serve, send requests, and print the figures.
+
+    Return 1 if a request was lost or the median is too long.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--parallel", type=int, default=20)

@@ -1,4 +1,4 @@
-"""Measures for how long the GUI thread answers nobody, and says what it was doing then."""
+"""Measures how long the GUI thread is unresponsive, and what it was doing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from types import CodeType, FrameType
 from PySide6.QtCore import QObject, Qt, QTimer
 
 BEAT_MS = 5
-LONG_MS = 50.0  # what takes longer is seen as a jerk
-DEPTH = 4  # functions of ours that name a cause
+LONG_MS = 50.0  # longer gaps are visible as a jerk
+DEPTH = 4  # number of our functions that name a cause
 UNDISTURBED_S = 10.0
-HELD_MS = 20.0  # of the interpreter's lock, worth telling
+HELD_MS = 20.0  # time with the interpreter's lock worth reporting
 Functions = list[tuple[CodeType, int]]  # innermost first, with their line numbers
 _ROOT = Path(__file__).resolve().parents[2]
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
-# Python's audit events of what may wait for a disk, another program or a network.
+# Python's audit events that may wait for a disk, another program or a network.
 _WAITS = ("open", "os.", "shutil.", "subprocess.", "socket.", "tempfile.")
 
 
 def most_computed_ms() -> float:
-    """Return for how long the GUI thread may compute between two beats, in ms of this machine.
+    """Return how long the GUI thread may compute between two beats, in ms on this machine.
 
-    Machines differ, so the limit is the time of five million steps of a loop: 390 ms where the
-    window was seen to compute for 140 to 205.
+    Machines differ, so the limit is the time of five million steps of a loop: 390 ms on a machine
+    where the window computed for 140 to 205.
     """
 
     def loop() -> float:
@@ -45,10 +45,10 @@ def most_computed_ms() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time without a beat, in milliseconds beyond the 5 that are due.
+    """A time without a beat, in milliseconds beyond the regular 5.
 
-    Of `wall_ms` the GUI thread computed for `cpu_ms` and was ready, but other processes or threads
-    had the cores, for `queued_ms`; the rest, `blocked_ms`, it waited for something: a lock, the
+    Of `wall_ms`, the GUI thread computed for `cpu_ms` and was ready for `queued_ms` while other
+    processes or threads had the cores. For the rest, `blocked_ms`, it waited: for a lock, the
     interpreter's lock, a file. `cause` is where it was most of the time.
     """
 
@@ -73,8 +73,10 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Where the threads were at the time `at`. Where other threads computed, the look came
-    `late_ms` because one of them held the interpreter's lock."""
+    """A sample of the threads' positions at the time `at`.
+
+    If other threads computed, it is `late_ms` late because one of them held the interpreter's lock.
+    """
 
     at: float
     late_ms: float
@@ -83,13 +85,13 @@ class Look:
 
 
 class Clock:
-    """What this thread spends; for the thread that makes it."""
+    """The time that the thread which creates it spends."""
 
     def __init__(self) -> None:
         self._file = _SCHEDSTAT.open("rb", buffering=0) if _SCHEDSTAT.exists() else None
 
     def read(self) -> tuple[float, float, float, int]:
-        """Seconds on the clock, computed by this thread, waited by it for a core; page faults."""
+        """Return seconds of wall time, of CPU time, and of waiting for a core, and page faults."""
         queued = 0.0
         if self._file is not None:
             queued = int(os.pread(self._file.fileno(), 100, 0).split()[1]) / 1e9
@@ -102,12 +104,12 @@ class Clock:
 
 
 class Watch(QObject):
-    """A timer on the GUI thread that beats every 5 ms, and a thread that looks every 5 ms where
-    the GUI thread is. `doing` is written into every gap that ends while it is set.
+    """A timer on the GUI thread that beats every 5 ms, and a thread that samples it every 5 ms.
 
-    `gaps` are those whose wall or CPU time is over LONG_MS; `worst_ms` and `worst_cpu_ms` are the
-    largest of all. `waits` are the functions of ours that touched files on the GUI thread. Without
-    Linux's statistics, waiting for a core counts as blocked.
+    `doing` is recorded in every gap that ends while it is set. `gaps` are the gaps whose wall or
+    CPU time exceeds LONG_MS; `worst_ms` and `worst_cpu_ms` are the maxima of all. `waits` are our
+    functions that touched files on the GUI thread. Without Linux's statistics, waiting for a core
+    counts as blocked.
     """
 
     _active: Watch | None = None  # an audit hook cannot be removed, so one serves all
@@ -120,7 +122,7 @@ class Watch(QObject):
         self.worst_ms = self.worst_cpu_ms = 0.0
         self.waits = Counter[str]()
         self._seen: deque[Look] = deque(maxlen=1000)
-        self._collected: deque[tuple[float, float]] = deque(maxlen=100)  # when, for how long
+        self._collected: deque[tuple[float, float]] = deque(maxlen=100)  # time and duration
         self._ended = threading.Event()
         self._watched = threading.get_ident()
         self._thread = threading.Thread(target=self._look, name="watch", daemon=True)
@@ -130,7 +132,7 @@ class Watch(QObject):
         self._timer.timeout.connect(self._beat)
 
     def start(self) -> None:
-        """Measure from now on; call once, on the GUI thread."""
+        """Start measuring; call it once, on the GUI thread."""
         if not Watch._hooked:
             sys.addaudithook(Watch._audit)
             Watch._hooked = True
@@ -141,7 +143,6 @@ class Watch(QObject):
         self._thread.start()
 
     def stop(self) -> None:
-        """Measure no longer."""
         Watch._active = None
         gc.callbacks.remove(self._note_collection)
         self._timer.stop()
@@ -169,7 +170,7 @@ class Watch(QObject):
         functions = _functions(sys._getframe(2))
         ours = [code for code, _ in functions if Path(code.co_filename).is_relative_to(_ROOT)]
         if ours and Path(ours[0].co_filename).is_relative_to(_ROOT / "tests"):
-            return  # the test's own
+            return  # the test's own wait
         self.waits[f"{event} {arguments[:1]} in {_words(functions)}"] += 1
 
     def _beat(self) -> None:
@@ -181,7 +182,7 @@ class Watch(QObject):
         if max(wall, cpu) > LONG_MS:
             cause = self._cause(last[0], now[0])
             self.gaps.append(Gap(wall, cpu, queued, now[3] - last[3], self.doing, cause))
-            self._last = self._clock.read()  # looking for the cause is not the program's time
+            self._last = self._clock.read()  # the search for the cause is not the program's time
 
     def _look(self) -> None:
         own, clock = threading.get_ident(), Clock()
@@ -191,8 +192,8 @@ class Watch(QObject):
             if self._ended.wait(BEAT_MS / 1e3):
                 clock.close()
                 return
-            # A frame held while its thread goes on keeps a painter alive, and ends it on this
-            # thread, which Qt does not survive: no other thread may run meanwhile.
+            # A frame that is held while its thread continues keeps a painter alive and destroys it
+            # on this thread, which crashes Qt: no other thread may run meanwhile.
             interval = sys.getswitchinterval()
             sys.setswitchinterval(UNDISTURBED_S)
             frames = sys._current_frames()
@@ -222,7 +223,6 @@ class Watch(QObject):
 
 
 def _functions(frame: FrameType | None) -> Functions:
-    """Those that `frame` runs under."""
     functions = []
     while frame is not None:
         functions.append((frame.f_code, frame.f_lineno))
@@ -231,7 +231,7 @@ def _functions(frame: FrameType | None) -> Functions:
 
 
 def _words(functions: Functions) -> str:
-    """The innermost function, and the innermost ones of ours that it runs under."""
+    """Name the innermost function, and our innermost functions that called it."""
     names = [
         f"{Path(code.co_filename).name}:{line} {code.co_name}"
         for code, line in functions

@@ -29,8 +29,8 @@ from tests.conftest import picture, random_vgg
 from utils.images.writing import write_pixels
 
 ITERATIONS, INTERVAL = 10, 2
-MAX_STARTS = 3  # times as many processes are started as are to be killed
-MAX_SECONDS = 120.0  # of a run that should end by itself
+MAX_STARTS = 3  # the number of started processes per kill
+MAX_SECONDS = 120.0  # for a run that should end by itself
 MOMENTS = ("steps", "writing", "checkpoint", "pack", "start")
 VISIBLE = {"wave", "wave.training.pt", "wave.training.previous.pt", "wave.preview.png"}
 LOSSES = ("iteration", "loss", "content", "style", "tv", "stability", "teacher", "weave")
@@ -38,8 +38,7 @@ LOSSES = ("iteration", "loss", "content", "style", "tv", "stability", "teacher",
 
 @dataclass(slots=True)
 class Report:
-    """What happened: how many kills of which kind, how many processes were started and runs
-    finished, and a sentence for every fault."""
+    """The number of kills by kind, of started processes and finished runs, and all faults."""
 
     kills: Counter[str] = field(default_factory=Counter)
     started: int = 0
@@ -58,8 +57,10 @@ class Report:
 
 
 def run(seed: int, rounds: int) -> Report:
-    """Kill `rounds` processes, go on after each, and finish what is left. Always at the same
-    moments by intent; how far a process is by then depends on the machine."""
+    """Kill `rounds` processes, resume after each, and finish the rest.
+
+    The intended moments are always the same; how far a process is by then depends on the machine.
+    """
     with tempfile.TemporaryDirectory(prefix="kill-training-") as place:
         return _Killer(Path(place), random.Random(seed)).run(rounds)
 
@@ -74,7 +75,7 @@ class _Killer:
         save_file(random_vgg(), place / "vgg.safetensors", {"input": "BGR, 0-255, minus a mean"})
         self._out = place / "out"
         self._overwrites = False
-        self._kept = 0  # the newest checkpoint that was reported as written
+        self._kept = 0  # the newest checkpoint reported as written
 
     def run(self, rounds: int) -> Report:
         began = time.monotonic()
@@ -105,7 +106,7 @@ class _Killer:
             self._check_end()
         return self.report
 
-    # What is run
+    # The processes
 
     def _arguments(self) -> list[str]:
         place = self._place
@@ -121,7 +122,7 @@ class _Killer:
         ]
 
     def _reference(self) -> None:
-        """What comes of a run that nobody kills."""
+        """Record the result of an uninterrupted run."""
         process = _Process(self._arguments())
         assert process.wait() == 0, process.errors
         self._history = process.losses()
@@ -130,7 +131,7 @@ class _Killer:
         (self._out / "wave").rename(self._place / "reference")
 
     def _begin(self) -> None:
-        """A new run; every other one is to replace an older pack."""
+        """Start a new run; every other one replaces an older pack."""
         shutil.rmtree(self._out, ignore_errors=True)
         self._out.mkdir()
         self._kept = 0
@@ -144,11 +145,10 @@ class _Killer:
         return (self._out / "wave.training.pt").exists()
 
     def _is_new(self) -> bool:
-        """Whether the pack is there, and from this run."""
         spec = self._out / "wave" / "style.toml"
         return spec.is_file() and '"Older"' not in spec.read_text("utf-8")
 
-    # When it is killed
+    # The moments of the kills
 
     def _doom(self, moment: str) -> tuple[str, ...]:
         if moment == "checkpoint":
@@ -158,7 +158,7 @@ class _Killer:
         return ()
 
     def _survives(self, process: _Process, moment: str, startup: float) -> bool:
-        """Kill it, or let it be killed; whether it came to its end before."""
+        """Kill the process, or let it be killed; return whether it ended before that."""
         chance = self._chance
         if moment == "start":
             time.sleep(chance.uniform(0, startup))
@@ -175,7 +175,7 @@ class _Killer:
         process.kill()
         return process.status == 0
 
-    # What has to hold
+    # The checks
 
     def _check_after_kill(self, when: str, process: _Process) -> None:
         if process.status != -9:
@@ -189,7 +189,7 @@ class _Killer:
             for name in names
             if name.endswith((".tmp", ".new")) or ".new-" in name
         )
-        if left["staging"] > 1 or left["temporary"] > 3:  # of more than one process
+        if left["staging"] > 1 or left["temporary"] > 3:  # more than one process leaves
             self._fault(when, f"leftovers pile up: {sorted(names)}")
         library = Library(self._place / "none", self._out)
         if library.broken:
@@ -216,7 +216,7 @@ class _Killer:
             self._fault(when, "the history is not that of a run never killed")
 
     def _check_events(self, when: str, process: _Process) -> None:
-        """No step is missing or told twice, and it began no earlier than was reported before."""
+        """Check that no step is missing or repeated, and that none reported before was lost."""
         begin = 0
         for event in process.events:
             if event["event"] == "resumed":
@@ -253,7 +253,7 @@ class _Killer:
 
 
 class _Process:
-    """`styleforge train`, read by a thread; `doom` is that of tests.helpers.dying."""
+    """`styleforge train`, read by a thread; `doom` holds arguments of tests.helpers.dying."""
 
     def __init__(self, arguments: list[str], *doom: str) -> None:
         module = ["tests.helpers.dying", *doom] if doom else ["app"]
@@ -282,7 +282,7 @@ class _Process:
         return [[event[name] for name in LOSSES] for event in self.learned]
 
     def wait(self) -> int:
-        """Its status once it has ended, which it should do by itself."""
+        """Wait for its end, which it should reach by itself, and return its status."""
         try:
             self._process.wait(MAX_SECONDS)
         except subprocess.TimeoutExpired:
@@ -301,7 +301,7 @@ class _Process:
             time.sleep(0.002)
 
     def wait_for_file(self, folder: Path, mark: str, skipped: int) -> None:
-        """Until `skipped` files and one more with `mark` in their names were seen there."""
+        """Wait until `skipped` files and one more with `mark` in their names have appeared."""
         seen: set[str] = set()
         while self._process.poll() is None and len(seen) <= skipped:
             seen |= {
@@ -317,7 +317,7 @@ class _Process:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if line.endswith(b"\n"):  # the last one may be cut
+            if line.endswith(b"\n"):  # the last one may be truncated
                 self.events.append(json.loads(line))
         self._process.stdout.close()
 
@@ -328,7 +328,7 @@ class _Process:
 
 
 def _lasting(pack: Path) -> str:
-    """What `style.toml` says, but for the title and what time and flags differ in."""
+    """Return the lines of `style.toml` without the title, the time and the flags."""
     lines = (pack / "style.toml").read_text("utf-8").splitlines()
     return "\n".join(x for x in lines if not x.startswith(("title", "seconds", "command")))
 

@@ -1,9 +1,10 @@
-"""Plays at random with the real window, as nobody sensible would, and measures its GUI thread.
+"""Performs random actions in the real window and measures its GUI thread.
 
     python -m tests.stress.random_actions --seed 1 --actions 3000
 
-prints every gap of the GUI thread over 50 ms with its cause, and fails on an exception, a message
-of Qt or a wrong picture. The same seed does the same things; what they meet depends on the time.
+It prints every gap of the GUI thread over 50 ms with its cause, and fails on an exception, a
+message from Qt or a wrong picture. The same seed performs the same actions; their effect depends on
+timing.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ from tests.stress.window_actions import WindowActions
 from utils.images.writing import write_pixels
 
 PAUSES_MS = (0, 0, 10, 30, 60, 120)  # between two actions
-SLOW_S = 90.0  # a picture that is not there by then is not coming
-HARMLESS = ("This plugin does not support",)  # the offscreen platform, of every real window
+SLOW_S = 90.0  # a picture missing after this time will not come
+HARMLESS = ("This plugin does not support",)  # from the offscreen platform, for every real window
 
 
 @dataclass
 class Report:
-    """What a run met. `gaps` are those over LONG_MS, `faults` everything that must not happen."""
+    """The results of a run: `gaps` over LONG_MS, and `faults`, which must not happen."""
 
     seed: int
     actions: int
@@ -63,8 +64,8 @@ class Report:
     worst_cpu_ms: float = 0.0
     faults: list[str] = field(default_factory=list)
     waits: Counter[str] = field(default_factory=Counter)  # files touched on the GUI thread
-    problems: Counter[str] = field(default_factory=Counter)  # shown to the user, as is right
-    done: Counter[str] = field(default_factory=Counter)  # how often each action was done
+    problems: Counter[str] = field(default_factory=Counter)  # correctly shown to the user
+    done: Counter[str] = field(default_factory=Counter)  # number of times each action was performed
 
     def __str__(self) -> str:
         by_wall = [gap for gap in self.gaps if gap.wall_ms > LONG_MS]
@@ -97,10 +98,10 @@ def run(
     only: Sequence[str] = (),
     folder: Path | None = None,
 ) -> Report:
-    """Do `actions` random things in a window of its own; `large` pictures and films among them.
+    """Perform `actions` random actions in a new window; `large` includes large pictures and films.
 
-    `only` names the actions to choose from (all if empty); files are made in `folder`. Needs the
-    native kernels prepared, and leaves no settings behind if XDG_*_HOME point elsewhere.
+    `only` names the actions to choose from (all if empty); files are created in `folder`. The
+    native kernels must be prepared. It leaves no settings behind if XDG_*_HOME point elsewhere.
     """
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
@@ -117,7 +118,7 @@ def run(
 
 @contextmanager
 def _listening(faults: list[str]) -> Iterator[None]:
-    """Exceptions that reach the event loop or end a thread, and messages of Qt, become faults."""
+    """Turn exceptions in the event loop or in threads, and messages from Qt, into faults."""
 
     def failed(kind: type[BaseException], exc: BaseException, trace: object) -> None:
         faults.append("".join(traceback.format_exception(exc)))
@@ -142,7 +143,7 @@ def _listening(faults: list[str]) -> Iterator[None]:
 
 
 class Player:
-    """A window with a session of its own, and everything that can be done to it."""
+    """A window with its own session, and all actions on it."""
 
     def __init__(
         self, chance: random.Random, files: Files, report: Report, only: Sequence[str]
@@ -171,16 +172,15 @@ class Player:
         self._step = iter(())
 
     def play(self, actions: int) -> None:
-        """Do everything, inside one event loop, as in the program."""
+        """Perform the actions inside one event loop, as in the program."""
         self.window.show()
         self._step = self._steps(actions)
         self._next.start(0)
         self._loop.exec()
 
     def close(self) -> None:
-        """End what was begun."""
         self.window.closing.leave()
-        while self.window.isVisible():  # until everything that runs has ended
+        while self.window.isVisible():  # until all running work has ended
             QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
         self.session.shutdown()
         self.window.deleteLater()
@@ -201,7 +201,7 @@ class Player:
     def _steps(self, actions: int) -> Iterator[int]:
         self.session.open("scene")
         yield from self._until(lambda: self.window.viewport.styled is not None, "the scene")
-        yield 1000  # what belongs to the start is over
+        yield 1000  # lets the start-up work finish
         begin = time.perf_counter()
         self.watch.start()
         for _ in range(actions):
@@ -227,7 +227,7 @@ class Player:
             yield 20
 
     def _check(self) -> Iterator[int]:
-        """After all that, a picture is styled as by an engine that has done nothing before."""
+        """Check that a picture is now styled as by a fresh engine."""
         yield from self._until(lambda: not self.session._jobs._callbacks, "the end of the jobs")
         self._actions.close_others()
         if self.window.actions_by_key["record"].isChecked():
@@ -262,7 +262,6 @@ class Player:
 
 
 def _threads() -> str:
-    """Where every thread is."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return "".join(
         f"{names.get(thread)}:\n{''.join(traceback.format_stack(frame))}"
@@ -271,14 +270,14 @@ def _threads() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print the report; 1 after a fault."""
+    """Run and print the report; return 1 after a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.random_actions")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--actions", type=int, default=3000)
     parser.add_argument("--only", action="append", default=[], help="an action; may be repeated")
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("CONFIG", "DATA", "STATE"):  # the user's own files stay as they are
+        for name in ("CONFIG", "DATA", "STATE"):  # protects the user's own files
             os.environ[f"XDG_{name}_HOME"] = folder
         for name in ("PICTURES", "VIDEOS"):
             os.environ[f"XDG_{name}_DIR"] = folder

@@ -1,4 +1,4 @@
-"""Good and bad files of every kind, to be opened in the window."""
+"""Good and bad files of every kind, to open in the window."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from utils.images.writing import write_pixels
 
 
 class Files:
-    """Good and bad files of every kind, made in `folder`."""
-
     def __init__(self, folder: Path, *, large: bool) -> None:
         self.folder = folder
         self.pictures = [folder / "small.png", folder / "wide.jpg", folder / "tall.png"]
@@ -56,7 +54,7 @@ class Files:
 
 
 def pixels(width: int, height: int) -> np.ndarray:
-    """The animated scene, enlarged: [height, width, 3] uint8 RGB."""
+    """Return the animated scene, enlarged, [height, width, 3] uint8 RGB."""
     small = render(3.0, 320, 240)
     rows = np.arange(height) * small.shape[0] // height
     columns = np.arange(width) * small.shape[1] // width

@@ -2,11 +2,11 @@
 
     python -m tests.stress.soak [--frames 10000] [--seed 0]
 
-Frames overlap as in the window. From time to time a frame is styled once more by another engine
-with the same config, and has to be the same, bit for bit; where it depends on the frames before it
+Frames overlap as in the window. Now and then another engine with the same config styles a frame
+again, and the result must be the same bit for bit. If a frame depends on the frames before it
 (smoothing, texture) or was made while an automatic choice was pending, only its size and its range
-are looked at. Ends with an error at the first fault, or when memory grows in the second half of
-10,000 frames or more.
+are checked. The soak ends with an error at the first fault, or if memory grows in the second half
+of 10,000 frames or more.
 """
 
 from __future__ import annotations
@@ -39,25 +39,26 @@ from models.precision import Precision
 from models.transformer_net import VARIANTS
 from utils.devices import resolve
 
-CHANGE = 0.1  # of the frames that come with another config
-REPEATS = 3  # frames after which one config's work is captured, or few would be: they change often
-CHECKED = 20  # frames from one check to the next
-GROWTH = 64e6  # bytes that memory may grow by, once every size and style has been seen
-SETTLED = 5000  # frames after which they have been; a shorter soak does not judge memory
+CHANGE = 0.1  # fraction of frames with a new config
+# frames before one config's work is captured; with more, few would be: configs change often
+REPEATS = 3
+CHECKED = 20  # frames between checks
+GROWTH = 64e6  # bytes that memory may grow by once every size and style has been used
+SETTLED = 5000  # frames until then; a shorter soak does not judge memory
 
 
 @dataclass(frozen=True, slots=True)
 class Soaked:
-    """What came out of it.
+    """The result of a soak.
 
     Attributes:
-        frames: How many were styled.
-        configs: How many configs they were styled with.
-        checked: How many were styled again and were the same.
-        overlapped: How many were begun before the one ahead was complete.
-        seconds: How long it took.
-        grown: By how many bytes the memory of the process and of PyTorch on the GPU grew in the
-            second half.
+        frames: The number of styled frames.
+        configs: The number of configs.
+        checked: The number of frames styled again with the same result.
+        overlapped: The number of frames begun before the previous one was complete.
+        seconds: The duration.
+        grown: Growth of the memory of the process and of PyTorch on the GPU in the second half, in
+            bytes.
     """
 
     frames: int
@@ -69,13 +70,13 @@ class Soaked:
 
 
 class Fault(AssertionError):
-    """A frame was not what it has to be."""
+    """Raised for a wrong frame."""
 
 
 def configs(
     rng: random.Random, library: Library, device: str, sizes: tuple[int, ...]
 ) -> Iterator[EngineConfig]:
-    """Configs without end, each of which differs from the one before in one to three controls."""
+    """Yield configs without end; each differs from the previous one in one to three controls."""
     styles = [style.key for style in library.styles]
     choices: dict[str, list[Any]] = {
         "style": styles,
@@ -103,7 +104,6 @@ def configs(
 
 @contextmanager
 def captured_soon() -> Iterator[None]:
-    """Have work captured after REPEATS frames."""
     kept, repeated_work.REPEATS = repeated_work.REPEATS, REPEATS
     try:
         yield
@@ -115,17 +115,17 @@ def captured_soon() -> Iterator[None]:
 def soak(
     frames: int, seed: int, device: str, sizes: tuple[int, ...], captured: list[tuple[int, int]]
 ) -> Soaked:
-    """Style frames, of which those of the same config are soon launched as one CUDA graph.
+    """Style frames; frames of the same config soon run as one CUDA graph.
 
     Args:
-        frames: How many.
-        seed: Of what is chosen.
+        frames: The number of frames.
+        seed: The seed of the random choices.
         device: Such as "cuda".
         sizes: Long sides of the network's input to choose from.
         captured: (width, height) of the frames to choose from.
 
     Raises:
-        Fault: A frame was not what it has to be, or memory grew.
+        Fault: If a frame is wrong, or memory grew.
     """
     rng, library, began = random.Random(seed), Library.default(), time.perf_counter()
     engine, other = Engine(library), Engine(library)
@@ -182,7 +182,7 @@ def soak(
 
 @contextmanager
 def fixed_convolutions() -> Iterator[None]:
-    """Have PyTorch choose algorithms by rule, so that two engines choose the same."""
+    """Make PyTorch choose algorithms by rule, so that two engines choose the same."""
     kept = torch.backends.cudnn.benchmark
     torch.backends.cudnn.benchmark = False
     try:
@@ -192,15 +192,20 @@ def fixed_convolutions() -> Iterator[None]:
 
 
 def _repeatable(config: EngineConfig) -> bool:
-    """Whether a frame depends on nothing but itself and its config: not on the frames before it,
-    nor on what was measured of them."""
-    if config.smoothing or config.texture != 0:  # whose pattern has moved with the scene
+    """Return whether a frame depends only on itself and its config.
+
+    It must not depend on the frames before it or on their measured times.
+    """
+    if config.smoothing or config.texture != 0:  # its pattern has moved with the scene
         return False
     return config.size is not None and config.network != "auto"
 
 
 def _allowed(config: EngineConfig) -> int:
-    """Of 255: the fused networks are bit-equal from run to run, PyTorch's need not be."""
+    """Return the allowed difference of 255.
+
+    The fused networks are bit-equal from run to run; PyTorch's need not be.
+    """
     return 0 if config.kernels == "fused" and not config.compare else 2
 
 
@@ -210,7 +215,7 @@ def _memory() -> int:
 
 
 def main() -> int:
-    """Soak and print what came out of it; 1 at a fault."""
+    """Soak and print the result; return 1 after a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.stress.soak")
     parser.add_argument("--frames", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)

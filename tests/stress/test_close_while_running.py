@@ -1,6 +1,6 @@
-"""Closing the window during a recording loses nothing; one round.
+"""Closing the window during a recording loses nothing, in one round.
 
-`python -m tests.stress.close_while_running` closes it during every kind, twenty times.
+`python -m tests.stress.close_while_running` closes it during every kind of work, twenty times.
 """
 
 from __future__ import annotations

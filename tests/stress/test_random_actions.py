@@ -1,6 +1,6 @@
-"""Whatever is done to the window, and however fast, it answers and shows the right picture.
+"""However fast and random the actions are, the window responds and shows the right picture.
 
-`python -m tests.stress.random_actions` does the same for as long as one likes, with large pictures.
+`python -m tests.stress.random_actions` does the same for any length of time, with large pictures.
 """
 
 from __future__ import annotations
@@ -37,15 +37,17 @@ def test_the_gui_thread_waits_for_no_file_no_program_and_no_network(report):
     assert not report.waits, report
 
 
-# What measures
+# The measurement itself
 
 
-LOOKS = 10  # of the watching thread at a piece of work, however late it gets a core
+LOOKS = 10  # samples by the watching thread during a piece of work, however late it gets a core
 
 
 def turned(watch: Watch, *work: Callable[[Watch], object]) -> None:
-    """Run an event loop that does one piece of work between two beats. The gap of a piece has its
-    name in `doing`."""
+    """Run an event loop that does one piece of work between two beats.
+
+    The gap of a piece has its name in `doing`.
+    """
     loop = QEventLoop()
     left = iter(work)
 
@@ -77,7 +79,7 @@ def waiting(watch: Watch) -> None:
 
 def test_computing_and_waiting_are_told_apart(qapp):
     watch = Watch()
-    gc.disable()  # a collection would be named as the cause
+    gc.disable()  # a garbage collection would appear as the cause
     try:
         turned(watch, computing, waiting)
     finally:
@@ -86,7 +88,7 @@ def test_computing_and_waiting_are_told_apart(qapp):
     (waited,) = [gap for gap in watch.gaps if gap.doing == "waiting"]
     assert "computing" in computed.cause
     assert "waiting" in waited.cause
-    # CPU time, which other processes do not change; a sleep is blocked for as long as it lasts.
+    # Other processes do not change CPU time; a sleep is blocked for its whole duration.
     assert computed.cpu_ms > 1.9 * LONG_MS
     assert waited.cpu_ms < LONG_MS < waited.blocked_ms
 

@@ -1,4 +1,4 @@
-"""A short soak, of which `python -m tests.stress.soak` is the long one."""
+"""A short version of `python -m tests.stress.soak`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_soak_names_the_frame_that_differs(monkeypatch):
     def later_ones_are_wrong(self, frame, mode=ProcessMode.LIVE):
         styled = process(self, frame, mode)
         calls.append(frame.index)
-        if calls.count(frame.index) > 1:  # the one that is made to compare with
+        if calls.count(frame.index) > 1:  # the second engine's, for comparison
             wrong = (styled.frame.pixels.astype(int) ^ 8).astype(np.uint8)
             object.__setattr__(styled, "frame", styled.frame.with_pixels(wrong))
         return styled

@@ -1,4 +1,4 @@
-"""What can be done to the window, as keys, mouse and system would, at random."""
+"""Random actions on the window, by keys, mouse and system."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from app.ui.widgets.parameter_controls import CheckControl, FractionControl, Lis
 from models.families.keys import ANY_STYLE
 from tests.stress.sample_files import Files
 
-LARGEST = 384  # long side the network sees; on a CPU, more can take minutes a frame
-# What is left to the end of a run, or only repeats another action through the system's own dialog.
+LARGEST = 384  # long side of the network's input; on a CPU, more can take minutes per frame
+# Actions left to the end of a run, or ones that repeat another through the system's own dialog.
 NOT_PRESSED = {
     "quit", "remove_style", "install_style", "train", "help", "menu", "sources", "paste",
     "style_picture", "paste_style", "export_style", "train_picture",
@@ -29,7 +29,7 @@ NOT_PRESSED = {
 
 
 class WindowActions:
-    """Everything that can be done to `window`, with its weight, chosen by `chance`."""
+    """All possible actions on `window` with their weights, chosen by `chance`."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class WindowActions:
         self.library, self.session, self.window = library, session, window
 
     def table(self) -> dict[str, tuple[float, Callable[[], object]]]:
-        """How likely each is, and how it is done."""
+        """Return the weight and the function of each action."""
         return {
             "press a key": (10, self._press),
             "open a file": (5, lambda: self.session.open(str(self._any(self._files.every)))),
@@ -288,7 +288,6 @@ class WindowActions:
             self._act(self._any(["menu", "sources"]))()
 
     def close_others(self) -> None:
-        """Lists, menus and dialogs that are open."""
         while (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
         for dialog in self.window.findChildren(QFileDialog):

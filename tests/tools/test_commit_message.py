@@ -1,4 +1,4 @@
-"""Commit messages are of one form, and so is every commit since the check exists."""
+"""Commit messages have one form, and so has every commit since the check exists."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_git_can_run_the_hook(tmp_path):
 
 
 def git(*arguments: str) -> str | None:
-    """What git prints in the checkout; None where there is no git or no history."""
+    """Return git's output in the checkout; None without git or history."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""`make` takes the newest Python for which there is a wheel of the PyTorch that it installs."""
+"""`make` uses the newest Python with a wheel of the PyTorch version that it installs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"python3.{sys.version_info.minor}"
 
-# A Python that is newer than every wheel: its virtual environment has a pip that finds none.
+# A Python newer than every wheel: the pip in its virtual environment finds none.
 TOO_NEW = """#!/bin/sh
 if [ "$1" = -m ]; then
   mkdir -p "$4/bin"
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="a script of the shell")
 
 @pytest.fixture
 def make_venv(tmp_path):
-    """Return a function that runs the script where the PATH has these Pythons and no others."""
+    """Return a function that runs the script with only these Pythons on the PATH."""
     commands = tmp_path / "commands"
     commands.mkdir()
     for tool in ("sh", "sed", "grep", "seq", "rm", "cat", "mkdir", "chmod", "id"):

@@ -1,4 +1,4 @@
-"""`make` installs the versions of the constraints, and a compiler only where one is needed."""
+"""`make` installs the versions of the constraints, and a compiler only if one is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def commands(folder: Path, target: str) -> list[str]:
-    """What `make target` would run in a folder that has nothing but the Makefile's needs."""
+    """Return the commands of `make target` in a folder with only the Makefile's inputs."""
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):

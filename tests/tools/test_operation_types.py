@@ -1,4 +1,4 @@
-"""The types of the operations that editors and type checkers read."""
+"""The types of the operations for editors and type checkers."""
 
 from __future__ import annotations
 

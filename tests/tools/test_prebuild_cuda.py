@@ -1,4 +1,4 @@
-"""Images are compiled when the sources changed or a file is damaged, and only then."""
+"""Images are compiled if and only if the sources changed or a file is damaged."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ def one_library(monkeypatch):
 
 @pytest.fixture
 def never(monkeypatch):
-    """Compiling fails the test."""
-
     def refuse(*arguments):
         raise AssertionError("compiled again")
 
@@ -42,7 +40,7 @@ def never(monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The libraries that are compiled, which nothing really is."""
+    """Return the libraries to compile; nothing is really compiled."""
     names = []
 
     def note(libraries, folder, tools):

@@ -15,14 +15,14 @@ from utils.translation.languages import LANGUAGES, SOURCE
 
 UI = Path(__file__).parents[2] / "app" / "ui"
 APART = (
-    # Tables, whose texts are translated where they are shown, and style sheets.
+    # Tables whose texts are translated where they are shown, and style sheets.
     *(f"actions/{group.lower()}.py" for group in GROUPS),
     *("queue/actions.py", "theme/theme.py", "theme/motion.py"),
-    # Programs of the command line, which is in English.
+    # Command line programs, which are in English.
     *(f"live_benchmark/{name}.py" for name in ("__main__", "gallery", "streams")),
     "window_benchmark.py",
 )
-# Below the window: names of values, and what is raised, by module.
+# Below the window: names of values, and raised messages, by module.
 NOT_SHOWN = {
     "engine/result.py": ("Baseline",),
     "engine/style_weights.py": (" is , and  is ",),
@@ -39,7 +39,7 @@ NOT_SHOWN = {
         *("Reading the network", "Reading the picture", "Finding its style", "Saving the style"),
     ),
     "looks/look.py": ("Look",),
-    # Names of threads and of kinds, keys, and what a terminal is shown.
+    # Names of threads and of kinds, keys, and terminal output.
     "sound/output.py": ("silent output",),
     "sound/soundtrack.py": ("sound of a film",),
     "sources/__init__.py": (
@@ -51,7 +51,7 @@ NOT_SHOWN = {
     "sources/grabber.py": ("grabber ",),
     "sources/network.py": ("network camera",),
     "sources/video.py": ("video ",),
-    # What is being done, which app/live/style_jobs.py translates, and a title of nothing.
+    # Current steps, which app/live/style_jobs.py translates, and a placeholder title.
     "styles/installable.py": ("Reading the picture", "Finding its style", "Style"),
     "styles/library.py": ("Reading the network", "Saving the style"),
     "virtual_camera/device.py": (
@@ -69,7 +69,7 @@ SHOWN_ERRORS = frozenset(
         *("CheckpointError", "UnsafeFileError", "ImageError", "RuntimeFault", "StateError"),
     )
 )
-# Packages that give them translated texts, each with other errors that it quotes in them.
+# Packages that raise them with translated texts, each with other errors quoted in them.
 TRANSLATED_ERRORS: dict[str, tuple[str, ...]] = {
     "app/diagnostics": (),
     "app/engine": (),

@@ -1,4 +1,4 @@
-"""The stopwatch counts what it ran, alternates fairly and refuses nonsense."""
+"""The stopwatch counts its runs, alternates fairly and refuses nonsense."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process ends with its own status although a thread of ours is still in C++."""
+"""A process ends with its own status even if a thread of ours is still in C++."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that failed is explained by the argument that does not fit, if one does not."""
+"""The error of a failed call names the argument that does not fit, if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NVIDIA driver is asked for its GPUs and its CUDA release, and may be missing."""
+"""The NVIDIA driver reports its GPUs and its CUDA release, and may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges cost nothing without CUDA, and the profiler's record is there after its block."""
+"""Ranges cost nothing without CUDA, and the profiler's record exists after its block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No encoder takes real-time priority, for itself or for the program."""
+"""No encoder raises itself or the program to real-time priority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ root = pytest.mark.skipif(
 
 
 def policies() -> Counter[int]:
-    """Count the threads of this process by their scheduling."""
     return Counter(os.sched_getscheduler(int(task.name)) for task in TASKS.iterdir())
 
 

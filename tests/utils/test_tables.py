@@ -1,4 +1,4 @@
-"""Stored reports, old ones too, read as tables, and the page of benchmarks shows them."""
+"""Stored reports, including old ones, are read as tables, and the benchmark page shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from outside arrives visible, on one line and of bounded length."""
+"""External text is shown visibly, on one line and with bounded length."""
 
 import pytest
 

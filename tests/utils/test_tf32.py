@@ -1,4 +1,4 @@
-"""TF32 is allowed or forbidden in all of PyTorch's flags, and they are put back as they were."""
+"""TF32 is allowed or forbidden in all of PyTorch's flags, and the flags are restored."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEFORE = {
 
 @pytest.fixture(autouse=True)
 def flags():
-    """The flags as a process begins with them, before and after each test."""
+    """Reset the flags to their values at the start of a process, before and after each test."""
     torch.set_float32_matmul_precision("highest")
     yield
     BACKENDS.fp32_precision = "none"
@@ -51,7 +51,7 @@ def flags():
 
 
 def seen() -> list[object]:
-    """What every flag says, or that it cannot be read."""
+    """Return the value of every flag, or that it cannot be read."""
     reads = [
         lambda: CUDNN.conv.fp32_precision,
         lambda: CUDNN.rnn.fp32_precision,

@@ -1,4 +1,4 @@
-"""The checkout can be arranged as a wheel, whatever imports it comes to hold."""
+"""The checkout can be arranged as a wheel, whatever imports it contains."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_weights_that_have_a_wheel_of_their_own_are_no_part_of_it():
 
 
 def test_no_text_names_a_module_of_ours():
-    """Such a name would be wrong in a wheel: it is made from `__name__` or a module's own."""
+    """Such a name would be wrong in a wheel: code must use `__name__` or a module's own name."""
     wrong = []
     for path in (path for room in MOVED for path in (CHECKOUT / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):

@@ -1,4 +1,4 @@
-"""Weights that were packed for a wheel are the weights, and smaller there."""
+"""Weights packed for a wheel unpack to the same weights, and are smaller there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each wheel holds the images of its platform, says so in its name, and is refused otherwise."""
+"""Each wheel contains the images of its platform, says so in its name, and is refused otherwise."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LISTS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of images as `make prebuild` leaves it, but for what is in the images."""
+    """Return a folder of images like `make prebuild`'s, with fake contents."""
     made = tmp_path / "images"
     made.mkdir()
     for name in (*CPU, *CUDA):
@@ -95,7 +95,7 @@ def test_what_the_programs_wheel_leaves_out_is_what_the_family_runs_on():
     on_cpu = {op.library for op in rows} - {""}
     on_gpu = {op.cuda for op in rows} - {""}
     sources = {Path(source).stem for name in on_gpu for source in LIBRARIES[name].cuda}
-    described = {f"{name}_abi" for name in on_gpu}  # which has no image
+    described = {f"{name}_abi" for name in on_gpu}  # they have no image
     assert set(FOR_ANY_MODEL) == on_cpu | on_gpu | (sources - described)
     others = [op for op in OPS.values() if op.family != LIBRARY]
     assert not {name for op in others for name in (op.library, op.cuda)} & set(FOR_ANY_MODEL)
@@ -161,6 +161,6 @@ def test_images_for_linux_need_no_newer_glibc_than_the_wheel_names():
     if not found:
         pytest.skip("there are no images here; `make prebuild` makes them")
     needed = {path.name: re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes()) for path in found}
-    assert any(needed.values())  # some call nothing of the C library
+    assert any(needed.values())  # some use nothing from the C library
     for name, versions in needed.items():
         assert max(map(int, versions), default=0) <= 17, name

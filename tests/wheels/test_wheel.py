@@ -1,5 +1,7 @@
-"""The wheels, built from the source distribution and installed beside packages whose names our
-folders have, do what the checkout does."""
+"""The wheels, built from the source distribution, work like the checkout.
+
+They are installed next to packages with the same names as our folders.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ pytestmark = pytest.mark.slow
 NORM = "instance_norm"
 OF_FRAMES = SMOOTHING, TEXTURE  # libraries without operations
 NETWORK = "small.safetensors"
-OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"  # an image for no machine of ours
+# an image for a machine that we do not support
+OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"
 
 THEIRS = "'''Another project's package.'''\nWHOSE = 'theirs'\n"
 
@@ -49,7 +52,7 @@ process.start(["train", "--help"])
 qt.exec()
 """
 
-# As where neither Qt nor OpenCV nor Pillow is installed.
+# Simulates a machine without Qt, OpenCV and Pillow.
 ALONE = """
 import sys
 sys.modules |= dict.fromkeys(("PySide6", "cv2", "PIL", "safetensors", "rich", "psutil"))
@@ -62,8 +65,10 @@ print([(status.name, status.reason) for status in kf.statuses("cpu")])
 
 
 class Place:
-    """A fresh environment with one of our wheels, others' packages of our folders' names, and
-    this environment's PyTorch, Qt and so on."""
+    """A fresh environment with one of our wheels and foreign packages with our folders' names.
+
+    It uses this environment's PyTorch, Qt and so on.
+    """
 
     def __init__(self, folder: Path, wheel: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
@@ -74,7 +79,7 @@ class Place:
             "STYLEFORGE_CACHE": str(folder / "cache"),
         }
         self.packages = Path(self.python("import sysconfig; print(sysconfig.get_path('purelib'))"))
-        # What stands in a .pth file is searched, but the .pth files there are not read, so the
+        # Python searches the folders in a .pth file, but does not read .pth files there, so the
         # editable install of the checkout is not seen.
         (self.packages / "outer.pth").write_text(str(Path(torch.__file__).parents[1]))
         for name in MOVED:
@@ -85,7 +90,11 @@ class Place:
         subprocess.run([*pip, *flags, str(wheel)], check=True)
 
     def run(self, *command: str, expect: int | None = 0, **environment: str) -> str:
-        """What `command` prints, run in this place; AssertionError if it ends otherwise."""
+        """Run `command` in this place and return its output.
+
+        Raises:
+            AssertionError: If it ends with another status.
+        """
         bare = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "STYLEFORGE"))}
         program = self.bin / command[0]
         done = subprocess.run(
@@ -100,13 +109,12 @@ class Place:
         return done.stdout.strip()
 
     def python(self, code: str) -> str:
-        """What the program `code` prints."""
         return self.run("python", "-c", code)
 
 
 @pytest.fixture(scope="module")
 def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The unpacked source distribution, with images and an any-style network for this machine."""
+    """Unpack the source distribution, with images and an any-style network for this machine."""
     if this_platform() == ANY:
         pytest.skip("there is no wheel for this machine")
     folder = tmp_path_factory.mktemp("source")
@@ -131,8 +139,11 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheels(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Both wheels, of the unpacked source distribution: of the program, for this machine, with an
-    image of the CPU kernels and one that is not for it; and of the operations alone, for any."""
+    """Build both wheels from the unpacked source distribution.
+
+    The program's is for this machine, with a CPU kernel image for it and one for another machine.
+    The wheel with the operations alone is for any machine.
+    """
     folder = tmp_path_factory.mktemp("wheels")
     operations = source / "wheels" / "kernel_fusion"
     return (
@@ -147,7 +158,6 @@ def weights(source: Path, tmp_path: Path) -> Path:
 
 
 def image(library: str = NORM) -> str:
-    """The image of a library of CPU kernels for this machine."""
     return prebuilt.image_name(LIBRARIES[library], prebuilt.targets()[0])
 
 
@@ -157,7 +167,7 @@ def place(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def contents(wheel: Path) -> dict[str, int]:
-    """The checksums of a wheel's files, without its metadata."""
+    """Return the checksums of a wheel's files, without its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         files = {info.filename: info.CRC for info in archive.infolist() if not info.is_dir()}
     return {name: crc for name, crc in files.items() if ".dist-info/" not in name}
@@ -183,7 +193,8 @@ def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
     assert {"Root-Is-Purelib: false", f"Tag: py3-none-{tag(this_platform())}"} <= {*lines}
     assert wheels[1].name.endswith("-py3-none-any.whl")
     assert not operations
-    assert wheels[0].stat().st_size < build_wheels.MAX_BYTES - 4_000_000  # room for CUDA's images
+    # leaves room for CUDA's images
+    assert wheels[0].stat().st_size < build_wheels.MAX_BYTES - 4_000_000
 
 
 def test_the_wheels_hold_the_same_operations(wheels):
@@ -233,7 +244,7 @@ def test_the_installed_program_says_its_version(place):
 def test_the_installed_program_runs_its_image_where_there_is_no_compiler(
     place, native_kernels, tmp_path
 ):
-    # 1 where a system library is missing.
+    # It is 1 if a system library is missing.
     said = place.run("styleforge", "doctor", "--json", expect=None, PATH=str(tmp_path))
     report = json.loads(said)
     kernels = [finding["says"] for finding in report["Kernels"]]
@@ -282,7 +293,7 @@ def test_a_wheel_of_weights_beside_it_lets_it_paint_in_the_style_of_a_picture(
     painted = tmp_path / "painted.png"
     arguments = ["stylize", str(tmp_path / "photo.png"), "--device", "cpu", "-o", str(painted)]
     arguments += ["--style-image", str(tmp_path / "style.png")]
-    place.run("styleforge", *arguments, expect=1)  # no weights are there
+    place.run("styleforge", *arguments, expect=1)  # there are no weights
     with zipfile.ZipFile(weights) as archive:
         archive.extractall(place.packages)
     place.run("styleforge", *arguments)
@@ -295,8 +306,9 @@ def test_the_installed_window_can_train_in_a_process_of_its_own(place):
 
 
 def test_the_operations_alone_need_neither_qt_nor_opencv(wheels, native_kernels, tmp_path):
-    """One is compiled there as well, by a process that finds the compiler's part by name; what the
-    others are built from is the same, so that the checkout's are found."""
+    """One library is compiled there too, by a process that finds the compiler's part by name. Other
+    libraries have the same sources, so the checkout's builds are found.
+    """
     place = Place(tmp_path / "env", wheels[1])
     cache = tmp_path / "cache" / build.cache().name
     cache.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Jobs are kept in files that outlive every process, and no two processes run the same one."""
+"""Job files outlive every process, and no two processes run the same job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def queue(tmp_path: Path) -> JobQueue:
 
 
 def processes(code: str, *arguments: list[str]) -> list[str]:
-    """What processes print that run at once."""
+    """Run processes concurrently and return the output of each."""
     started = [
         subprocess.Popen(
             [sys.executable, "-c", code, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -184,7 +184,7 @@ def test_a_job_that_takes_every_process_with_it_fails_at_last(queue):
     queue.add(["x"])
     for attempt in range(1, MOST_ATTEMPTS + 1):
         with queue.next_job() as job:
-            assert job.attempts == attempt  # and the process dies: nothing says how it ended
+            assert job.attempts == attempt  # the process dies without recording a result
     with queue.next_job() as job:
         assert job is None
     assert queue.get(1).error == DIED

@@ -1,4 +1,4 @@
-"""A manifest says what was made of what, and is never half a file."""
+"""A manifest records which result came from which source, and is never half written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.batch.shard import Shard
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Three sources that are there, and the names of their results."""
+    """Return three existing sources with the paths of their results."""
     made = []
     for name in ("a", "b", "c"):
         source = tmp_path / f"{name}.png"

@@ -1,4 +1,4 @@
-"""What is told of jobs: what they are to do, how far they are, why they failed."""
+"""The overview of a job: its task, its progress, and the reason for its failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards have nothing in common, leave nothing out, and are found in the environment."""
+"""Shards are disjoint, cover everything, and are read from the environment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_order_in_which_a_folder_is_listed_changes_no_shard():
         ("auto", {"SLURM_PROCID": "3", "SLURM_NTASKS": "4"}, Shard(4, 4)),
         ("auto/5", {"JOB_COMPLETION_INDEX": "4"}, Shard(5, 5)),
         (
-            "auto",  # torchrun within a task of SLURM
+            "auto",  # torchrun inside a SLURM task
             {"RANK": "5", "WORLD_SIZE": "16", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"},
             Shard(6, 16),
         ),
@@ -46,7 +46,7 @@ def test_the_order_in_which_a_folder_is_listed_changes_no_shard():
             Shard(3, 4),
         ),
         (
-            "auto",  # two tasks in each job of an array
+            "auto",  # two tasks per job of an array
             {
                 "SLURM_ARRAY_TASK_ID": "1",
                 "SLURM_ARRAY_TASK_MIN": "0",

@@ -1,4 +1,4 @@
-"""A watched folder gives each picture once, when it no longer changes."""
+"""A watched folder yields each picture once, when it no longer changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.batch.job_queue import JobQueue
 from app.batch.watched_folder import WatchedFolder, not_queued
 from app.errors import StyleForgeError
 
-FUTURE = 9_000_000_000  # seconds: in the year 2255
+FUTURE = 9_000_000_000  # seconds since the epoch: the year 2255
 
 
 def names(folder: WatchedFolder) -> list[str]:

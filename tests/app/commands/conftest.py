@@ -1,4 +1,4 @@
-"""A small style, a photograph, and the command that brings them together."""
+"""A small style, a photograph, and the command that applies one to the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLE = "sketch"
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """The smallest network there is, with weights of a fixed seed."""
+    """Write the smallest possible network, with weights from a fixed seed."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         state = TransformerNetBaseline(num_residual_blocks=1).state_dict()
@@ -29,7 +29,6 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def style(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """A style installed by the command itself."""
     assert main(["styles", "add", str(checkpoint)]) == 0
     assert f"'{STYLE}'" in capsys.readouterr().out
     return STYLE

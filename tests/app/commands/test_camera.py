@@ -1,4 +1,4 @@
-"""`styleforge camera` styles a stream for other programs, until it is stopped."""
+"""`styleforge camera` styles a stream for other programs until it is stopped."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def film(tmp_path) -> Path:
 
 
 def different(device: FakeBackend) -> list[np.ndarray]:
-    """The pictures that it was sent, each once, without the black before the first."""
+    """Return each distinct picture sent to the camera, without the black ones before the first."""
     sent = {frame.tobytes(): frame for frame in device.pictures() if frame.any()}
     return list(sent.values())
 
 
 def stop_once(cameras: FakeCameras, done: Callable[[FakeBackend], bool]) -> None:
-    """Press Ctrl+C when a device has what is waited for."""
+    """Press Ctrl+C once `done` accepts the device."""
     stopped = False
 
     def look(device: FakeBackend) -> None:
@@ -73,7 +73,6 @@ def camera(source: object, *arguments: object, style: str = STYLE) -> int:
 
 
 def styled_frames(film: Path, **config: object) -> set[bytes]:
-    """What the engine makes of every frame of a film."""
     engine = Engine(Library.default())
     chosen = {"style": STYLE, "size": 64, "network": "full", "texture": 0.0, "device": "cpu"}
     engine.configure(EngineConfig(**chosen | config))  # type: ignore[arg-type]
@@ -147,7 +146,7 @@ def test_quiet_says_nothing_but_that_it_was_stopped(style, film, cameras, capsys
 
 
 def test_names_that_look_like_markup_stay_as_they_are_on_a_terminal(monkeypatch, capsys):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # makes a terminal of the stream
+    monkeypatch.setenv("FORCE_COLOR", "1")  # makes the stream count as a terminal
     reporter = make_reporter("line", quiet=False)
     with reporter.waiting("Opening 'a[b].mp4' ..."):
         pass
@@ -179,7 +178,7 @@ def test_while_no_program_reads_the_source_stands_still(style, film, cameras, mo
         def note(paused: bool) -> None:
             pauses.append(paused)
             pause(paused)
-            readers.reading = paused  # a program comes once the source stands still
+            readers.reading = paused  # a program starts reading once the source is paused
 
         source.pause = note  # type: ignore[method-assign]
         return source

@@ -1,4 +1,4 @@
-"""The doctor tells frame rates: measured where they were, else predicted, and says which."""
+"""The doctor reports frame rates, measured if available, else predicted, and says which."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ DEVICE = torch.device("cuda", 0)
 
 @pytest.fixture
 def rtx_3060(monkeypatch):
-    """An RTX 3060 that PyTorch tells of."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "NVIDIA GeForce RTX 3060")
     monkeypatch.setattr(Gpu, "of", lambda _: Gpu((8, 6), 101_376, 102_400, 28))
     monkeypatch.setattr(measured_rates, "driver_version", lambda: "580.1")

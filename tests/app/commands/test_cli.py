@@ -1,4 +1,4 @@
-"""The command line names what it can do and what is wrong, and ends without a traceback."""
+"""The command line names its features and its errors, and never ends with a traceback."""
 
 from __future__ import annotations
 
@@ -166,7 +166,6 @@ def test_threads_that_wait_leave_the_processor_to_others_unless_the_user_says_ot
 
 @pytest.fixture
 def boxes(monkeypatch):
-    """The message boxes of Windows that are shown."""
     shown = []
     user32 = SimpleNamespace(MessageBoxW=lambda *arguments: shown.append(arguments))
     monkeypatch.setattr(ctypes, "windll", SimpleNamespace(user32=user32), raising=False)
@@ -174,13 +173,13 @@ def boxes(monkeypatch):
 
 
 def without_terminal(monkeypatch, platform, *argv):
-    """The exit status of the program where Python has no streams."""
+    """Run the program with Python's streams missing and return the exit status."""
     with monkeypatch.context() as process:
         process.setattr(sys, "platform", platform)
         process.setattr(sys, "stdout", None)
         process.setattr(sys, "stderr", None)
         status = main(argv)
-        sys.stdout.close()  # of the null device
+        sys.stdout.close()  # the null device
         return status
 
 

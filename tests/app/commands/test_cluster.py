@@ -27,7 +27,7 @@ needs_arrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="Arrow is 
 
 
 def album(folder: Path, count: int) -> Path:
-    """Pictures of 96x64, of twenty different ones."""
+    """Fill a folder with pictures of 96x64, twenty of them different."""
     folder.mkdir()
     for number in range(min(count, 20)):
         write_pixels(folder / f"{number:04}.png", picture(96, 64, seed=number))

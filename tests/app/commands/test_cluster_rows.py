@@ -1,4 +1,4 @@
-"""What machines of a cluster say to each other is JSON, and an actor needs no Ray to answer it."""
+"""The machines of a cluster exchange JSON, and an actor needs no Ray to answer it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shells complete commands, flags and their values; the scripts know every flag there is."""
+"""Shells complete commands, flags and their values; the scripts know every flag."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def script(request, tmp_path, capsys) -> tuple[str, Path]:
 
 
 def completed(script: tuple[str, Path], *words: str) -> set[str]:
-    """What the shell offers for the last of the words, which may be a beginning."""
+    """Return the shell's completions for the last word, which may be incomplete."""
     shell, path = script
     program = shutil.which(shell)
     if program is None:

@@ -1,4 +1,4 @@
-"""Pictures and films of one run are shared by the same processes, and told of as one run."""
+"""The same processes share the pictures and films of a run and report it as one run."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ FLAGS = ("--style", STYLE, "--kernels", "baseline", "--texture", "0", "--size", 
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Eight pictures of two sizes, a film in two parts, one that cannot be split, and a picture and
-    a film that cannot be read."""
+    """Write eight pictures of two sizes, two films, and two unreadable files.
+
+    One film splits into two parts, the other cannot be split. A picture and a film are unreadable.
+    """
     folder = tmp_path / "album"
     folder.mkdir()
     for number in range(8):
@@ -143,12 +145,11 @@ def test_films_that_one_device_makes_are_given_out_whole(style, tmp_path, capsys
 
 
 class Killer(JsonReporter):
-    """Kills the first of the processes when it hears of the first picture."""
+    """Kills the first of the processes after the first picture."""
 
     killed = False
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Say it, and kill."""
         super().picture(outcome, error, tally)
         if not self.killed:
             self.killed = True
@@ -174,12 +175,11 @@ def test_a_process_that_is_killed_among_the_pictures_keeps_neither_them_nor_the_
 
 
 class Stopper(JsonReporter):
-    """Interrupts the run, as Ctrl+C does, when it hears of the first frames of a film."""
+    """Interrupts the run, as Ctrl+C does, after the first frames of a film."""
 
     stopped = False
 
     def frames(self, job: Job, progress: FilmProgress) -> None:
-        """Say it, and interrupt."""
         super().frames(job, progress)
         if not self.stopped:
             self.stopped = True

@@ -1,4 +1,4 @@
-"""The doctor finds what is there, names what is not, and never falls over what is broken."""
+"""The doctor finds what is installed, names what is missing, and survives anything broken."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_an_unused_card_is_a_note_with_the_command_that_mends_it(monkeypatch):
 
 
 def test_another_package_named_kernels_is_recognised(tmp_path):
-    """PyPI has one; put before ours on the path it would be imported instead."""
+    """PyPI has such a package; earlier on the path, it would be imported instead of ours."""
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "__init__.py").write_text("")
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
@@ -139,8 +139,9 @@ def test_a_missing_system_library_is_named_with_the_line_that_installs_it(monkey
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux system libraries")
 def test_the_table_of_libraries_covers_what_qt_loads():
-    """Every library that Qt's X11 plug-in needs directly stands in the table or comes with the
-    C library, the C++ library or the wheel."""
+    """Every direct dependency of Qt's X11 plug-in is in the table or comes with the C library, the
+    C++ library or the wheel.
+    """
     PySide6 = pytest.importorskip("PySide6")
     plugins = Path(PySide6.__file__).parent / "Qt" / "plugins"
     listed = subprocess.run(
@@ -165,7 +166,7 @@ def test_without_a_display_it_names_the_command_that_needs_none(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     assert not system.has_display()
     assert "styleforge stylize" in says(doctor.run_check(doctor.check_window))
-    monkeypatch.setenv("DISPLAY", ":98765")  # Qt would end the process over this one
+    monkeypatch.setenv("DISPLAY", ":98765")  # Qt would abort the process over this one
     assert not system.has_display()
     told = says(doctor.run_check(doctor.check_window))
     assert "the display ':98765' does not answer" in told

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="stands in for programs with shell scripts"
 )
 
-# Stands in for PyTorch: uses a GPU once the file beside it is there.
+# A stand-in for PyTorch that uses a GPU once the file next to it exists.
 TORCH = """
 from pathlib import Path
 class cuda:
@@ -36,7 +36,7 @@ __version__ = "2.13.0+cu130" if cuda.is_available() else "2.13.0+cpu"
 
 @pytest.fixture
 def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The driver of a machine with a GPU."""
+    """Replace the driver by one that reports a GPU."""
     stub = driver_stub(tmp_path, 13000, [(8, 6)])
     monkeypatch.setattr(gpu, "find_driver", functools.partial(find_driver, stub))
     return stub
@@ -44,7 +44,7 @@ def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a PyTorch that uses no GPU, as processes of their own import it."""
+    """Return the folder of a PyTorch without GPU support, imported by child processes."""
     folder = tmp_path / "packages" / "torch"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(TORCH)
@@ -53,7 +53,7 @@ def torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stand_in_for_uv(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> Path:
-    """A uv that notes its arguments and does what the line of shell says; the note."""
+    """Install a uv that records its arguments and runs a line of shell; return its record."""
     folder.mkdir()
     (folder / "uv").write_text(f'#!/bin/sh\necho "$@" > {folder}/asked\n{does}\n')
     (folder / "uv").chmod(0o755)

@@ -27,7 +27,7 @@ HARD = '/opt/My \\ "own" $HOME `dir` 100% Köln/bin/styleforge'
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """The folder of the user's data, and an environment that has the program."""
+    """Return the user's data folder; the environment contains the program."""
     scripts = tmp_path / "my env" / "bin"
     scripts.mkdir(parents=True)
     (scripts / "styleforge").write_text("#!/bin/sh\n")
@@ -38,7 +38,7 @@ def data(tmp_path, monkeypatch):
 
 
 def values(text: str) -> dict[str, str]:
-    """The keys of an entry, with escapes undone, read by a parser that is not ours."""
+    """Return the keys of an entry, unescaped, using an independent parser."""
     parser = configparser.RawConfigParser(delimiters="=", comment_prefixes="#")
     parser.optionxform = str  # pyright: ignore[reportAttributeAccessIssue]
     parser.read_string(text)
@@ -48,7 +48,7 @@ def values(text: str) -> dict[str, str]:
 
 
 def words(command: str) -> list[str]:
-    """The arguments of a command in the quotes of a POSIX shell, which are those of Exec."""
+    """Return the arguments of a command in POSIX shell quoting, which Exec uses too."""
     script = f"printf '%s\\n' {command}"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""The manual page and the exit statuses are what the program says of itself."""
+"""The manual page and the exit statuses match the program's own description."""
 
 from __future__ import annotations
 

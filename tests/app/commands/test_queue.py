@@ -1,4 +1,4 @@
-"""The queue from the command line: what was added is made, whatever happens to the processes."""
+"""The queue from the command line: added jobs finish, whatever happens to the processes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_job_means_the_same_in_every_folder(style, album, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert queue("add", "album", "*.webp", "-o", "out", "--name", "{stem}.webp", *LOOK) == 0
     monkeypatch.chdir(album)
-    assert queue("run") == 1  # no *.webp is there
+    assert queue("run") == 1  # no file matches *.webp
     assert names(tmp_path / "out") == ["a.webp", "b.webp"]
 
 
@@ -203,7 +203,7 @@ def test_whichever_write_a_process_is_killed_before_the_job_is_made(style, album
     killed = 0
     for number in (1, 2, 3, 4, 6, 9, 13):
         assert queue("add", album, "-o", out / str(number), *LOOK, "--queue", own) == 0
-        # The changes of files under tmp_path are counted from the first one in the queue's folder.
+        # Changes to files under tmp_path count from the first change in the queue's folder.
         doomed = ["tests.helpers.dying", str(tmp_path), str(own), str(number)]
         done = subprocess.run(
             [sys.executable, "-m", *doomed, "queue", "run", "-q", "--queue", str(own)],
@@ -310,7 +310,7 @@ def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys
     assert names(out) == ["a.png", "b.png"]
     assert "Added job 1: 2 new in" in capsys.readouterr().err
     for path in out.iterdir():
-        path.unlink()  # taken away by whoever wanted them
+        path.unlink()  # as a user who collects the results
     write_pixels(album / "c.png", picture(20, 16))
     assert queue(*given) == 0
     assert names(out) == ["c.png"]
@@ -370,7 +370,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
     assert same == {"overwrite", "style"}, "name every flag above"
     again = job_arguments(job_words(args, args.inputs))
     changed = {name for name in given if getattr(again, name) != getattr(args, name)}
-    assert changed == {"inputs", "output", "style_image", "style_network", "report"}  # absolute now
+    assert changed == {"inputs", "output", "style_image", "style_network", "report"}  # now absolute
     assert again.inputs == [str(tmp_path / "in" / "*.png")]
     assert again.output == tmp_path / "out"
     assert [(each.path, each.share) for each in again.style_image] == [

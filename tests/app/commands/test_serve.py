@@ -1,4 +1,4 @@
-"""`styleforge serve` as a process: what it prints, where it listens, how it ends."""
+"""`styleforge serve` as a process: its output, its address, and its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEW = ("--port", "0", "--device", "cpu", "--kernels", "baseline")
 def started(
     *flags: str, errors: int = subprocess.PIPE
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The command in a process of its own, and the first line that it prints."""
+    """Start the command in a child process; yield the process and its first output line."""
     command = [sys.executable, "-m", "app", "serve", *FEW, *flags]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:

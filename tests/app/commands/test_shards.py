@@ -1,4 +1,4 @@
-"""Processes share one run without talking; `merge-manifests` says what is missing of it."""
+"""Processes share a run without communicating; `merge-manifests` reports what is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Eleven pictures, some of them in a subfolder."""
     folder = tmp_path / "album"
     (folder / "more").mkdir(parents=True)
     for number in range(11):
@@ -52,7 +51,6 @@ def begin(album: Path, out: Path, *flags: str, **environment: str) -> subprocess
 
 
 def results(out: Path) -> dict[str, str]:
-    """The result that each manifest says is its own, by the manifest's name."""
     return {
         entry["result"]: path.name
         for path in sorted(out.glob("manifest-*.json"))

@@ -1,4 +1,4 @@
-"""`stylize --style-image` paints in the style of pictures, and `styles add-picture` keeps them."""
+"""`stylize --style-image` uses pictures as styles, and `styles add-picture` saves them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def network(tmp_path):
 
 @pytest.fixture
 def paintings(tmp_path):
-    """Two style pictures."""
     made = [tmp_path / "red.png", tmp_path / "blue_sea.jpg"]
     for channel, path in zip((0, 2), made, strict=True):
         pixels = picture(96, 72, channel)
@@ -37,7 +36,6 @@ def paintings(tmp_path):
 
 
 def painted(photo, out, *flags: object) -> int:
-    """Run `stylize` on one picture on the CPU; gives the exit status."""
     return main(["stylize", str(photo), "-o", str(out), "--device", "cpu", *map(str, flags)])
 
 

@@ -1,4 +1,4 @@
-"""`stylize` makes the picture that its flags describe, and says what it changed."""
+"""`stylize` produces the picture that its flags describe and reports its changes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def test_the_frames_of_a_video_are_steadied_in_their_order(style, tmp_path):
 
 
 def cut_out(path: Path) -> np.ndarray:
-    """A picture that is transparent on the left, half so in the middle; its alpha [26, 37]."""
+    """Write a picture that is transparent on the left, half so in the middle.
+
+    Return its alpha, [26, 37].
+    """
     alpha = np.full((26, 37), 255, np.uint8)
     alpha[:, :12], alpha[:, 12:20] = 0, 128
     Image.fromarray(np.dstack([picture(37, 26), alpha])).save(path, lossless=True)

@@ -1,4 +1,4 @@
-"""Pictures of one size go through the network together, with the results of one after another."""
+"""Pictures of one size run through the network as a batch, with the results of single runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ CONFIG = EngineConfig(style="candy", device="cpu", network="full")
 
 @pytest.fixture
 def album(tmp_path):
-    """Seven pictures of one size, and two of others in between."""
     folder = tmp_path / "album"
     folder.mkdir()
     for number in range(9):
@@ -57,7 +56,7 @@ def test_batches_have_the_results_of_one_after_another(style, album, tmp_path, c
 
 def test_a_damaged_picture_does_not_take_its_batch_with_it(style, album, tmp_path, capsys):
     damaged = album / "1.png"
-    damaged.write_bytes(damaged.read_bytes()[:-300])  # its size is still to be read
+    damaged.write_bytes(damaged.read_bytes()[:-300])  # its size is still readable
     assert stylized(album, "-o", tmp_path / "out", "--batch", "4") == 1
     told = capsys.readouterr().err
     assert told.count("styleforge: ") == 1
@@ -82,7 +81,7 @@ def test_on_a_gpu_small_pictures_are_batches_by_themselves():
     assert automatic.batch_of(1280, 720) == BATCH
     assert automatic.batch_of(640, 480) == BATCH
     assert automatic.batch_of(1920, 1080) == 3
-    assert automatic.batch_of(4000, 3000) == 2  # of 2048x1536
+    assert automatic.batch_of(4000, 3000) == 2  # pictures of 2048x1536
     assert replace(automatic, full=True).batch_of(4000, 3000) == 1
     assert limits(device="cuda", size=512).batch_of(4000, 3000) == BATCH
     assert limits(device="cuda", kernels="baseline").batch_of(640, 480) == 1
@@ -99,12 +98,12 @@ def test_a_batch_is_as_large_as_asked_for_if_it_fits_into_memory():
 
 
 class Gpu(Negative):
-    """An engine whose frames overlap as on a GPU; takes down what it is asked for."""
+    """An engine whose frames overlap as on a GPU; it records its calls."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[str] = []
-        self.fails: set[int] = set()  # sizes of batches
+        self.fails: set[int] = set()  # batch sizes
 
     def configure(self, config: EngineConfig) -> None:
         super().configure(config)

@@ -183,7 +183,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What a shell gives what runs in its foreground; these tests may run in the background.
+        # A shell sets this for foreground commands; these tests may run in the background.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""`stylize` makes a film of a film, and says what limited it."""
+"""`stylize` turns a film into a film and reports what limited it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_film_becomes_a_film_with_every_frame_and_its_sound(style, film, tmp_p
 
 
 def test_a_film_is_painted_as_its_frames_are(style, film, tmp_path):
-    """Through FFV1, which loses nothing."""
+    """FFV1 is lossless."""
     out = tmp_path / "out.mkv"
     looks = ("--smoothing", "0", "--texture", "0")
     assert stylized(film, "-o", out, "--codec", "ffv1", *looks) == 0
@@ -169,7 +169,6 @@ def test_an_encoder_that_is_missing_is_named_with_the_reason():
 
 
 def painted(film, out, *flags):
-    """The pictures of a film that a GPU paints."""
     given = ("stylize", film, "-o", out, "--style", STYLE, "--device", "cuda:0", "--codec", "ffv1")
     assert main([*map(str, given), *flags]) == 0
     return np.array(pictures(out), int)

@@ -1,4 +1,4 @@
-"""What `stylize` reads and how results are called: lists, patterns of names, plans, JSON lines."""
+"""The inputs of `stylize` and the names of its results: lists, name patterns, plans, JSON lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Two pictures, and one more in a subfolder."""
     folder = tmp_path / "album"
     (folder / "day one").mkdir(parents=True)
     write_pixels(folder / "a.png", picture(20, 16))

@@ -1,4 +1,4 @@
-"""Films and animations stand wherever pictures do, and are told of in the same way."""
+"""Films and animations are accepted wherever pictures are, and reported in the same way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MADE = ["a.png", "dance.gif", "day one/walk.avi.mp4", "film.mp4", "wave.webp"]
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """A picture, two films, one of them in a subfolder, two animations, and none of these."""
+    """Write a picture, two films (one in a subfolder), two animations, and other files."""
     folder = tmp_path / "album"
     (folder / "day one").mkdir(parents=True)
     write_pixels(folder / "a.png", picture(20, 16))
@@ -137,7 +137,8 @@ def test_a_still_gif_or_webp_is_a_picture(style, tmp_path):
 
 
 def test_json_lines_say_what_becomes_of_each_film(style, album, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(json_lines, "FRAMES_EVERY_S", 1e9)  # the first frames and the last
+    # reports only the first frames and the last
+    monkeypatch.setattr(json_lines, "FRAMES_EVERY_S", 1e9)
     (album / "broken.mp4").write_bytes((album / "film.mp4").read_bytes()[:900])
     assert stylized(album, "-o", tmp_path / "out", "--progress", "json", "--encoder", "cpu") == 1
     told = events(capsys)
@@ -221,7 +222,7 @@ def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
 
 
 def test_the_bar_of_a_film_is_painted_with_its_first_frames(monkeypatch, tmp_path):
-    """Not by the clock alone, which may come too late for a short film."""
+    """The bar must not wait for the refresh timer, which may be too late for a short film."""
     paper = io.StringIO()
     console = partial(terminal.Console, file=paper, force_terminal=True, width=120)
     monkeypatch.setattr(terminal, "Console", lambda **how: console(**{**how, "stderr": False}))

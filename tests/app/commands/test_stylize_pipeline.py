@@ -1,4 +1,4 @@
-"""Pictures are read and written while others are styled, within memory, and told of in order."""
+"""Reading, styling and writing overlap, within a memory limit, and reports stay in order."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ from utils.images.opening import ImageError
 from utils.images.reading import picture_size
 from utils.images.writing import write_pixels
 
-PATIENCE_S = 10.0  # for what happens at once on another thread
+PATIENCE_S = 10.0  # for events that another thread causes at once
 CONFIG = EngineConfig(style="candy", device="cpu", network="lite", size=32)
 
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Six pictures of one size."""
     made = []
     for number in range(6):
         source = tmp_path / f"{number}.png"
@@ -119,7 +118,7 @@ def test_outcomes_come_in_order_whatever_is_written_first(engine, jobs, monkeypa
 def test_what_fails_is_told_in_its_place(engine, jobs, tmp_path, monkeypatch):
     jobs[1].source.write_bytes(jobs[1].source.read_bytes()[:200])
     jobs[2].source.unlink()
-    jobs[4].target.mkdir(parents=True)  # so it cannot be written
+    jobs[4].target.mkdir(parents=True)  # writing fails
     outcomes = run(engine, jobs)
     assert [number_of(outcome.job) for outcome in outcomes] == list(range(6))
     failed = [number_of(each.job) for each in outcomes if each.error is not None]
@@ -152,7 +151,7 @@ def test_no_more_pictures_are_in_flight_than_fit_into_memory(engine, jobs, monke
     assert most == 2
     most = 0
     assert len(run(engine, jobs, threads=4, picture_bytes=each / 2)) == 6
-    assert most == 1  # a picture that takes more than there is goes alone
+    assert most == 1  # a picture larger than the limit goes alone
     most = 0
     assert len(run(engine, jobs, threads=1)) == 6
     assert most == 2  # with one thread, one is read ahead
@@ -202,7 +201,7 @@ def test_remarks_and_errors_have_one_order(style, tmp_path, capsys):
         assert stylized(tmp_path / "*.p?[gm]", "-o", tmp_path / "out", "--overwrite") == 1
         told.append(capsys.readouterr().err.splitlines())
     assert told[0] == told[1]
-    assert told[0].pop(2) == ADVICE["StylizeError"]  # below the first error
+    assert told[0].pop(2) == ADVICE["StylizeError"]  # follows the first error
     named = [next(n for n in "01234" if f"{n}.p" in line) for line in told[0][:-1]]
     assert named == ["0", "1", "2", "3", "4"]
 
@@ -216,8 +215,8 @@ def test_the_size_in_the_head_of_a_file_is_that_of_the_picture(tmp_path, ending)
     exif[0x0112] = 6
     Image.fromarray(picture(40, 32)).save(path, exif=exif)
     assert picture_size(path) == (32, 40)
-    if ending != ".webp":  # Pillow takes the whole file of a WebP picture as its head
-        path.write_bytes(path.read_bytes()[:-200])  # the pixels are not read
+    if ending != ".webp":  # Pillow reads all of a WebP file as its header
+        path.write_bytes(path.read_bytes()[:-200])  # the pixels are not needed
         assert picture_size(path) == (32, 40)
     with pytest.raises(ImageError, match="does not exist"):
         picture_size(Path("none.png"))

@@ -1,4 +1,4 @@
-"""`styleforge train-vit`: stages, files, and what it refuses."""
+"""`styleforge train-vit`: its stages, its files, and its refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMAND = (
 def flags(
     tmp_path: Path, vgg_file: Path, monkeypatch: pytest.MonkeyPatch, one_thread: None
 ) -> list[str]:
-    """The command with a network, pictures and crops as small as they get."""
+    """Return the command with a minimal network, few pictures and minimal crops."""
     monkeypatch.setitem(VIT_VARIANTS, "tiny", NETWORK)
     monkeypatch.setattr(command, "STORED", 72)
     return [
@@ -87,7 +87,7 @@ def test_held_out_pictures_are_not_trained_on(flags, tmp_path, capsys):
 def test_a_run_begins_from_written_weights(flags, tmp_path):
     assert main([*flags, "--steps", "1", "--ema", "0", "--lr", "1e-9"]) == 0
     first, written = tmp_path / "first.safetensors", load_vit(tmp_path / "out.safetensors")
-    fewer = replace(written.config, max_keys=64)  # which changes no weight
+    fewer = replace(written.config, max_keys=64)  # changes no weight
     save_vit(first, fewer, written.state, {"command": written.metadata["command"]})
     for name in ("out.safetensors", "out.training.pt"):
         (tmp_path / name).unlink()
@@ -146,7 +146,7 @@ def test_a_signal_ends_a_run_with_a_checkpoint(flags, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_two_processes_train_one_network(tmp_path, vgg_file):
-    """The whole program under torchrun, with the real small variant and crops of 32 pixels."""
+    """Run the whole program under torchrun, with the real small variant and crops of 32 pixels."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),

@@ -1,4 +1,4 @@
-"""`styleforge tune` tells what it found, what becomes of it, and how to go back."""
+"""`styleforge tune` reports its results, what becomes of them, and how to revert."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ TIMES = Times(0.010, 0.020, 0.01)
 
 @pytest.fixture
 def card(monkeypatch):
-    """A card that PyTorch tells of."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: CARD)
     monkeypatch.setattr(tune, "resolve", lambda _: DEVICE)
     monkeypatch.setattr(doctor, "resolve", lambda _: DEVICE)
@@ -38,7 +37,7 @@ def card(monkeypatch):
 
 @pytest.fixture
 def wanted(card, monkeypatch) -> list[Wanted]:
-    """What was asked for; a sweep of one candidate that wins and one that is skipped."""
+    """Replace the sweep by one with a winning and a skipped candidate; return the requests."""
     asked: list[Wanted] = []
 
     def stand_in(_device, wanted, progress):

@@ -1,4 +1,4 @@
-"""`styleforge vit-sheet`: one sheet of every photograph in every style."""
+"""`styleforge vit-sheet`: one sheet with every photograph in every style."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def flags(tmp_path: Path, one_thread: None) -> list[str]:
 def test_the_sheet_has_a_cell_for_every_pair(flags, tmp_path):
     assert main(flags) == 0
     height, width = read_pixels(tmp_path / "sheet.png").shape[:2]
-    assert width > 3 * 48  # the photographs and two styles
-    assert height > 3 * 32  # the styles and two photographs
+    assert width > 3 * 48  # the column of photographs and two styles
+    assert height > 3 * 32  # the row of styles and two photographs
 
 
 def test_the_given_pictures_can_be_left_out(flags, tmp_path):

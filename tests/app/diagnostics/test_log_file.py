@@ -1,4 +1,4 @@
-"""The log is complete, bounded, without the home folder, and never in the way."""
+"""The log is complete, bounded, free of the home folder, and never in the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report has what helps others to help, and nothing that is the user's alone."""
+"""A report contains what helpers need, and nothing private."""
 
 from __future__ import annotations
 

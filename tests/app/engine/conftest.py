@@ -1,4 +1,4 @@
-"""An engine on the CPU, two styles that can be mixed, and what the networks did."""
+"""An engine on the CPU, two styles that can be mixed, and a record of the networks that ran."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def engine(library, config, notices, native_kernels):
 
 @pytest.fixture
 def pair(library, tmp_path):
-    """Two small styles that can be mixed; the first has a lite network."""
+    """Return a config that mixes two small styles; the first has a lite network."""
     add_style(tmp_path, "first", 1, SMALL, lite=LITE)
     add_style(tmp_path, "second", 2, SMALL)
     library.reload()
@@ -43,7 +43,7 @@ def shown(engine, config, frame, **how):
 
 @pytest.fixture
 def modules(monkeypatch):
-    """The class of every network that ran, in order."""
+    """Return the class of every network that ran, in order."""
     ran: list[type] = []
     render = Network.render
 

@@ -1,10 +1,10 @@
-"""Measures the engine on a GPU with frames that stay there, and with OpenCV around the network.
+"""Benchmark of the engine on a GPU: frames that stay there against OpenCV around the network.
 
     python -m tests.app.engine.measure_display_path
 
-Prints, for the animated scene at 1280x720 and 1920x1080 in FP16 and several controls, the frames a
-second of `Engine.process`, one frame after another, the median milliseconds of its stages, and the
-frames a second of `Engine.begin` and `complete`, with which frames overlap.
+Renders the animated scene at 1280x720 and 1920x1080 in FP16 with several controls. Prints the
+frames per second of `Engine.process`, which runs frame after frame, the median milliseconds of its
+stages, and the frames per second of `Engine.begin` and `complete`, which overlap frames.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ STAGES = ("upload", "resize", "network", "blend", "download")
 
 
 def main() -> None:
-    """Measure and print a line for each case."""
     if not torch.cuda.is_available():
         sys.exit("there is no GPU here")
     prepare()

@@ -1,5 +1,7 @@
-"""Times texture on the CPU beside the frames that it is added to: `python -m
-tests.app.engine.measure_texture` prints the least of several rounds, in milliseconds."""
+"""Benchmark of texture on the CPU against the cost of the frames themselves.
+
+`python -m tests.app.engine.measure_texture` prints the minimum of several rounds in milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,10 @@ from app.styles.library import Library
 from kernels.ops.registry import STYLE, prepare
 
 SIZES = ((256, 160), (384, 256), (640, 384))  # width, height
-ROUNDS, CALLS = 8, 40  # of each, in turn
+ROUNDS, CALLS = 8, 40  # for each, alternating
 
 
 def main() -> None:
-    """Print a line for each size."""
     for status in prepare(family=STYLE):
         if status.reason and not status.by_choice:
             sys.exit(f"{status.name}: {status.reason}")
@@ -49,12 +50,10 @@ def main() -> None:
 
 
 def adding(texture: Texture | TextureReference, views: list[np.ndarray]) -> Callable[[int], object]:
-    """What adds texture to one frame of a stream after the other."""
     return lambda number: texture.apply((views[number % len(views)],), 0.5, continues=True)
 
 
 def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:
-    """What styles frames without texture."""
     engine = Engine(Library.default())
     size = max(frames[0].width, frames[0].height)
     engine.configure(
@@ -64,7 +63,6 @@ def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:
 
 
 def say(line: str) -> None:
-    """Print a line."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -27,7 +27,7 @@ from utils.opencv import cv2
 def test_a_broken_half_precision_picture_steps_down_and_says_so_once(
     engine, config, frame, notices, monkeypatch, fault, steps
 ):
-    """FP16 to BF16 to FP32, with a network that fails in every reduced precision."""
+    """FP16 falls back to BF16, then FP32, with a network that fails in every reduced precision."""
     forward = TransformerNetBaseline.forward
 
     def failing(self, x, mark=None):
@@ -62,7 +62,7 @@ def test_a_fixed_size_is_kept_and_the_automatic_one_fits_the_frame(engine, confi
 
 
 def test_a_sharper_size_keeps_the_strokes_where_they_are(engine, config, monkeypatch):
-    """What a plain larger network's input would not: it paints other, narrower strokes."""
+    """Simply enlarging a network's input would paint different, narrower strokes."""
     monkeypatch.setattr(app.engine.resolution, "STILL_BUDGET_MS", 1e9)
     frame = Frame(picture(640, 360))
     engine.configure(replace(config, size=None))
@@ -98,7 +98,7 @@ def test_a_broken_mix_steps_down_by_its_own_name(engine, pair, frame, notices, m
 def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     engine, pair, frame, notices, monkeypatch
 ):
-    monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)  # no network holds that
+    monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)  # no network reaches that
     auto = replace(pair, mix=None, network="auto")
     engine.configure(auto)
     styled = [engine.process(frame) for _ in range(8)]
@@ -160,7 +160,7 @@ def test_strokes_change_the_networks_size_and_not_the_results(engine, config, st
 
 @pytest.mark.parametrize(("family", "long_side"), [(FEED_FORWARD, 256), (ANY_STYLE, 384)])
 def test_the_lite_network_of_style_pictures_keeps_a_size_rather_than_15_frames(family, long_side):
-    """With a network that takes 60 ms at 256 px, 86 at 320 and 115 at 384."""
+    """The network takes 60 ms at 256 px, 86 at 320 and 115 at 384."""
     adaptation = Adaptation(300.0, lambda _: None)
     variant = Variant("fused", Precision.fp32, torch.device("cpu"), family)
     config, frame = EngineConfig(), Frame(np.zeros((512, 512, 3), np.uint8))

@@ -1,4 +1,4 @@
-"""The engine paints the styles of an any-style network as it does those of other families."""
+"""The engine paints the styles of an any-style network like styles of other families."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network(tmp_path):
 
 @pytest.fixture
 def styled(library, network, tmp_path) -> EngineConfig:
-    """A config for the first of two styles of one network, "warm" and "cold"."""
+    """Return a config for "warm"; "cold" is the other style of the network."""
     for name, seed in (("warm", 5), ("cold", 6)):
         pixels = picture(96, 72, seed)
         pixels[..., 0 if name == "warm" else 2] = 255
@@ -49,7 +49,7 @@ def engine(library, notices):
 
 
 def painted(network, code, frame):
-    """[H, W, 3] uint8: by the network alone."""
+    """Return the network's own result, [H, W, 3] uint8."""
     module = AnyStyleNetwork.load(network).module()
     x = torch.tensor(frame.pixels).permute(2, 0, 1)[None].float()
     with torch.inference_mode():

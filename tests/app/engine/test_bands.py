@@ -1,4 +1,4 @@
-"""Pictures that do not fit into memory are computed in bands, and pictures of 16 bits keep them."""
+"""Pictures too large for memory are computed in bands, and 16-bit pictures stay 16-bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import picture
 from tests.helpers.there import there
 
 WIDTH, HEIGHT = 64, 48
-AT_ONCE = 2 * FeedForwardFamily.bytes_per_pixel * WIDTH * HEIGHT  # of which half may be used
+AT_ONCE = 2 * FeedForwardFamily.bytes_per_pixel * WIDTH * HEIGHT  # the engine may use half of it
 
 
 def engine_with(library, free: float, config) -> Engine:
@@ -28,7 +28,7 @@ def engine_with(library, free: float, config) -> Engine:
 
 @pytest.fixture
 def deep_frame() -> Frame:
-    """A gradient that 8 bits cannot show."""
+    """Return a gradient too fine for 8 bits."""
     ramp = np.linspace(20_000, 24_000, WIDTH).astype(np.uint16)
     deep = np.ascontiguousarray(np.broadcast_to(ramp[None, :, None], (HEIGHT, WIDTH, 3)))
     return Frame(eight_bits(deep), deep=deep)

@@ -1,4 +1,4 @@
-"""Frames of one size go through the network together and become what they become alone."""
+"""Frames of one size run through the network as a batch, with the results of single frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
 
 @pytest.fixture
 def batches(monkeypatch):
-    """How many pictures each call of a network had."""
+    """Return the batch size of each call of a network."""
     ran: list[int] = []
     raws = Network._raws
 

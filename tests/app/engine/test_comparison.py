@@ -1,4 +1,4 @@
-"""Two networks are compared on the same frames, in time and in their pictures."""
+"""A comparison runs two networks on the same frames and compares times and pictures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_comparing_shows_both_pictures_their_paces_and_the_ratio(engine, config,
     engine.configure(replace(config, compare=True))
     comparison = [engine.process(frame) for _ in range(4)][-1].comparison
     assert comparison.baseline.pixels.shape == frame.pixels.shape
-    assert comparison.frames == 3  # the first of a pairing only warms up
+    assert comparison.frames == 3  # the first frame of a pairing is only a warm-up
     assert comparison.difference < 0.05
     assert comparison.ratio == comparison.baseline_latency.median / comparison.fused_latency.median
     assert comparison.baseline_latency.p95 >= comparison.baseline_latency.median > 0
@@ -116,7 +116,7 @@ def test_a_comparison_times_each_network_by_the_path_that_a_stream_takes(
     comparison = engine.process(frame).comparison
     assert sorted(taken) == ["TransformerNetBaseline", "TransformerNetFused"]
     assert alone in taken
-    assert comparison.frames == 0  # the first of a pairing only warms up
+    assert comparison.frames == 0  # the first frame of a pairing is only a warm-up
 
 
 def test_a_comparison_measures_how_far_the_two_pictures_are_apart(

@@ -1,4 +1,4 @@
-"""On a GPU frames are displayed from there, as the CPU would display them."""
+"""On a GPU, frames are displayed from there exactly as the CPU would display them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ SIZES = Sizes((24, 16), (24, 16))
 
 
 class FakeStyler:
-    """Takes down what it is asked for."""
-
     made: ClassVar[list[FakeStyler]] = []
 
     def __init__(self, kernels, frame, detail, strokes=None) -> None:
@@ -63,7 +61,7 @@ class FakeStyler:
 
 
 class FakeSubmission:
-    """A batch that is computed already."""
+    """A batch that is already computed."""
 
     def __init__(self, pictures) -> None:
         self.pictures = pictures
@@ -278,8 +276,8 @@ def test_on_a_gpu_the_picture_is_the_cpus(
             assert styled.timings.blend >= 0
             shown.append(styled.frame.pixels)
         pictures.append(shown)
-    # A smaller input differs by 1 of 255 here and there, as one with texture does, and the network
-    # adds to that.
+    # A smaller input differs by 1 of 255 here and there, as does an input with texture, and the
+    # network amplifies that.
     most = 4 if size is not None else 2 if "texture" in chosen else 1
     for ours, theirs in zip(*pictures, strict=True):
         apart = np.abs(ours.astype(int) - theirs)
@@ -456,8 +454,8 @@ def test_a_frame_under_way_is_timed_by_a_clock_of_its_own(path):
     assert other.clock.device == network.device
 
 
-# The full network on Hopper adds up every frame of a batch as it does a single one; elsewhere
-# tiles, and with them the order of additions, depend on the size of the batch.
+# The full network on Hopper sums each frame of a batch as it does a single frame. Elsewhere the
+# tiles, and with them the order of additions, depend on the batch size.
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
 @pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
@@ -479,8 +477,8 @@ def test_on_a_gpu_a_batch_is_what_its_frames_are_one_after_another(
     ]
     assert [each.frame.index for each in styled] == list(range(16))
     assert {each.batch for each in styled} == {8}
-    # On Hopper, a small picture alone has its residual layers in one launch, which adds statistics
-    # up in another order.
+    # On Hopper, the residual layers of a single small picture run in one launch, which sums the
+    # statistics in another order.
     hopper = network == "full" and torch.cuda.get_device_capability() == (9, 0)
     for each, one in zip(styled, expected, strict=True):
         apart = np.abs(each.frame.pixels.astype(int) - one)

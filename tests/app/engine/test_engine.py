@@ -1,4 +1,4 @@
-"""The engine styles frames with what was chosen, and says what ran or why it cannot."""
+"""The engine styles frames as configured, and reports what ran or why it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two styles are mixed in one network, and lite networks run where they are chosen."""
+"""Two styles are mixed in one network, and lite networks run where they are selected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Few networks stay in memory, however many styles were shown."""
+"""Few networks stay in memory, however many styles have been shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lite network is taken where the full one is too slow, and the choice does not flap."""
+"""The lite network replaces a full one that is too slow, and the choice does not flap."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from app.engine.network_selector import LEAST_FPS, NetworkSelector
 from app.engine.resolution import Sizes
 
 AT_320 = Sizes((320, 240), (320, 240))
-BUSY = 1000 / LEAST_FPS / (480 * 360)  # ms per pixel that just reaches 15 fps at 480
+BUSY = 1000 / LEAST_FPS / (480 * 360)  # ms per pixel that just reach 15 fps at 480
 
 
 def run(choice, cost, *, frames=20, size=(320, 240), lite_share=0.2, chosen=480, frame=(640, 480)):
-    """`frames` frames of a full network that takes `cost` ms per pixel."""
+    """Run `frames` frames with a full network that takes `cost` ms per pixel."""
     decided = []
     for _ in range(frames):
         lite = choice.decide(*frame, chosen)
@@ -73,7 +73,7 @@ def test_the_full_network_comes_back_once_the_machine_is_fast_enough():
 
 
 def test_whoever_came_back_in_vain_waits_for_more():
-    """The lite network got faster, the full one did not."""
+    """The lite network speeds up; the full one does not."""
     choice, changes, before = NetworkSelector(), 0, False
     for frame in range(400):
         lite = choice.decide(640, 480, 480)

@@ -1,4 +1,4 @@
-"""The automatic size keeps the budget and the width of strokes, and does not flutter."""
+"""The automatic size keeps to the budget, preserves stroke widths, and does not flutter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Cost = float | Callable[[float, Sizes], float]
 
 
 class Machine:
-    """A stream on a simulated clock: each frame takes as long as its pixels cost."""
+    """A stream on a simulated clock: the time of a frame depends on its pixels."""
 
     def __init__(
         self, budget_ms=150.0, interval_ms=float("inf"), frame=(1280, 720), least=LEAST_LITE
@@ -34,8 +34,10 @@ class Machine:
         self.frame = frame
 
     def run(self, ms_per_pixel: Cost, seconds=20.0, *, hold=False):
-        """[(second, sizes)] of the frames of so many seconds; `ms_per_pixel` may be a function
-        of the second and the sizes."""
+        """Run for `seconds` and return [(second, sizes)] of the frames.
+
+        `ms_per_pixel` may be a function of the second and the sizes.
+        """
         end, seen = self.now + seconds, []
         while self.now < end:
             sizes = self.auto.live(*self.frame, hold=hold)
@@ -130,10 +132,10 @@ def test_a_steady_machine_changes_at_most_three_times_in_20_s_and_then_never(see
 
 @pytest.mark.parametrize("seed", range(8))
 def test_beside_a_compiler_it_changes_at_most_six_times_a_minute(seed):
-    """A compiler takes the processors in bursts of seconds."""
+    """A compiler loads the processors in bursts of seconds."""
     rng = np.random.default_rng(seed)
     base = 10 ** rng.uniform(-4, -2.7)
-    load = rng.choice([1.0, 1.4, 2.0, 2.6], size=400)  # of each half second
+    load = rng.choice([1.0, 1.4, 2.0, 2.6], size=400)  # one value per half second
 
     def cost(second, _):
         return base * load[int(2 * second)] * rng.lognormal(0, 0.15)
@@ -167,7 +169,7 @@ def test_a_few_slow_frames_change_nothing():
 
 
 def test_a_size_that_was_too_much_is_tried_again_later_each_time():
-    """A machine on which larger pictures cost far more than their pixels."""
+    """Larger pictures cost far more per pixel on this machine."""
     seen = Machine().run(lambda _, sizes: 1e-3 if sizes.detail[0] > 512 else 2e-4, 900)
     ups = [b[0] for a, b in pairwise(seen) if a[1].pixels < b[1].pixels]
     waits = [later - now for now, later in pairwise(ups[1:])]

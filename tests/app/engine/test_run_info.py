@@ -1,4 +1,4 @@
-"""What runs is described once, and anew as soon as anything changes that the description tells."""
+"""The description of a run is built once, and rebuilt when anything in it changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 
 @pytest.fixture
 def frame(library, monkeypatch):
-    """What a frame is computed with, by name."""
+    """Return the arguments that describe how a frame is computed."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _device: "a GPU")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: (9, 0))
     monkeypatch.setitem(build._reasons, "instance_norm", "")
@@ -35,7 +35,7 @@ def frame(library, monkeypatch):
 
 
 def test_frames_of_one_config_share_a_description(frame):
-    described, latest = run_info(**frame), LatestRunInfo()  # which looks for its libraries once
+    described, latest = run_info(**frame), LatestRunInfo()  # looks for its libraries once
     info = latest.get(**frame)
     assert info == described
     assert latest.get(**frame) is info

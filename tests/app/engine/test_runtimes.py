@@ -1,4 +1,4 @@
-"""Another runtime is a choice like our kernels: what runs is shown, and nothing else runs."""
+"""Another runtime is a choice like our kernels: the display names what ran, and only that runs."""
 
 from __future__ import annotations
 

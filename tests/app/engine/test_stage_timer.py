@@ -1,4 +1,4 @@
-"""A stopwatch tells the stages of one frame, and on a GPU records its events for the next again."""
+"""A stopwatch measures the stages of one frame; on a GPU, the next frame reuses its events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GPU = torch.device("cuda", 0)
 
 
 class Event:
-    """A CUDA event on a stream where every mark is reached a millisecond after the one before."""
+    """A CUDA event on a stream that reaches one mark per millisecond."""
 
     made: ClassVar[int] = 0
     waited: ClassVar[int] = 0

@@ -1,4 +1,4 @@
-"""Two styles are mixed in their weights, and what cannot be mixed says why."""
+"""Mixing interpolates the weights of two styles, and a refusal gives its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texture is noise where a frame is flat, which stays with the scene."""
+"""Texture is noise in flat parts of a frame, and it moves with the scene."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def textured(pixels, amount=1.0, texture=None, *, continues=False):
 
 @pytest.fixture(params=["native", "reference"])
 def made(request):
-    """Makes the texture of a stream."""
     if request.param == "reference":
         return TextureReference
     request.getfixturevalue("native_kernels")
@@ -39,7 +38,7 @@ def made(request):
 
 
 def landscape(x: float, y: float, width: int = 256, height: int = 144) -> np.ndarray:
-    """A view of one scene with flat and structured parts, x and y pixels to the right and down."""
+    """Return a view of a scene with flat and structured parts, offset x to the right and y down."""
     rng = np.random.default_rng(3)
     blocks = rng.integers(0, 255, (12, 20)).astype(np.uint8)
     scene = cv2.resize(blocks, (700, 420), interpolation=cv2.INTER_NEAREST)
@@ -66,7 +65,7 @@ def test_a_texture_goes_on_in_another_one(made):
         textured(frame, 1.0, first, continues=True)
     assert abs(first.offset[0]) > 10
     second.restore(first.state())
-    textured(given[0], 1.0, first, continues=True)  # what is kept is a copy
+    textured(given[0], 1.0, first, continues=True)  # the saved state is a copy
     for frame, wanted in zip(given[6:], expected[6:], strict=True):
         assert np.array_equal(textured(frame, 1.0, second, continues=True), wanted)
     second.restore({})
@@ -82,7 +81,7 @@ def test_structure_gets_none(made):
 def test_what_is_flat_between_structure_gets_less_than_a_sky(made):
     face = np.kron(np.indices((24, 32)).sum(0) % 2, np.ones((4, 4)))[..., None] * [160, 160, 160]
     face = face.astype(np.uint8)
-    face[36:60, 52:76] = 80  # a forehead, as wide as the small window reaches
+    face[36:60, 52:76] = 80  # a forehead, as wide as the small window
     there = (slice(42, 54), slice(58, 70))
     change = [
         textured(each, texture=made()).astype(float)[there] - each[there] for each in (face, GRAY)

@@ -16,7 +16,7 @@ AFTER = np.full((HEIGHT, WIDTH, 3), (20, 60, 180), np.uint8)
 
 
 def near(pixels: np.ndarray, other: np.ndarray, most: int = 12) -> bool:
-    """Whether two pictures differ by at most so much, but for the edges of what was coded."""
+    """Return whether the median difference is at most `most`; it ignores artifacts at edges."""
     return bool(np.median(np.abs(pixels.astype(int) - other.astype(int))) <= most)
 
 
@@ -95,7 +95,7 @@ def test_a_wipe_is_a_gif_that_is_played_for_ever_and_holds_little_more_than_two_
             times.append(frame.info["duration"])
             shown.append(np.asarray(frame.convert("RGB")))
     assert sum(times) == SECONDS * 1000
-    assert np.abs(shown[0].astype(int) - before).mean() < 40  # of 255 colors, dithered
+    assert np.abs(shown[0].astype(int) - before).mean() < 40  # 255 colors, dithered
     assert np.abs(shown[-1].astype(int) - (255 - before)).mean() < 40
     assert path.stat().st_size < 3 * 2 * HEIGHT * WIDTH
 

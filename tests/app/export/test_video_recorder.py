@@ -1,4 +1,4 @@
-"""A recording is a film that plays as the stream did, or one sentence and what was recorded."""
+"""A recording plays as the stream did, or ends in one sentence and what was recorded so far."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ def plain(level: int, width: int = 64, height: int = 48) -> np.ndarray:
 
 
 def fed(recording: Recording, pixels: np.ndarray, at: float) -> None:
-    """Add a frame as a slow stream does: the writer is done with the one before."""
+    """Add a frame as a slow stream does, after the writer has finished the one before."""
     settle(lambda: not recording._frames)
     recording.add(pixels, at)
 
 
 def timed(path: Path) -> list[tuple[float, np.ndarray]]:
-    """When each frame is shown, and its pixels."""
     with av.open(str(path)) as film:
         return [
             (float(frame.time or 0.0), frame.to_ndarray(format="rgb24"))
@@ -41,7 +40,7 @@ def frames(path: Path) -> list[np.ndarray]:
 
 
 def beeping(at: float, seconds: float, beeps: tuple[float, ...], rate: int = 44_100) -> list[Heard]:
-    """Blocks of 20 ms that are heard from `at` on, with beeps at those times."""
+    """Return blocks of 20 ms, heard from `at` on, with beeps at the given times."""
     wave = np.zeros((round(seconds * rate), 1), np.float32)
     tone = 0.8 * np.sin(2 * np.pi * 1000 * np.arange(rate // 50) / rate)
     for beep in beeps:
@@ -74,7 +73,7 @@ def recorded(recording: Recording, frames: list[float], heard: list[Heard]) -> P
 
 
 class Uncopied(np.ndarray):
-    """Pixels so many that copying them would take long."""
+    """Pixels that must not be copied, since a copy could take long."""
 
     def copy(self, order: object = "C") -> np.ndarray:
         raise AssertionError("the window waited for a copy")
@@ -112,7 +111,7 @@ def test_a_pause_is_left_out(tmp_path):
 
 def test_frames_that_come_faster_than_they_are_written_are_dropped_and_counted(tmp_path):
     recording = Recording(tmp_path / "film.mp4")
-    with recording._changed:  # so that the writer takes none
+    with recording._changed:  # blocks the writer
         for number in range(QUEUE_SIZE + 3):
             recording.add(plain(80), number / 30)
     assert recording.dropped == 3
@@ -205,7 +204,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_recorded_until_then(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
-    shown = list(VideoReader(tmp_path / "film.mp4"))  # its last frame may be cut off
+    shown = list(VideoReader(tmp_path / "film.mp4"))  # its last frame may be truncated
     assert len(shown) >= FPS
     assert [at for at, _ in shown] == pytest.approx([n / FPS for n in range(len(shown))], abs=1e-3)
 

@@ -1,4 +1,4 @@
-"""Frames that a film hides are not missed, and frames that it lost are."""
+"""A film's hidden frames are not reported as missing; its lost frames are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.helpers.films import (
     zeroed,
 )
 
-STEP = 1200  # of the films here, whose frames are shown 25 a second
+STEP = 1200  # in these films, which have 25 frames per second
 TICK = Fraction(1, 25)
 HIDDEN = 20
 NO_B_FRAMES = Look(options=(("crf", "1"), ("g", "25"), ("bf", "0"), ("sc_threshold", "0")))
@@ -29,7 +29,7 @@ MJPEG = Look("mjpeg", "yuvj420p", matrix=None, options=())
 
 
 def noise(number: int) -> np.ndarray:
-    """A frame that no two packets have the same size for."""
+    """Return a noise frame, so that no two packets have the same size."""
     return np.random.default_rng(number).integers(0, 255, (48, 64, 3), np.uint8)
 
 
@@ -38,14 +38,13 @@ def even(path, count=60, look=NO_B_FRAMES, picture=numbered):
 
 
 def avi(path, dropped=(), base=TICK, picture=numbered, count=50):
-    """A film of 25 frames a second of which some were dropped while it was recorded."""
+    """Write a film of 25 frames per second that lacks the frames dropped during recording."""
     ticks = [tick for tick in range(count) if tick not in dropped]
     step = round(TICK / base)
     return write_film(path, [step * tick for tick in ticks], picture, MJPEG, base=base)
 
 
 def length_of(path) -> Fraction:
-    """When the last frame of a film ends."""
     time, duration, _ = max(packets_of(path, "video"))
     return time + duration
 
@@ -72,7 +71,7 @@ def test_frames_that_an_edit_list_hides_are_in_no_part(tmp_path):
 
 
 def test_a_trimmed_film_that_lost_frames_says_so(tmp_path):
-    """The decoder of AV1 passes over zeros without an error."""
+    """The AV1 decoder skips zeros without an error."""
     look = Look("libsvtav1", matrix=None, options=(("g", "10"), ("preset", "12")))
     whole = even(tmp_path / "whole.mp4", look=look, picture=noise)
     film = remuxed(whole, tmp_path / "film.mp4", HIDDEN * TICK)
@@ -124,12 +123,12 @@ def test_an_avi_that_was_cut_off_says_so(tmp_path):
 
 @pytest.mark.parametrize("ending", ["mp4", "avi"])
 def test_packets_that_repeat_a_frame_are_no_frames(tmp_path, ending):
-    """Encoders of MPEG-4 write a packet of a few bytes where nothing moves."""
+    """MPEG-4 encoders write a packet of a few bytes where nothing moves."""
 
     def repeating(number: int, data: bytes) -> bytes:
         if number % 5 != 4:
             return data
-        bits = f"0101{number % 25:05b}10"  # of the kind P, in its second, at a tick, not coded
+        bits = f"0101{number % 25:05b}10"  # type P, within the second, at a tick, not coded
         bits += "0" + "1" * (-(len(bits) + 1) % 8)
         return b"\0\0\1\xb6" + int(bits, 2).to_bytes(len(bits) // 8, "big")
 
@@ -137,7 +136,7 @@ def test_packets_that_repeat_a_frame_are_no_frames(tmp_path, ending):
     whole = write_film(tmp_path / "whole.avi", range(50), noise, look, base=TICK)
     film = remuxed(whole, tmp_path / f"film.{ending}", change=repeating)
     report = copy(film, tmp_path / "out.mp4")
-    assert 40 <= report.frames <= 41  # the decoder repeats the last one itself
+    assert 40 <= report.frames <= 41  # the decoder itself repeats the last one
     assert report.faults == ()
 
 
@@ -151,7 +150,7 @@ def test_packets_that_repeat_a_frame_are_no_frames(tmp_path, ending):
     ids=["h264", "mpeg4", "hevc"],
 )
 def test_frames_before_the_first_key_frame_are_not_missed(tmp_path, look):
-    """No decoder can show them, nor frames that are decoded after it and shown before it."""
+    """No decoder can show them, nor frames decoded after the key frame but shown before it."""
     whole = even(tmp_path / "whole.mp4", look=look)
     film = remuxed(
         whole, tmp_path / "film.mp4", change=lambda number, data: data if number > 4 else None

@@ -1,4 +1,4 @@
-"""Luma and chroma become RGB and back as the standards have it."""
+"""Luma and chroma convert to RGB and back as the standards define."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def made(matrix: int, full: bool) -> Matrix:
 
 
 def coded(matrix: int, full: bool, rgb: np.ndarray) -> np.ndarray:
-    """Luma and chroma of colors [N, 3] by the formulas of the standards, not rounded."""
+    """Return luma and chroma of colors [N, 3] by the standards' formulas, not rounded."""
     red, blue, _ = MATRICES[matrix]
     luma = rgb @ np.array([red, 1 - red - blue, blue])
     chroma = [(rgb[:, 2] - luma) / (2 * (1 - blue)), (rgb[:, 0] - luma) / (2 * (1 - red))]

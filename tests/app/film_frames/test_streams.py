@@ -1,4 +1,4 @@
-"""Of several streams the one is played, and painted, that FFmpeg chooses."""
+"""Playback and export use the stream that FFmpeg selects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL, LARGE = (32, 32), (128, 96)
 def two_pictures(
     path: Path, codecs: tuple[str, str], counts: tuple[int, int], marked: bool = True
 ) -> Path:
-    """A film with a small stream and then a large one, which may be marked as the default."""
+    """Write a film with a small stream and then a large one, optionally marked as the default."""
     with av.open(str(path), "w") as film:
         streams: list[Any] = []
         for codec, (width, height) in zip(codecs, (SMALL, LARGE), strict=True):
@@ -44,7 +44,6 @@ def two_pictures(
 
 
 def sizes(path: Path) -> set[tuple[int, int]]:
-    """The sizes that are exported and played."""
     info, reader = film_info(path), VideoReader(path)
     _, pixels = next(iter(reader))
     reader.close()

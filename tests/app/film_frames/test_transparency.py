@@ -32,7 +32,7 @@ REMARK = "its transparency is not kept"
 
 
 def sheet(opaque: bool = False) -> np.ndarray:
-    """A red sheet, of which a half is transparent over a hidden green."""
+    """Return a red sheet; half of it is transparent over a hidden green."""
     pixels = np.full((48, 64, 4), (200, 40, 40, 255), np.uint8)
     pixels[:, :32] = (*HIDDEN, 255 if opaque else 0)
     return pixels

@@ -1,4 +1,4 @@
-"""Large frames bring a small copy along, so that drawing them never holds the window up."""
+"""Large frames carry a small copy, so that drawing them never blocks the window."""
 
 from __future__ import annotations
 

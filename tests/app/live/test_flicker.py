@@ -1,4 +1,4 @@
-"""Flicker is how much more than its source a stream changes."""
+"""Flicker measures how much more a stream changes than its source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS = count()
 
 
 def styled(source: int, result: int, *, at: float | None = None, **changes: object) -> StyledFrame:
-    """A result of the next frame of a stream of 30 a second, or of one captured `at` that time."""
+    """Return a result for the next frame of a stream at 30 fps, or for one captured at `at`."""
     captured = next(NUMBERS) / 30 if at is None else at
     made = StyledFrame(
         Frame(np.full((48, 64, 3), result, np.uint8), captured_at=captured),
@@ -85,7 +85,7 @@ def test_one_frame_says_nothing():
 
 def test_of_a_fast_stream_it_is_measured_between_neighbors_a_hundred_times_a_second():
     meter = FlickerMeter()
-    for n in range(100):  # 1,000 frames a second, which change by 1 each
+    for n in range(100):  # 1,000 frames per second that each change by 1
         meter.add(styled(100, 50 + n, at=n / 1000))
     assert len(meter._changes) == 10
     assert {output for output, _ in meter._changes} == {1.0}

@@ -1,4 +1,4 @@
-"""The frame loop runs without Qt, a step at a time, and tells what happens."""
+"""The frame loop runs without Qt, step by step, and reports events."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from tests.helpers.fakes import Negative
 
 
 class Given(FrameSource):
-    """Delivers one frame with every read."""
-
     def __init__(self, width: int = 640, height: int = 480) -> None:
         self.info = SourceInfo("a test", width, height)
         self.frame = Frame(picture(width, height))
@@ -110,7 +108,7 @@ def test_a_source_that_fails_is_closed_and_told(loop, said):
 def test_the_thread_is_free_between_frames_but_not_in_comparisons_and_recordings(loop):
     loop.open(Given())
     loop.configure(EngineConfig())
-    assert loop.between() is None  # the first result is awaited
+    assert loop.between() is None  # the first result is still pending
     loop.step()
     between = loop.between()
     assert between is not None

@@ -1,4 +1,4 @@
-"""What the window paints of a large frame is the styled picture made small, in every view."""
+"""For a large frame the window paints the scaled styled picture, in every view."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def window(session, qtbot):
 
 
 def painted(window, place: QRect) -> Pixels:
-    """[H, W, 3]: what the viewport paints at `place`."""
+    """Return the viewport's pixels at `place`, [H, W, 3]."""
     image = window.viewport.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     pixels = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)
-    inner = place.adjusted(4, 4, -4, -4)  # without the borders, where a pixel is half a picture's
+    inner = place.adjusted(4, 4, -4, -4)  # without the borders, where a pixel is only half covered
     return pixels[inner.top() : inner.bottom() + 1, inner.left() : inner.right() + 1].copy()
 
 
@@ -118,7 +118,7 @@ def test_a_comparison_paints_both_styled_pictures(
     )
     window.views.choose("compare")
     styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
-    session.shutdown()  # the picture stays as it is from here on
+    session.shutdown()  # the picture does not change from here on
     places.clear()
     window.viewport.grab()
     styled = window.viewport.styled
@@ -165,7 +165,8 @@ def test_a_stream_is_worked_on_in_the_size_it_is_shown_and_in_its_own_while_held
     session.open(str(path))
     qtbot.waitUntil(lambda: window.viewport.styled is not None, timeout=30_000)
     width, height = window.viewport.styled.frame.width, window.viewport.styled.frame.height
-    assert (width, height) == (1280, 720)  # the window has fewer pixels, half as many would not do
+    # the window has fewer pixels; half as many would be too few
+    assert (width, height) == (1280, 720)
     session.hold(True)
     qtbot.waitUntil(
         lambda: bool(problems) or window.viewport.styled.frame.width == 3840, timeout=30_000
@@ -175,7 +176,7 @@ def test_a_stream_is_worked_on_in_the_size_it_is_shown_and_in_its_own_while_held
     session.hold(False)
     qtbot.waitUntil(lambda: problems or window.viewport.styled.frame.width == 1280, timeout=30_000)
     assert not problems
-    session.paused = True  # a picture that stands still is worth all its pixels
+    session.paused = True  # a still picture gets all its pixels
     qtbot.waitUntil(
         lambda: bool(problems) or window.viewport.styled.frame.width == 3840, timeout=30_000
     )

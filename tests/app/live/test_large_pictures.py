@@ -1,4 +1,4 @@
-"""A picture that is computed in bands tells how far it is, and gives way to what is wanted now."""
+"""A picture computed in bands reports its progress and yields to newer requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where frames stay on a GPU, the next one is begun before the one ahead is waited for."""
+"""If frames stay on a GPU, the loop begins the next frame before it waits for the current one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.conftest import picture
 
 
 class Overlapping(Engine):
-    """An engine that has frames under way, as on a GPU; `log` is what it was asked for."""
+    """An engine with frames in flight, as on a GPU; `log` records its calls."""
 
     def __init__(self, *given) -> None:
         super().__init__(*given)
@@ -44,8 +44,6 @@ class Overlapping(Engine):
 
 
 class Given(FrameSource):
-    """Delivers the frames that a test gives it."""
-
     kind = "camera"
 
     def __init__(self) -> None:
@@ -58,7 +56,7 @@ class Given(FrameSource):
         return self.frames.pop(0) if self.frames else None
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 @pytest.fixture
@@ -83,7 +81,7 @@ def problems() -> list[Problem]:
 
 @pytest.fixture
 def loop(engine, latest, config, source, problems) -> Iterator[FrameLoop]:
-    """On the test's own thread."""
+    """Yield a loop that runs on the test's own thread."""
     events = LoopEvents(problem=problems.append)
     loop = FrameLoop(engine, latest, StreamMetrics(), events)
     loop.wanted = config
@@ -231,5 +229,5 @@ def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
     source.frames = [Frame(picture(), 0)]
     loop.step()
     loop.step()
-    # Both twice before the end of the one ahead, which takes 1.3 s.
+    # Due twice the upload and scaling time before the frame ahead ends, at 1.3 s.
     assert loop._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)

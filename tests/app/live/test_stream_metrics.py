@@ -1,4 +1,4 @@
-"""The metrics counts frames and names what limits them."""
+"""The metrics count frames and name what limits them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def feed(
     layers=False,
     wait=0.0,
 ):
-    """`frames` results `period` seconds apart, from a source `every` times as fast."""
+    """Add `frames` results, `period` seconds apart, from a source `every` times as fast."""
     pixels = np.zeros((16, 16, 3), np.uint8)
     now = 100.0
     for n in range(frames):
@@ -93,7 +93,7 @@ def test_an_idle_engine_is_limited_by_its_source(metrics):
 
 
 def test_an_engine_that_leaves_frames_behind_is_not_waiting_for_them(metrics):
-    # 50 of 100 ms are the network's, the rest goes to others; the source is twice as fast.
+    # The network uses 50 of 100 ms, other programs the rest; the source is twice as fast.
     reading = feed(metrics, period=0.1, network=50, every=2)
     assert reading.bottleneck == Bottleneck("network")
 

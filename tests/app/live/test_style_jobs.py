@@ -1,4 +1,4 @@
-"""Long work on styles runs one after another, tells its steps, and can be canceled."""
+"""Long jobs on styles run one after another, report their steps, and can be canceled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker gives away the newest result, made with the newest config."""
+"""The worker hands over the newest result, computed with the newest config."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def engine(library: Library, native_kernels) -> Engine:
 
 @pytest.fixture
 def worker(qtbot, engine: Engine, latest: LatestValue, config: EngineConfig) -> Iterator[Worker]:
-    """On the test's own thread, configured and without a source."""
     worker = Worker(engine, latest, StreamMetrics())
     worker.loop.wanted = config
     worker.configure(config)
@@ -44,7 +43,7 @@ def test_the_newest_value_wins_and_is_taken_once(latest, engine, config):
     engine.configure(config)
     results = [engine.process(Frame(picture(seed=seed), seed)) for seed in range(3)]
     told = [latest.put(result) for result in results]
-    assert told == [True, False, False]  # the reader is told once
+    assert told == [True, False, False]  # the reader is notified once
     assert latest.take() is results[-1]
     assert latest.take() is None
     assert latest.put(results[0])

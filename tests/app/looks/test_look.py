@@ -1,4 +1,4 @@
-"""Looks: they come back from JSON as they were, and what is none says why."""
+"""Looks survive a round trip through JSON, and an invalid one raises an error that says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that the window starts speak its language; the terminal speaks English."""
+"""Processes started by the window use its language; the terminal uses English."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ VALUES = ((1234.56, 1), (7, 0), (-1234.5, 2), (12_345.0, 0), (-9_876_543.21, 1))
 
 
 def said() -> tuple[str, list[str]]:
-    """A text and numbers in the language in use."""
     return tr("the address"), [number(value, decimals) for value, decimals in VALUES]
 
 

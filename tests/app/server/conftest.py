@@ -1,4 +1,4 @@
-"""Real servers on loopback: with the engine and the styles that ship, or a painter of paper."""
+"""Real servers on loopback, with the engine and the bundled styles, or with a fake painter."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Start = Callable[..., httpx.Client]
 
 
 class PaperPainter:
-    """Paints nothing: a picture is done when the test says so.
+    """A painter that paints nothing; the test decides when a picture is finished.
 
     Attributes:
-        go: A picture is done for each release.
-        begun: The names of styles, in the order in which pictures were begun.
+        go: Each release finishes one picture.
+        begun: The styles of the pictures, in the order in which they were started.
     """
 
     def __init__(self, library: Library) -> None:
@@ -45,18 +45,16 @@ class PaperPainter:
         self.begun: list[str] = []
 
     def check(self, look: Look) -> None:
-        """Every look is possible."""
+        """Accept every look."""
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Make it, as the engine's painter does."""
         return self.library.install_picture(picture, title=title)
 
     def remove_style(self, key: str) -> None:
-        """Remove it."""
         self.library.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
-        """Wait for `go`, and write a picture; what is asked for by its strokes fails."""
+        """Wait for `go` and write a picture; bold strokes raise an error."""
         read_pixels(source)
         self.begun.append(look.style)
         while not self.go.acquire(timeout=0.02):
@@ -72,20 +70,19 @@ class PaperPainter:
 
 @pytest.fixture(scope="session")
 def engine_painter(tmp_path_factory: pytest.TempPathFactory) -> EnginePainter:
-    """The engine with the styles that ship, on a network that needs no kernels."""
+    """Return the engine with the bundled styles, on a network that needs no kernels."""
     library = Library(BUILTIN, tmp_path_factory.mktemp("painter") / "styles")
     return EnginePainter(library, kernels="baseline", precision=Precision.fp32, device="cpu")
 
 
 @pytest.fixture
 def paper(library: Library) -> PaperPainter:
-    """A painter that waits for the test."""
     return PaperPainter(library)
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a server; gives a client that knows its token."""
+    """Yield a function that starts a server and returns a client with its token."""
     with ExitStack() as open_ones:
 
         def begin(
@@ -114,14 +111,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def photo(tmp_path: Path) -> bytes:
-    """The file of a small photograph."""
     path = tmp_path / "photo.png"
     write_pixels(path, picture(37, 26))
     return path.read_bytes()
 
 
 def until(true: Callable[[], bool]) -> None:
-    """Wait until something is true, which other threads bring about."""
     end = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < end, "it did not become true"
@@ -129,7 +124,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def sentence(answer: httpx.Response, status: int) -> str:
-    """What an error says, which is one sentence in the form of RFC 9457."""
+    """Check that an error has the form of RFC 9457 and return its one sentence."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     told = answer.json()

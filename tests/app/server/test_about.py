@@ -1,4 +1,4 @@
-"""The server says what it can do: styles, limits, what runs where, and its routes."""
+"""The server describes itself: styles, limits, devices and networks, and its routes."""
 
 from __future__ import annotations
 

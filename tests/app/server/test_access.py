@@ -1,4 +1,4 @@
-"""The server is this machine's alone, and of those who have its token."""
+"""Only this machine and holders of the token reach the server."""
 
 from __future__ import annotations
 

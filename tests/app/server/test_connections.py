@@ -1,4 +1,4 @@
-"""Connections without the token: their time and their number are bounded, and others are served."""
+"""Connections without the token are limited in time and number, and others are still served."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ HALF = b"GET / HTTP/1.1\r\nHost: "
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that waits for a header for a moment only."""
     monkeypatch.setattr(connections, "HEADER_S", 0.2)
 
 
@@ -72,7 +71,7 @@ def test_strangers_displace_each_other_and_nobody_with_the_token(
         halves = [held.enter_context(opened(client)) for _ in range(12)]
         for half in halves:
             half.sendall(HALF)
-        assert _rest(halves[0]) == b""  # the oldest made room
+        assert _rest(halves[0]) == b""  # the oldest was dropped
         pool = vars(client._transport)["_pool"]
         (kept,) = pool.connections
         assert kept.is_idle()
@@ -144,7 +143,7 @@ def test_no_files_left_is_said_once_and_the_server_recovers(
     where = start(paper).base_url
     request = f"GET /api/health HTTP/1.0\r\nHost: {where.host}:{where.port}\r\n\r\n"
     with socket.socket() as asking:
-        with resource_limit("RLIMIT_NOFILE", 0):  # a socket with a time limit could not connect
+        with resource_limit("RLIMIT_NOFILE", 0):  # a socket with a timeout could not connect
             asking.connect((where.host, where.port))
             asking.sendall(request.encode())
             until(lambda: "cannot accept" in caplog.text)
@@ -178,7 +177,7 @@ def _trickle(sender: socket.socket) -> None:
 
 
 def _send_without_end(sender: socket.socket, piece: bytes) -> None:
-    for _ in range(4000):  # 131 MB, far beyond what sockets hold
+    for _ in range(4000):  # 131 MB, far more than socket buffers hold
         sender.sendall(piece)
 
 

@@ -1,4 +1,4 @@
-"""A job is done without anybody waiting for it, and outlives the server."""
+"""A job finishes without a waiting client and outlives the server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_job_is_added_done_and_fetched_by_the_engine(start, engine_painter, ph
     assert (image.format, image.size) == ("WEBP", (37, 26))
     direct = client.post("/api/pictures?size=32&style=scream&format=webp", content=photo)
     assert direct.content == result.content
-    assert pictures(tmp_path / "jobs") == ["styled.webp"]  # the upload is not needed any more
+    assert pictures(tmp_path / "jobs") == ["styled.webp"]  # the upload is no longer needed
 
 
 def test_jobs_wait_in_their_order_and_say_how_far_they_are(start, paper, photo):
@@ -132,7 +132,7 @@ def test_a_fault_of_the_program_ends_one_job_and_its_traceback_is_told(start, pa
 
 @contextmanager
 def served(painter: PaperPainter, folder: Path) -> Iterator[tuple[Serving, httpx.Client]]:
-    """A server that ends before its test does."""
+    """Run a server that ends before its test does."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     how = {"addresses": ("127.0.0.1",), "port": 0, "limits": Limits(), "jobs": folder}
     with serving(painter, TOKEN, **how) as server:

@@ -1,4 +1,4 @@
-"""The page in a real browser: a picture that is dropped, chosen or pasted is shown styled."""
+"""The page in a real browser shows a dropped, chosen or pasted picture styled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OVERFLOW = "return document.documentElement.scrollWidth - document.documentEleme
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Chrome]:
-    """One browser for all tests; every test has a server, and with it an origin, of its own."""
+    """Yield one browser for all tests; each test has its own server, and with it its own origin."""
     with browser() as opened:
         yield opened
 
@@ -50,8 +50,6 @@ def file(tmp_path: Path) -> Path:
 
 
 class Page:
-    """The page of a server in the browser."""
-
     def __init__(self, chromium: Chrome, client: httpx.Client, token: str = TOKEN) -> None:
         self.chromium, self.client = chromium, client
         self.address = str(client.base_url)
@@ -79,7 +77,7 @@ class Page:
         return self.part("problem").text
 
     def drop(self, file: Path, place: WebElement | None = None) -> None:
-        """Drop a file, as the system does it; on the stage unless there is another place."""
+        """Drop a file as the system does, on the stage unless `place` is given."""
         data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
         x, y = 300, 300
         if place is not None:
@@ -89,13 +87,13 @@ class Page:
             self.chromium.execute_cdp_cmd("Input.dispatchDragEvent", event)
 
     def wait(self, words: str) -> None:
-        """Wait until the page has told something, and shows the picture of it."""
+        """Wait until the page shows some words and the picture that belongs to them."""
         until(lambda: words in self.told() or bool(self.problem()))
         assert words in self.told(), self.problem()
         until(lambda: self.run("return document.getElementById('after').complete"))
 
     def result(self) -> np.ndarray:
-        """The picture that a click on Download would save."""
+        """Return the picture that a click on Download would save."""
         link, shown, data = self.run(
             "const image = document.getElementById('after');"
             "const canvas = document.createElement('canvas');"
@@ -108,7 +106,7 @@ class Page:
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
     def complaints(self) -> list[str]:
-        """What the browser says of the page: errors, and what the policy has blocked."""
+        """Return the browser's log for the page: errors, and resources that the policy blocked."""
         return [entry["message"] for entry in self.chromium.get_log("browser")]
 
 
@@ -120,7 +118,7 @@ def page(chromium: Chrome, start: Callable[..., httpx.Client], engine_painter) -
     asked = opened.run("return performance.getEntriesByType('resource').map((one) => one.name)")
     assert asked
     assert not [name for name in asked if not name.startswith((opened.address, "blob:"))]
-    chromium.get("about:blank")  # a page whose server has ended would complain
+    chromium.get("about:blank")  # a page without its server would log errors
 
 
 def styled(client: httpx.Client, file: Path, **options: str) -> np.ndarray:
@@ -205,7 +203,7 @@ def test_what_becomes_no_style_is_told_in_the_servers_words(page, tmp_path):
     assert page.problem() == "'upload' is not a picture but an HTML page."
     assert page.part("add-style").is_enabled()
     assert not page.part("busy").is_displayed()
-    page.complaints()  # Chromium reports each answer that is an error
+    page.complaints()  # Chromium logs each error response
 
 
 def test_the_divider_follows_the_mouse_and_the_keys(page, file):
@@ -293,7 +291,7 @@ def test_the_token_stays_neither_in_the_address_nor_in_a_cookie(page):
     assert page.run("return document.cookie") == ""
     assert page.chromium.get_cookies() == []
     page.chromium.refresh()
-    page.begin()  # this tab still knows it
+    page.begin()  # this tab still has it
     assert sentence(httpx.get(f"{page.address}api/status", trust_env=False), 401)
 
 

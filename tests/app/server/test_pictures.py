@@ -1,4 +1,4 @@
-"""A picture that is sent comes back styled, as `stylize` styles it, within limits and in order."""
+"""An uploaded picture comes back styled as by `stylize`, within limits and in order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def connected(client: httpx.Client) -> socket.socket:
 
 
 def head(client: httpx.Client, *lines: str) -> bytes:
-    """The head of a request for a picture, of which more is to follow."""
+    """Return the header of a request for a picture, without its body."""
     host = f"Host: {client.base_url.host}:{client.base_url.port}"
     lines = ("POST /api/pictures HTTP/1.1", host, f"Authorization: Bearer {TOKEN}", *lines)
     return "\r\n".join((*lines, "", "")).encode()
@@ -157,7 +157,7 @@ def test_a_body_of_unknown_length_is_refused_when_it_has_become_too_large(start,
         line.sendall(head(client, "Transfer-Encoding: chunked"))
         for _ in range(16):
             line.sendall(piece)
-        line.sendall(piece)  # one more than the limit, and never the last
+        line.sendall(piece)  # one more than the limit, and no last chunk
         assert line.recv(100).startswith(b"HTTP/1.1 413 ")
     assert not paper.begun
 

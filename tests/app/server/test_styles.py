@@ -1,4 +1,4 @@
-"""A style is made of a picture that is sent, paints as that of the command line, and is removed."""
+"""An uploaded picture becomes a style that paints as on the command line, and can be removed."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_without_a_network_it_is_said_that_there_is_none(start, painting, tmp_pa
     bare = Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
     client = start(PaperPainter(bare))
     why = "a style picture needs an any-style network, and none is installed"
-    for _ in range(20):  # the answer is sent while the picture is, and the next request is answered
+    for _ in range(20):  # the server answers during the upload, and answers the next request too
         assert sentence(made(client, painting), 501) == why
         assert client.get("/api/status").json()["style_pictures"] == why
 

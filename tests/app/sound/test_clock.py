@@ -1,4 +1,4 @@
-"""The clock of a film follows a device slowly, and a gap of it at once."""
+"""The clock of a film follows a device slowly, but a gap at once."""
 
 from __future__ import annotations
 

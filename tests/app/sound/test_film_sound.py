@@ -1,4 +1,4 @@
-"""The sound of a film is decoded without gaps, from any time, and stays at its times."""
+"""The sound of a film is decoded without gaps, from any time, and keeps its times."""
 
 from __future__ import annotations
 

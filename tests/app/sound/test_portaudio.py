@@ -1,4 +1,4 @@
-"""The machine's devices: the real library on devices of ALSA's own, and what is said without it."""
+"""Audio devices: the real library with ALSA's own devices, and the messages without it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ HAS_LIBRARY = not any(item.purpose == system.SOUND for item in system.missing(so
 REAL = pytest.mark.skipif(
     not (sys.platform == "linux" and HAS_LIBRARY), reason="needs ALSA and libportaudio2"
 )
-# A device that writes what it plays into a file, and hears zeros.
+# A device that writes its output into a file and records zeros.
 DEVICE = """
 pcm.!default {{ type file slave.pcm {{ type null }} file "{file}" format raw infile /dev/zero }}
 """
 
 
 def told(program: str, folder: Path, config: str) -> dict:
-    """What a program finds on a machine with such devices; in a process, since ALSA reads its
-    configuration once."""
+    """Return a program's report on a machine with such devices.
+
+    It runs in a child process, since ALSA reads its configuration once.
+    """
     (folder / "asound.conf").write_text(config)
     environment = {**os.environ, "ALSA_CONFIG_PATH": str(folder / "asound.conf")}
     done = subprocess.run(
@@ -74,7 +76,7 @@ print(json.dumps([device.rate, device.channels, device.silence, min(ahead), max(
     assert (channels, silence, lost) == (2, "", [])
     assert rate >= 8000
     assert 0 < least <= most < portaudio.MOST_LATENCY_S
-    assert values > 1  # bytes of 0.25, beside those of 0
+    assert values > 1  # bytes of 0.25, besides the bytes of 0
 
 
 @REAL

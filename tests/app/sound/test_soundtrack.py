@@ -1,4 +1,4 @@
-"""A film's sound is played at its times by any device, and its clock follows what was played."""
+"""Any device plays a film's sound at its times, and the film's clock follows what was played."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BEEPS = (0.5, 1.0, 1.72, 2.4)
 
 
 class Stage:
-    """A soundtrack on a fake device, and the time of both."""
+    """A soundtrack on a fake device, with their common clock."""
 
     def __init__(self, path, **device) -> None:
         self.time = FakeTime()
@@ -23,7 +23,7 @@ class Stage:
         self.sound = Soundtrack(str(path), self.device.open)
 
     def start(self, seconds: float) -> float:
-        """Play from a time on, as soon as it is decoded; when that is heard."""
+        """Play from `seconds` on, once that is decoded; return when it is heard."""
         at = self.time.now() + 0.5
         self.sound.start(seconds, at)
         settle(lambda: not self.sound._wants_more())
@@ -75,7 +75,7 @@ def test_the_clock_follows_a_device_that_is_faster_or_slower_than_told(stage, dr
 
 def test_what_is_decoded_too_late_is_left_out_and_not_delayed(stage):
     played = stage()
-    at = played.time.now() - 0.7  # it should have begun before it could
+    at = played.time.now() - 0.7  # its start is already past
     played.sound.start(0.0, at)
     settle(lambda: not played.sound._wants_more())
     played.run(2.5)
@@ -87,7 +87,7 @@ def test_the_film_begins_again_at_the_very_sample(stage):
     played = stage()
     at = played.start(0.4)
     played.run(0.6)
-    played.sound.jump(1.2, 0.4)  # the part from 0.4 to 1.2 s, twice again
+    played.sound.jump(1.2, 0.4)  # the part from 0.4 to 1.2 s, repeated twice
     played.sound.jump(2.0, 0.4)
     played.run(2.5)
     beeps = [at + lap * 0.8 + beep - 0.4 for lap in range(2) for beep in (0.5, 1.0)]
@@ -98,7 +98,7 @@ def test_the_film_begins_again_at_the_very_sample(stage):
 def test_a_jump_that_is_told_late_takes_back_what_was_decoded_beyond(stage):
     played = stage()
     at = played.start(0.4)
-    played.run(0.7)  # 0.6 s is heard, and 1.0 s decoded
+    played.run(0.7)  # heard up to 0.6 s, decoded up to 1.0 s
     played.sound.jump(0.9, 2.2)
     played.run(1.0)
     assert played.device.beeps()[:2] == pytest.approx([at + 0.1, at + 0.5 + 0.2], abs=0.004)

@@ -1,4 +1,4 @@
-"""What the tests of sources share: numbered pictures, and waiting for frames."""
+"""Fixtures for sources: numbered pictures, and waiting for frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A camera gives its newest picture, says what it really does, and comes back when replugged."""
+"""A camera delivers its newest picture, reports its real mode, and returns when replugged."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_slow_reader_sees_the_newest_frame(source: Camera, device: FakeCamera)
 
 def test_a_read_never_exceeds_its_timeout(source: Camera, device: FakeCamera) -> None:
     device.hangs.set()
-    time.sleep(0.05)  # for the frame under way
+    time.sleep(0.05)  # for the frame in flight
     source.read(0)
     for timeout in (0.0, 0.02, 0.1):
         start = time.perf_counter()
@@ -164,7 +164,7 @@ def test_a_pause_delivers_nothing_and_counts_nothing(source: Camera, device: Fak
 def test_damaged_pictures_are_left_out(garbage: object, device: FakeCamera) -> None:
     source = Camera("Eye", Mode(*SMALL, fps=100), device.open)
     device.pictures = np.zeros((2, 2), np.uint8) if garbage is None else garbage
-    if garbage is None:  # gray is no garbage
+    if garbage is None:  # gray is a valid picture
         wait_for(lambda: next_frame(source).pixels.shape == (2, 2, 3))
     else:
         time.sleep(0.05)
@@ -188,7 +188,7 @@ def test_a_driver_that_hangs_is_left_behind_with_a_sentence(device: FakeCamera) 
         with pytest.raises(StyleForgeError, match=r"'Eye' gave no picture within 0\.2 s"):
             Camera("Eye", Mode(), device.open, open_timeout=0.2)
         assert time.perf_counter() - start < 1.0
-        device.hangs.clear()  # the driver comes back: what it opened is released
+        device.hangs.clear()  # the driver returns, and its device is released
     wait_for(lambda: device.opened == device.released == 1)
 
 

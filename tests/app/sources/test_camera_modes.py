@@ -1,4 +1,4 @@
-"""A camera can be asked for another size, rate and exposure, and says what became of it."""
+"""A camera accepts requests for another size, rate and exposure, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -121,17 +121,17 @@ def test_an_open_camera_takes_an_exposure_and_keeps_it_when_it_comes_back(monkey
         read_until(source, lambda: device.exposure == 200.0)
         device.plugged = False
         read_until(source, lambda: source.status)
-        device.exposure, device.automatic = 100.0, 3.0  # as after plugging it in
+        device.exposure, device.automatic = 100.0, 3.0  # as after replugging
         device.plugged = True
         read_until(source, lambda: device.exposure == 200.0)
         source.close()
 
 
-# What is offered
+# Offered modes
 
 
 class Driver:
-    """Answers the requests of V4L2 as a webcam's driver does: MJPG and YUYV."""
+    """Answers V4L2 requests like a webcam's driver: MJPG and YUYV."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.formats = [b"YUYV", b"MJPG"]
@@ -139,7 +139,8 @@ class Driver:
             b"YUYV": [(640, 480)],
             b"MJPG": [(1920, 1080), (1280, 720)],
         }
-        self.range: tuple[int, ...] = ()  # least, most and step of both sides, in place of sizes
+        # minimum, maximum and step of both sides, instead of sizes
+        self.range: tuple[int, ...] = ()
         monkeypatch.setattr(v4l2.os, "open", lambda path, flags: 99)
         monkeypatch.setattr(v4l2.os, "close", lambda file: None)
         monkeypatch.setattr(v4l2.fcntl, "ioctl", self.answer)

@@ -1,4 +1,4 @@
-"""A server that means harm, or has gone mad, costs neither memory nor patience."""
+"""A malicious or broken server costs neither memory nor patience."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PART = b"--edge\r\nContent-Type: image/jpeg\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 ENDLESS = b"Content-Length: 9999999\r\n\r\n"
 MUCH = bytes(1 << 20)
-LITTLE_MB = 300  # two parts of 64 MB, what decoding takes, and room for the allocator
+LITTLE_MB = 300  # two parts of 64 MB, the decoder's memory, and room for the allocator
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 
@@ -36,7 +36,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened_in_little_memory(url: str) -> str:
-    """What opening `url` says, in a process of its own."""
     said, megabytes = limited(
         "from app.sources import open_source", "open_source(sys.argv[1]).close()", url
     )
@@ -45,7 +44,7 @@ def opened_in_little_memory(url: str) -> str:
 
 
 def huge_jpeg() -> bytes:
-    """A small JPEG whose header says 20000x20000."""
+    """Return a small JPEG whose header claims 20000x20000."""
     jpeg = cv2.imencode(".jpg", numbered(1))[1].tobytes()
     size = jpeg.index(b"\xff\xc0") + 5
     return jpeg[:size] + (20000).to_bytes(2, "big") * 2 + jpeg[size + 4 :]

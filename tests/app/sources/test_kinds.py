@@ -1,4 +1,4 @@
-"""Every kind of source: its words, which spec is its own, and what cannot be opened."""
+"""Every kind of source: its texts, the specs it accepts, and the ones it cannot open."""
 
 from __future__ import annotations
 

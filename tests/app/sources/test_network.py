@@ -1,4 +1,4 @@
-"""A network camera streams, comes back after a loss, and never gives its login away."""
+"""A network camera streams, returns after a loss, and never reveals its login."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Patience of a fraction of a second."""
     monkeypatch.setattr(network, "TIMEOUT_S", 0.3)
     monkeypatch.setattr("app.sources.grabber.STALL_S", 0.2)
 
@@ -125,7 +124,7 @@ def test_a_stream_whose_end_was_read_may_still_be_interrupted() -> None:
         camera.stop()
         with pytest.raises(FeedLost):
             any(feed.grab() for _ in range(1000))
-        feed.interrupt()  # as closing does, whatever the grabbing thread has read by then
+        feed.interrupt()  # as closing does, whatever the grabbing thread has read so far
         feed.close()
 
 

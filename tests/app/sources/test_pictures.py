@@ -1,4 +1,4 @@
-"""Pictures, strips and folders: delivered once, in order, the bad ones skipped aloud."""
+"""Pictures, strips and folders arrive once, in order; bad ones are skipped with a message."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_strip_wraps_in_both_directions(tmp_path: Path) -> None:
         assert (next_number(source), source.position) == (5, 2)
         assert source.info.title == "5.png"
         source.step(1)
-        source.step(1)  # two presses before the first picture was there
+        source.step(1)  # two key presses before the first picture arrived
         assert next_number(source) in (3, 4)
         assert source.position == 1
         source.seek(99)

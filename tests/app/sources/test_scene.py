@@ -1,4 +1,4 @@
-"""The built-in scene: the same each time, in any size."""
+"""The built-in scene is the same each time, in any size."""
 
 from __future__ import annotations
 

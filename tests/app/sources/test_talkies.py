@@ -1,4 +1,4 @@
-"""Films with sound: in step with what is heard, exact to the frame, looped in part."""
+"""Films with sound are in step with it, exact to the frame, and loop in part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNEVEN = (
 
 
 class Cinema:
-    """A film, a device for sound and an engine that takes its time, all on a clock of the test."""
+    """A film, an audio device and an engine with a delay, all on the test's clock."""
 
     def __init__(self, path: Path, delay: float, **device) -> None:
         self.time = FakeTime()
@@ -38,7 +38,7 @@ class Cinema:
         self.source = Video(VideoReader(path), sound, self.time)
         self.source.set_delay(delay)
         self._delay, self._busy_until = delay, 0.0
-        self.painted: list[tuple[float, int]] = []  # when, and the number of the frame
+        self.painted: list[tuple[float, int]] = []  # time and number of each frame
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / TICK_S)):
@@ -56,8 +56,10 @@ class Cinema:
             return self.sound._output is not None and not self.sound._wants_more()
 
     def errors(self, times, beeps) -> list[float]:
-        """By how much each painted frame was late for what was heard then, in seconds; beeps that
-        were heard tell what that was."""
+        """Return how late each painted frame was for the sound heard then, in seconds.
+
+        The beeps that were heard give the position of the sound.
+        """
         heard = self.device.beeps()
         assert len(heard) == len(beeps)
         found = []
@@ -107,7 +109,7 @@ def test_frames_of_a_variable_rate_are_in_step_while_they_are_to_be_seen(tmp_pat
     shown.run(2.9)
     errors = shown.errors(UNEVEN, BEEPS)
     assert len(errors) > 40
-    assert max(map(abs, errors)) <= IN_STEP_S  # none is painted late
+    assert max(map(abs, errors)) <= IN_STEP_S  # no frame is late
 
 
 def test_the_sound_goes_on_where_the_film_begins_again(tmp_path, cinema):
@@ -169,7 +171,7 @@ def test_a_paused_film_is_silent(tmp_path, cinema):
 
 def test_a_film_that_cannot_be_decoded_fast_enough_is_interrupted_and_in_step(tmp_path, cinema):
     class Slow(VideoReader):
-        """Takes 120 ms of the test's time for each frame of 40 ms."""
+        """A reader that needs 120 ms of the test's time for each frame of 40 ms."""
 
         def grab(self) -> float | None:
             shown.time._now += 0.12
@@ -184,11 +186,11 @@ def test_a_film_that_cannot_be_decoded_fast_enough_is_interrupted_and_in_step(tm
     shown.sound.start = lambda seconds, at: (starts.append(seconds), real(seconds, at))  # type: ignore[method-assign]
     shown.run(1.0)
     again = next(n for n, (a, b) in enumerate(pairwise([*starts, -1.0]), 1) if b < a)
-    assert again >= 2  # before the film began again
+    assert again >= 2  # before the film restarted
     assert all(min(abs(start - time) for time in EVEN) < 1e-3 for start in starts)
 
 
-# To the frame
+# Exact to the frame
 
 
 @pytest.mark.parametrize("times", [EVEN, UNEVEN], ids=["even", "uneven"])
@@ -196,7 +198,7 @@ def test_a_film_that_cannot_be_decoded_fast_enough_is_interrupted_and_in_step(tm
 def test_every_frame_is_found_by_its_time_and_stepped_to(tmp_path, ending, times):
     source = Video(VideoReader(write_talkie(tmp_path / f"film.{ending}", times, ())))
     source.pause(True)
-    last = len(times) - 2  # a file may say that it is shorter
+    last = len(times) - 2  # a file may claim to be shorter
     for number in (last, 3, 47, 21, 20, 19, 1):
         source.seek(times[number])
         assert next_number(source) == number
@@ -210,14 +212,14 @@ def test_every_frame_is_found_by_its_time_and_stepped_to(tmp_path, ending, times
     for _ in range(3):
         next_frame(source)
         source.step(-1)
-    assert next_number(source) == 0  # there is none before it
+    assert next_number(source) == 0  # it is the first
     source.close()
 
 
 def test_steps_that_come_together_add_up_behind_a_seek(tmp_path):
     source = Video(VideoReader(write_talkie(tmp_path / "film.mp4", UNEVEN, ())))
     source.pause(True)
-    with source._changed:  # before the player's thread takes them
+    with source._changed:  # the player's thread must see them together
         source.seek(UNEVEN[40])
         source.step(-1)
         source.step(-1)

@@ -1,4 +1,4 @@
-"""Videos and animations: at their own speed, sought, stepped, damaged and gone."""
+"""Videos and animations: played at their own speed, sought, stepped, damaged and removed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_video_with_a_colon_in_its_name_plays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_video(tmp_path / "film.mp4", 5).rename(tmp_path / "12_30.mp4")
-    if os.name != "nt":  # where a name cannot hold one
+    if os.name != "nt":  # Windows forbids it in names
         (tmp_path / "12_30.mp4").rename(tmp_path / "12:30.mp4")
     monkeypatch.chdir(tmp_path)
     source = open_source(next(path.name for path in Path().glob("12?30.mp4")))
@@ -69,8 +69,6 @@ def test_a_video_of_one_frame_plays(tmp_path: Path) -> None:
 
 
 class SlowReader(VideoReader):
-    """Decodes slower than the film plays."""
-
     def decode(self):
         time.sleep(0.05)
         return super().decode()
@@ -119,7 +117,7 @@ def test_a_paused_video_seeks_and_steps(tmp_path: Path) -> None:
     source.seek(1e9)
     assert next_number(source) == 99
     source.step(1)
-    assert next_number(source) == 0  # it wraps, as it does when playing
+    assert next_number(source) == 0  # it wraps, as in playback
     source.seek(1.0)
     assert next_number(source) == 25
     source.pause(False)
@@ -160,7 +158,7 @@ def test_reading_a_video_never_exceeds_the_timeout(tmp_path: Path) -> None:
 def test_a_rotated_video_stands_upright(tmp_path: Path) -> None:
     path = write_video(tmp_path / "phone.mp4", 3)
     data = bytearray(path.read_bytes())
-    matrix = data.index(b"tkhd") + 4 + 40  # of the track header: a quarter turn clockwise
+    matrix = data.index(b"tkhd") + 4 + 40  # in the track header: a quarter turn clockwise
     data[matrix : matrix + 36] = struct.pack(
         ">9i", 0, 1 << 16, 0, -(1 << 16), 0, 0, 120 << 16, 0, 1 << 30
     )
@@ -169,7 +167,7 @@ def test_a_rotated_video_stands_upright(tmp_path: Path) -> None:
     frame = next_frame(source)
     assert (source.info.width, source.info.height) == (frame.width, frame.height) == (120, 160)
     assert number_of(np.rot90(frame.pixels)) == 0
-    assert frame.pixels[5, 30, 0] > 200  # what was at the left, red, is now at the top
+    assert frame.pixels[5, 30, 0] > 200  # red moved from the left to the top
     source.close()
 
 
@@ -256,7 +254,7 @@ def test_an_animation_has_the_duration_of_its_delays_and_steps_by_frame(
     assert source.info.duration == pytest.approx(1.48)
     source.pause(True)
     for wanted, number, begins in ((1.2, 2, 1.04), (9.0, 3, 1.44), (0.9, 0, 0.0)):
-        source.seek(wanted)  # behind the end is the last frame, however short it is
+        source.seek(wanted)  # past the end comes the last frame, however short it is
         assert next_number(source) == number
         assert source.position == pytest.approx(begins)
     for count, number in ((1, 1), (1, 2), (-1, 1), (2, 3), (1, 0)):
@@ -308,14 +306,14 @@ def test_a_frame_that_does_not_fit_into_memory_is_left_out(
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
 def test_a_film_whose_name_is_not_utf_8_plays(tmp_path: Path) -> None:
     write_video(tmp_path / "film.avi", 3, codec="MJPG").rename(tmp_path / "\udcff.avi")
-    # In a process of its own, because OpenCV's fault is a crash.
+    # In a child process, because OpenCV's fault is a crash.
     opens = "import sys; from app.sources import open_source; open_source(sys.argv[1]).close()"
     line = [sys.executable, "-c", opens, str(tmp_path / "\udcff.avi")]
     assert subprocess.run(line, cwd=ROOT, check=False).returncode == 0
 
 
 class EndlessReader:
-    """A video that decodes as fast as it is asked, every frame due at once."""
+    """A video that decodes instantly, with every frame due at once."""
 
     title, fps, duration, last = "endless", 1e5, 0.0, 0.0
 
@@ -333,10 +331,10 @@ class EndlessReader:
         return seconds + 1 / self.fps
 
     def seek(self, seconds: float) -> None:
-        """Not needed."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
 
 def test_memory_does_not_grow_over_three_thousand_video_frames() -> None:

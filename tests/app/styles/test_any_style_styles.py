@@ -1,4 +1,4 @@
-"""Packs of style pictures: made, used, handed on and removed, and bad pictures refused."""
+"""Packs of style pictures are created, used, exported and removed; bad pictures are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ FULL, LITE = SHIPPED
 
 @pytest.fixture
 def bare(tmp_path) -> Library:
-    """No style and no network."""
     return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
 
 
@@ -122,7 +121,6 @@ def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, paint
 
 @pytest.fixture
 def shipped(tmp_path) -> dict[str, AnyStyleNetwork]:
-    """The two networks that ship, by their files."""
     folder = tmp_path / "builtin" / "any_style"
     return {
         name: AnyStyleNetwork.load(save_tiny(folder / name, seed))

@@ -1,4 +1,4 @@
-"""A pack or checkpoint that is no file, or far too large, costs a sentence and nothing else."""
+"""An invalid or oversized pack or checkpoint costs one sentence and nothing else."""
 
 from __future__ import annotations
 
@@ -165,21 +165,21 @@ def test_a_checkpoint_of_an_odd_name_is_one_sentence(library, tmp_path, name, fa
 
 
 def sparse(path: Path) -> None:
-    """200 MB that begin as a safetensors file does."""
+    """Write 200 MB that start like a safetensors file."""
     with path.open("wb") as file:
         file.write((64).to_bytes(8, "little") + b"{")
         file.truncate(200 << 20)
 
 
 def packed(path: Path) -> None:
-    """A PyTorch file whose list of names is 200 MB, packed into 200 KB."""
+    """Write a PyTorch file whose list of names is 200 MB, compressed to 200 KB."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/version", "3\n")
         archive.writestr("archive/data.pkl", b"\x80\x02" + b"]" * (200 << 20))
 
 
 def repeated(path: Path) -> None:
-    """A network of 4000 channels that are all the same number, in a few KB."""
+    """Write a network of 4000 channels that all share one number, in a few KB."""
     wide = dict(TransformerNetBaseline(1).state_dict())
     with torch.device("meta"):
         shapes = {key: list(value.shape) for key, value in wide.items()}

@@ -1,4 +1,4 @@
-"""Style packs are read strictly, installed whole and removed only by their owner."""
+"""Style packs are validated strictly, installed whole and removed only by their owner."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_what_a_killed_installation_left_is_removed_by_the_next(library, tmp_pat
     os.utime(left, (0, 0))
     library.install(library.get("candy").weights, "Another")
     assert not left.exists()
-    assert underway.exists()  # by another program, perhaps
+    assert underway.exists()  # perhaps by another program
 
 
 def test_a_pack_folder_is_installed_with_its_thumbnail(library, tmp_path):

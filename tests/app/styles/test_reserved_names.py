@@ -1,4 +1,4 @@
-"""Names of folders that Windows keeps for devices."""
+"""Folder names that Windows reserves for devices."""
 
 from __future__ import annotations
 

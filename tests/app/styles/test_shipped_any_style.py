@@ -1,4 +1,4 @@
-"""The any-style networks that ship: their files, and that they take the colors of a picture."""
+"""The bundled any-style networks have their files and adopt the colors of a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def path(request):
 
 
 def stripes(first: tuple[int, int, int], second: tuple[int, int, int]) -> np.ndarray:
-    """A picture of 320x320 pixels in two colors."""
+    """Return a picture of 320x320 pixels with stripes of two colors."""
     rows = np.arange(320) // 20 % 2
     return np.asarray([first, second], np.uint8)[np.broadcast_to(rows[:, None], (320, 320))]
 
@@ -45,8 +45,8 @@ def test_a_network_that_ships_takes_the_colors_of_a_picture_it_never_saw(path):
     means = []
     for picture in (stripes((190, 40, 30), (240, 170, 60)), stripes((20, 40, 120), (90, 170, 220))):
         painted = module.stylize(frames, network.encode(picture).values).clamp(0, 255)
-        assert painted.std() > 15  # it is no plain area
+        assert painted.std() > 15  # it is not a plain area
         means.append(painted.mean((0, 2, 3)))
     warm, cold = means
-    assert warm[0] - warm[2] > 40  # red over blue
+    assert warm[0] - warm[2] > 40  # more red than blue
     assert cold[2] - cold[0] > 40

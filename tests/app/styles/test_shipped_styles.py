@@ -1,4 +1,4 @@
-"""The styles that come with the program: whole, of two sizes, of one descent, exact enough."""
+"""The bundled styles are complete, come in two sizes, share one ancestor, and are exact enough."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ every_style = pytest.mark.parametrize("style", LIBRARY.styles, ids=lambda style:
 
 @pytest.fixture(scope="module")
 def scene() -> Tensor:
-    """[1, 3, 144, 256], the built-in scene."""
+    """Return the built-in scene, [1, 3, 144, 256]."""
     return to_tensor(render(2.0, 256, 144), torch.device("cpu"))
 
 
 def styled(state: dict[str, Tensor], picture: Tensor, dtype: torch.dtype) -> Tensor:
-    """What is seen of `picture` in FP32, 0-255."""
+    """Return the displayed result for `picture`, in FP32, 0-255."""
     network = TransformerNetFused(**asdict(network_config(state))).to(dtype)
     network.load_state_dict(state)
     with torch.inference_mode():
@@ -81,7 +81,7 @@ def test_a_styled_picture_has_contrast_and_no_frame(style, scene):
 
 @pytest.mark.parametrize("size", [0, 1], ids=["full", "lite"])
 def test_any_two_styles_mix(size, scene):
-    """Halfway, weights of one descent still draw: contrast like that of the two themselves."""
+    """Halfway between weights of one ancestor, the contrast is close to either style's."""
     states = {style.key: load_checkpoint(weights(style)[size]) for style in LIBRARY.styles}
     contrast = {key: styled(state, scene, torch.float32).std() for key, state in states.items()}
     keys = list(states)

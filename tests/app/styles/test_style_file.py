@@ -1,4 +1,4 @@
-"""A style travels as one file, and what is no such file is refused in one sentence."""
+"""A style exports to one file, and any other file is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def link(file: Path) -> None:
 
 
 def lie(file: Path) -> None:
-    """Say that a packed file is smaller than it is."""
+    """Declare a compressed entry smaller than it is."""
     write(file, contents(file), zipfile.ZIP_DEFLATED)
     data = bytearray(file.read_bytes())
     place = 0

@@ -1,4 +1,4 @@
-"""What the tests of the studio stand on: an order for real processes on tiny pictures."""
+"""Fixtures for the studio: an order for real processes on tiny pictures."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def fields(order: TrainingRequest) -> dict:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the training processes: the pictures are too small for more."""
+    """Run training processes with one thread, since the pictures are too small for more."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
 def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is asked about a long run, but where a test is about that."""
+    """Never ask for confirmation of a long run; tests of the question lower the limit."""
     monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 1e9)
 
 
@@ -75,7 +75,6 @@ def own_library(tmp_path: Path) -> Library:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Where the runs of `own_library` are kept."""
     return tmp_path / "mine" / "training"
 
 
@@ -108,7 +107,6 @@ def until(qtbot, studio: TrainingController, *phases: Phase) -> State:
 
 
 def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
-    """Wait until the run has taken some steps."""
     qtbot.waitUntil(
         lambda: studio.state.phase is Phase.TRAINING and len(studio.history) >= steps,
         timeout=PATIENCE,
@@ -116,7 +114,6 @@ def learning(qtbot, studio: TrainingController, steps: int = 2) -> None:
 
 
 def filled(window: TrainingWindow, order: TrainingRequest, qtbot) -> TrainingWindow:
-    """The window with the order typed in."""
     window.form.preset.set_options(())
     window.form.preset.addItem(order.preset.title, order.preset)
     window.form.stroke.addItem(order.stroke.title, order.stroke)

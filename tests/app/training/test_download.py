@@ -1,4 +1,4 @@
-"""Downloading VGG-19 from the studio: its layers alone, the whole file only when agreed."""
+"""The studio downloads only VGG-19's layers, and the whole file only with consent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ vgg.TORCHVISION_PREFIX = features.TORCHVISION_PREFIX = ""
 
 @pytest.fixture
 def served(vgg_state, tmp_path, monkeypatch) -> Iterator[Served]:
-    """A server that training processes take for torchvision's, and an empty cache."""
+    """Start a server that training processes use as torchvision's, with an empty cache."""
     file = io.BytesIO()
     state = {name: tensor.float() for name, tensor in vgg_state.items()}
     torch.save(state | {"classifier.0.weight": torch.zeros(1000, 1000)}, file)
@@ -76,7 +76,7 @@ def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
     assert "575 MB" in window.choice_bar.question
     assert until(qtbot, session.studio, Phase.IDLE).problem is None
     assert not list(runs.iterdir())
-    assert all(served.requests)  # nothing was asked for but ranges
+    assert all(served.requests)  # only ranges were requested
     whole = window.choice_bar.buttons[0]
     assert whole.text() == "&Whole file, 575 MB"
     whole.click()

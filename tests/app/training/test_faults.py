@@ -1,4 +1,4 @@
-"""Faults: whatever goes wrong in a training is one sentence, and the studio is ready again."""
+"""Any fault in a training becomes one sentence, and the studio is ready again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.app.training.conftest import LONG, fields, filled, learning, until
 
 
 def told(qtbot, studio: TrainingController, order: TrainingRequest) -> str:
-    """The sentence an order ends with."""
     studio.start(order, None)
     problem = until(qtbot, studio, Phase.IDLE).problem
     assert problem is not None
@@ -107,7 +106,7 @@ def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
 def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot, monkeypatch):
     monkeypatch.setenv("STYLEFORGE_CACHE", str(order.photographs.parent / "cache"))
     for name in ("https_proxy", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # no server listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.foot.start.click()
     assert "9 MB, downloaded once from download.pytorch.org" in window.choice_bar.question

@@ -26,7 +26,7 @@ RUN = RunDirectory(Path("nowhere"), "Wellen", "waves", (), 40_000)
 
 @pytest.fixture
 def german(qapp, session: Session, qtbot) -> Iterator[TrainingWindow]:
-    """The studio in German, with everything under Advanced."""
+    """Yield the studio in German, with the advanced controls shown."""
     before = QLocale()
     apply_language(qapp, "de")
     picker = FileDialogs(Settings, lambda **_: None)
@@ -41,7 +41,6 @@ def german(qapp, session: Session, qtbot) -> Iterator[TrainingWindow]:
 
 
 def letters(window: QWidget) -> list[str]:
-    """Those that can be pressed with Alt."""
     seen = [w for kind in (QLabel, QAbstractButton) for w in window.findChildren(kind)]
     texts = [w.text() for w in seen if w.isVisible() and w.isEnabled()]
     return [text[text.index("&") + 1].lower() for text in texts if "&" in text]

@@ -1,4 +1,4 @@
-"""The one decision of the studio: photographs, the user's own only when that is allowed."""
+"""The studio's one decision: photographs. The user's own pictures need permission."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from utils.images.writing import write_pixels
 
 @pytest.fixture
 def own_pictures(tmp_path, monkeypatch, photographs):
-    """The photographs in the user's pictures folder, with a result of StyleForge's among them."""
+    """Return the user's pictures folder with photographs and one of StyleForge's results."""
     (photographs / "StyleForge").mkdir()
     write_pixels(photographs / "StyleForge" / "styled.png", picture(60, 50))
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _: str(photographs))
@@ -64,7 +64,7 @@ def test_a_painting_with_photographs_known_needs_one_click(session, own_pictures
     qtbot.waitUntil(window.foot.start.isEnabled)
     assert window.choice_bar.question == ""
     assert not window.form.advanced.isVisible()
-    assert window.form.preset.currentData().key == "sketch"  # no GPU here
+    assert window.form.preset.currentData().key == "sketch"  # without a GPU
 
 
 def test_results_of_styleforge_are_no_photographs(own_pictures, order):

@@ -1,4 +1,4 @@
-"""Orders: a picture becomes a style of the gallery, and none takes long unasked."""
+"""An order turns a picture into a style of the gallery; a long run needs confirmation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
     assert (style.key, style.title) == ("stripes", "Stripes")
     assert session.library.get("stripes") == style
     assert trained == [style]
-    assert session.config == before  # the stream goes on as it was
+    assert session.config == before  # the stream continues unchanged
     assert style.thumbnail is not None
     assert read_pixels(style.thumbnail).shape == (THUMBNAIL, THUMBNAIL, 3)
     assert [point.iteration for point in session.studio.history] == [1, 2, 3, 4]
@@ -113,7 +113,7 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
     assert not scan_dataset(photographs, wanted=lambda: False).usable
 
 
-# How long it takes
+# Duration
 
 
 def test_a_long_run_is_asked_about_and_can_be_declined(
@@ -144,7 +144,7 @@ def test_a_long_run_can_be_started_anyway_or_made_shorter(
     with qtbot.waitSignal(studio.changed, timeout=PATIENCE):
         studio.start_cheaper(None)
     state = until(qtbot, studio, Phase.AWAITING_CONFIRMATION, Phase.TRAINING)
-    if state.phase is Phase.AWAITING_CONFIRMATION:  # it takes longer than was foreseen
+    if state.phase is Phase.AWAITING_CONFIRMATION:  # it takes longer than predicted
         studio.confirm()
     with qtbot.waitSignal(studio.finished, timeout=PATIENCE):
         pass

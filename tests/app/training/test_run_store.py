@@ -1,4 +1,4 @@
-"""Runs on disk: what is paused is found again and goes on, what is cancelled leaves nothing."""
+"""Runs on disk: a paused one is found again and resumes, a canceled one leaves nothing."""
 
 from __future__ import annotations
 
@@ -125,7 +125,6 @@ def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library
 
 
 def begun(runs: Path, order: TrainingRequest) -> RunDirectory:
-    """A run of which a checkpoint is kept."""
     run = RunStore(runs).create(order, picture(), picture())
     run.checkpoint.parent.mkdir()
     run.checkpoint.write_bytes(b"a checkpoint")
@@ -143,13 +142,14 @@ def offered(qtbot, library: Library) -> tuple[tuple[RunDirectory, ...], Training
 def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
     studio, order, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(studio_module, "CHECKPOINT_INTERVAL_S", 0)  # checkpoints as often as can be
+    # writes checkpoints as often as possible
+    monkeypatch.setattr(studio_module, "CHECKPOINT_INTERVAL_S", 0)
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     qtbot.waitUntil(
         lambda: studio.state.run is not None and studio.state.run.checkpoint.is_file(),
         timeout=PATIENCE,
     )
-    learning(qtbot, studio, len(studio.history) + 2)  # further than the checkpoint
+    learning(qtbot, studio, len(studio.history) + 2)  # past the checkpoint
     process = studio._process._process
     assert process is not None
     psutil.Process(process.processId()).kill()
@@ -175,12 +175,12 @@ def test_the_lock_of_a_dead_window_does_not_block(qtbot, order, own_library, run
 
 def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_library, runs):
     run = begun(runs, order)
-    made = runs / ".begun-a-run"  # killed while it was made, today and two days ago
+    made = runs / ".begun-a-run"  # killed during its creation, today and two days ago
     made.mkdir()
     old = runs / ".begun-an-older-run"
     old.mkdir()
     os.utime(old, (1e9, 1e9))
-    run.path.rename(runs / ".discarded-a-run")  # killed while it was deleted
+    run.path.rename(runs / ".discarded-a-run")  # killed during its deletion
     assert offered(qtbot, own_library)[0] == ()
     assert list(runs.iterdir()) == [made]
 
@@ -248,7 +248,7 @@ def test_a_run_of_another_version_is_left_alone_in_silence(qtbot, order, own_lib
     assert run.checkpoint.is_file()
 
 
-# A style that comes from another disk
+# A style from another disk
 
 
 @pytest.fixture

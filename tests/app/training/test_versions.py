@@ -1,4 +1,4 @@
-"""One training gives both versions of a style, shows it early, and keeps what was learned."""
+"""One training yields both versions of a style, shows it early, and preserves what it learned."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def weights(folder: Path, config: NetworkConfig) -> Path:
 
 @pytest.fixture
 def both(order, tmp_path) -> TrainingRequest:
-    """An order that starts from the two networks of another style."""
+    """Return an order that starts from another style's two networks."""
     start = {"init": weights(tmp_path, FULL), "lite_init": weights(tmp_path, LITE)}
     return TrainingRequest(**{**fields(order), **start})
 
@@ -53,7 +53,7 @@ def test_both_versions_are_in_one_pack_and_a_first_impression_comes_before_train
     assert network_config(load_checkpoint(style.weights)) == FULL
     assert network_config(load_checkpoint(style.lite)) == LITE
     assert seen[0] == (Phase.MEASURING, False)
-    assert [point.iteration for point in studio.history] == [1, 2, 3, 4]  # of the fast version
+    assert [point.iteration for point in studio.history] == [1, 2, 3, 4]  # for the fast version
     assert not list(runs.iterdir())
 
 

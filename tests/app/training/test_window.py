@@ -1,4 +1,4 @@
-"""The studio's window, alone and beside the main one: nothing is out of reach or lost unasked."""
+"""The studio's window, alone and next to the main one: all is reachable, and no loss is silent."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     assert state.problem is not None
     assert "style.training.pt' is not a training checkpoint" in state.problem.summary
     assert window.problems.isVisible()
-    window.foot.discard.click()  # nothing is known to be lost, so nothing is asked
+    window.foot.discard.click()  # no progress is lost, so there is no question
     until(qtbot, session.studio, Phase.IDLE)
     assert window.form.title.text() == "Mine"
     assert not list(runs.iterdir())
@@ -120,7 +120,7 @@ def test_the_curves_say_in_words_what_they_show(qtbot):
     assert curves.accessibleDescription().endswith("step 59 of 100")
     drawn = curves.grab().toImage()
     assert drawn != blank
-    points.append(LossPoint(60, 0.0, 0.0, 0.0))  # no logarithm
+    points.append(LossPoint(60, 0.0, 0.0, 0.0))  # it has no logarithm
     curves.set_points(points, 100)
     assert curves.grab().toImage() != drawn
 

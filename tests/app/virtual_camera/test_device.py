@@ -1,4 +1,4 @@
-"""A camera that cannot be opened says in one sentence why, and what to install."""
+"""A camera that cannot be opened says why in one sentence, and names what to install."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_only_v4l2loopback_tells_who_reads():
 def test_a_driver_without_the_event_does_not_tell_who_reads(tmp_path):
     class Older:
         backend = "v4l2loopback"
-        device = str(tmp_path / "video2")  # a file, which has no events of a driver
+        device = str(tmp_path / "video2")  # a regular file, which has no driver events
 
     Path(Older.device).touch()
     assert readers_of(Older()) is None  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Pictures of any size are fitted into the camera's without being distorted."""
+"""Pictures of any size fit into the camera's without distortion."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from tests.conftest import picture
 
 
 def ring(width: int, height: int) -> np.ndarray:
-    """A white picture with a circle in its middle."""
     y, x = np.mgrid[:height, :width]
     inside = np.hypot(x - (width - 1) / 2, y - (height - 1) / 2) < min(width, height) / 4
     return np.where(inside[..., None], 200, 255).astype(np.uint8).repeat(3, 2)
 
 
 def circle(pixels: np.ndarray) -> tuple[int, int]:
-    """Its width and height."""
     inside = (pixels[..., 0] > 100) & (pixels[..., 0] < 230)
     return int(inside.any(0).sum()), int(inside.any(1).sum())
 
@@ -48,7 +46,7 @@ def test_the_whole_picture_stands_in_the_middle_of_black_bars():
 
 def test_a_picture_that_fills_the_camera_loses_both_of_its_ends():
     pixels = np.zeros((100, 100, 3), np.uint8)
-    pixels[:, :, 0] = np.arange(100, dtype=np.uint8)[:, None]  # each row has its number
+    pixels[:, :, 0] = np.arange(100, dtype=np.uint8)[:, None]  # each row contains its number
     made = fitted(pixels, 640, 360, "fill")
     assert made.min(axis=(0, 1))[0] == pytest.approx(22, abs=1)
     assert made.max(axis=(0, 1))[0] == pytest.approx(77, abs=1)

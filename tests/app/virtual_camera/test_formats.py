@@ -1,4 +1,4 @@
-"""Every format holds the picture, in the layout of its name."""
+"""Every format stores the picture in the layout that its name says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""v4l2loopback's events say whether a program reads; a driver made of Python stands in for it."""
+"""v4l2loopback's events show whether a program reads; a driver in Python replaces the real one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HEADER = Path("/usr/include/linux/videodev2.h")
 
 
 class Driver:
-    """Answers the two requests as the kernel does, of whichever file.
+    """Answers the two requests like the kernel, for any file.
 
     Attributes:
-        event: The number under which it knows the event; 0 for none.
-        readers: How many programs capture; `change` queues an event.
+        event: The event's number in this driver; 0 if it does not know the event.
+        readers: The number of capturing programs; `change` queues an event.
     """
 
     def __init__(self, event: int = CLIENT_USAGE) -> None:
@@ -46,7 +46,7 @@ class Driver:
             self._queue.append(struct.pack("=I4xI60xII56x", self.event, readers, 0, 1))
 
     def ioctl(self, file: int, request: int, argument: bytes | bytearray) -> int:
-        os.fstat(file)  # of a file that is open
+        os.fstat(file)  # fails unless the file is open
         if request == loopback._SUBSCRIBE:
             event, number, flags = struct.unpack_from("=III", argument)
             if event != self.event:
@@ -136,7 +136,7 @@ def test_the_layout_is_that_of_the_kernels_header(tmp_path):
 
 
 def real_device() -> str:
-    """A device of v4l2loopback that can be written to; "" if there is none."""
+    """Return a writable device of v4l2loopback, or ""."""
     for name in sorted(Path("/sys/devices/virtual/video4linux").glob("video*/max_openers")):
         device = f"/dev/{name.parent.name}"
         if os.access(device, os.R_OK | os.W_OK):

@@ -1,4 +1,4 @@
-"""A virtual camera is sent the newest picture at its rate, whatever the stream does."""
+"""The sender feeds the newest picture to a virtual camera at its rate, whatever the stream does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_slow_camera_is_sent_the_newest_picture_and_nobody_waits_for_it(camera
     assert begun.wait(10)
     pictures = [picture(WIDTH, HEIGHT, seed) for seed in range(5)]
     for shown in pictures:
-        camera.show(shown)  # returns at once, or the test would never set `free`
+        camera.show(shown)  # must not block, or the test would never set `free`
     before = len(cameras.opened[0].frames)
     free.set()
     wait_for(lambda: len(cameras.opened[0].frames) > before + 1)
@@ -124,7 +124,7 @@ def test_a_camera_that_is_in_use_cannot_be_opened_again(camera, cameras):
 
 
 class Clock:
-    """A clock that only waiting moves; waiting ends the run at `end`."""
+    """A clock that advances only by waiting; waiting ends the run at `end`."""
 
     def __init__(self, end: float) -> None:
         self.now, self.end = 0.0, end
@@ -134,13 +134,15 @@ class Clock:
         return self.now > self.end
 
     def set(self) -> None:
-        """The run ends by itself."""
+        """Do nothing: the run ends by itself."""
 
 
 @pytest.fixture
 def run(cameras, monkeypatch) -> Callable[..., list[float]]:
-    """`run(seconds, choice, readers, each)` lets a camera run on a clock of its own; returns when
-    frames were sent. `each(now)` is called with every frame, and returns what sending takes."""
+    """Return a function that runs a camera on its own clock and returns the times of sent frames.
+
+    Its argument `each(now)` is called with every frame and returns the seconds that sending takes.
+    """
 
     def run(
         seconds: float,
@@ -202,7 +204,7 @@ def test_sending_goes_on_as_soon_as_a_program_reads(run):
 
     def told(status: CameraStatus) -> None:
         said.append(str(status))
-        readers.reading = status.state is State.PAUSED  # a program comes, and goes again
+        readers.reading = status.state is State.PAUSED  # a program starts reading, then stops
 
     times = run(4 * GRACE_S, readers=readers, told=told)
     gaps = [b - a for a, b in pairwise(times)]

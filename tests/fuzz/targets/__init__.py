@@ -1,4 +1,4 @@
-"""Every target there is; a new kind of file, stream or setting gets a row here."""
+"""All targets; a new kind of file, stream or setting needs a row here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses and other specs of sources, as people type them and files keep them; none is opened."""
+"""Addresses and other specs of sources, as typed by people and stored in files; none is opened."""
 
 from __future__ import annotations
 

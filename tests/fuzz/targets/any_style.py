@@ -56,7 +56,7 @@ class AnyStyleFiles(Basis):
 
 
 def _with_odd_config(rng: Random, data: bytes) -> bytes:
-    """A file whose header tells other dimensions than its weights have."""
+    """Return a file whose header names dimensions other than its weights'."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     config = json.loads(header["__metadata__"]["config"])

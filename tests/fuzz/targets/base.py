@@ -1,4 +1,4 @@
-"""What most targets share."""
+"""Common parts of the targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 from tests.fuzz.case import Case, Fifo, Link
 from tests.fuzz.worker import OWN_ERRORS
 
-# Names that files can have and messages have to survive.
+# Valid file names that messages must cope with.
 NAMES = (
     "two\nlines", "\x1b[31mred\x1b[0m", "bell\a", "tab\t", "'quoted'", '"quoted"', "-rf", "a b",
     "\u202egnp", "no break\u00a0space", "\udcff\udcfe", "\u2028", "100%s", "{0}", "é" * 100,
@@ -17,18 +17,18 @@ NAMES = (
 
 
 class Basis:
-    """Nothing to prepare; a second, a quarter of a gigabyte."""
+    """A target without preparation, with limits of 10 seconds and a quarter of a gigabyte."""
 
     seconds = 10.0
     memory = 1 << 28
     sample = 40
 
     def prepare(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def attempt(what: Callable[[], object], said: list[str]) -> bool:
-    """Do it; what the program refuses it with goes to `said`. Whether it was done."""
+    """Call `what` and append the program's refusal to `said`; return whether it succeeded."""
     try:
         what()
     except OWN_ERRORS as exc:
@@ -38,7 +38,7 @@ def attempt(what: Callable[[], object], said: list[str]) -> bool:
 
 
 def named(rng: Random, content: bytes | Fifo | Link, stem: str, ending: str) -> Case:
-    """One file, mostly of a plain name, which every sentence about it has to contain."""
+    """Return a case of one file, usually with a plain name that every sentence must contain."""
     if rng.random() < 0.9:
         name = f"{stem}{ending}"
         return Case({name: content}, named=name)
@@ -46,5 +46,5 @@ def named(rng: Random, content: bytes | Fifo | Link, stem: str, ending: str) -> 
 
 
 def special(rng: Random) -> Fifo | Link:
-    """What is no file though it is called like one."""
+    """Return a special file under a plain file's name."""
     return rng.choice((Fifo(), Link("/dev/zero"), Link("nowhere"), Link("."), Link("/dev/null")))

@@ -1,4 +1,4 @@
-"""Checkpoints of the network: safetensors and PyTorch files in every layout, and what is none."""
+"""Checkpoints of the network: safetensors and PyTorch files in every layout, and other files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Checkpoints(Basis):
 
 
 def other_layout(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """`state` with the names of the second published layout."""
+    """Rename `state` to the second published layout."""
     renamed = {}
     for key, value in state.items():
         unit, _, last = key.rpartition(".")
@@ -88,7 +88,7 @@ def other_layout(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def hostile_file(rng: Random, state: dict[str, Any], files: Sequence[bytes]) -> bytes:
-    """A file of weights: one of `files` damaged, or one of `state` with hostile contents."""
+    """Return a file of weights: one of `files` damaged, or `state` with hostile contents."""
     act = rng.random()
     if act < 0.2:
         return damaged(rng, rng.choice(files), files)
@@ -104,7 +104,7 @@ def hostile_file(rng: Random, state: dict[str, Any], files: Sequence[bytes]) -> 
 
 
 def _written(state: Any, rng: Random | None = None) -> Any:
-    """`state` as a file of a random kind, or where there is no `rng`, of every kind."""
+    """Return `state` as a file of a random kind, or of every kind without `rng`."""
     made = []
     for new in (True, False):
         buffer = io.BytesIO()
@@ -116,11 +116,11 @@ def _written(state: Any, rng: Random | None = None) -> Any:
     return made if rng is None else rng.choice(made)
 
 
-_SIDE = 7  # channels that stand for others: no kernel and no color has as many
+_SIDE = 7  # placeholder for other widths: no kernel size or color count is 7
 
 
 def _odd(rng: Random, state: dict[str, Any]) -> Any:
-    """`state` with some values that are no weights, or not these."""
+    """Replace some values of `state` by other weights or by other objects."""
     state = dict(state)
     act = rng.random()
     if act < 0.02:
@@ -129,7 +129,8 @@ def _odd(rng: Random, state: dict[str, Any]) -> Any:
     if act < 0.1:
         return rng.choice(([], None, 3, "text", torch.zeros(3), [state], {}, {"model": None}))
     if act < 0.2:
-        wide = rng.choice((1, 300, 5000, 100_000))  # of every layer alike, with no memory behind
+        # the same in every layer, without memory behind it
+        wide = rng.choice((1, 300, 5000, 100_000))
         with torch.device("meta"):
             net = TransformerNetBaseline(1, (_SIDE, _SIDE, _SIDE), 3)
         sides = {
@@ -157,7 +158,7 @@ def _odd(rng: Random, state: dict[str, Any]) -> Any:
 def _odd_value(rng: Random, value: Any) -> Any:
     if not isinstance(value, Tensor):
         return altered(rng, value)
-    if not is_weight(value) or value.numel() > 1 << 20:  # it was made odd before
+    if not is_weight(value) or value.numel() > 1 << 20:  # already altered
         return None
     x = value.float()
     makers = (
@@ -186,7 +187,7 @@ def _odd_value(rng: Random, value: Any) -> Any:
 
 
 def with_odd_header(rng: Random, data: bytes) -> bytes:
-    """A safetensors file with its JSON header altered and its length right, mostly."""
+    """Alter the JSON header of a safetensors file, usually with the right length."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     text = json.dumps(altered(rng, header)).encode("utf-8", "surrogatepass")
@@ -197,7 +198,7 @@ def with_odd_header(rng: Random, data: bytes) -> bytes:
 
 
 class _Run:
-    """Pickled, a call of `function` when it is read."""
+    """A pickle that calls `function` when it is read."""
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self._call = (function, arguments)
@@ -207,7 +208,7 @@ class _Run:
 
 
 def _with_code(rng: Random, state: dict[str, Any]) -> bytes:
-    """A file that makes a folder named MARKER where a reader runs what it holds."""
+    """Return a file that creates a folder named MARKER if a reader runs its code."""
     payload = rng.choice(
         (
             _Run(os.mkdir, MARKER),

@@ -1,4 +1,4 @@
-"""What is dropped on the window or pasted into it."""
+"""Data dropped on the window or pasted into it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Drops(Basis):
     def run(self, folder: Path) -> list[str]:
         way, texts = json.loads((folder / "drop.json").read_bytes())
         data = QMimeData()
-        # Qt's text is UTF-16: what is half a character there cannot come from a drop.
+        # Qt's text is UTF-16: a drop cannot contain half a character.
         texts = [text.encode("utf-8", "replace").decode() for text in texts]
         if way == "urls":
             data.setUrls([QUrl.fromLocalFile(t) if t[:1] == "/" else QUrl(t) for t in texts])

@@ -1,4 +1,4 @@
-"""Films and animations of which others are made: what is read, copied and written."""
+"""Films and animations as sources of an export, which reads, copies and writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Films: files that FFmpeg plays, and animations that Pillow does."""
+"""Films that FFmpeg plays, and animations that Pillow plays."""
 
 from __future__ import annotations
 

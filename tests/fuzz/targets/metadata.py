@@ -1,4 +1,4 @@
-"""What a saved picture says about how it was made, read again."""
+"""The metadata of a saved picture about how it was made, read back."""
 
 from __future__ import annotations
 

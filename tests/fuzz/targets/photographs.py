@@ -1,4 +1,4 @@
-"""Folders of photographs that styles are trained on, and lists of those to leave out."""
+"""Folders of photographs for training, and lists of photographs to leave out."""
 
 from __future__ import annotations
 

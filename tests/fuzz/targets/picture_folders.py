@@ -1,4 +1,4 @@
-"""What the targets share that fill a folder with pictures, whole, damaged and missing ones."""
+"""A base for targets that fill a folder with pictures: intact, damaged and missing ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ class PictureFolder(Basis):
     def files(
         self, rng: Random, most: int, places: tuple[str, ...], odd: float
     ) -> dict[str, bytes | Fifo | Link]:
-        """Fewer than `most` files in `places`, of which the fraction `odd` are no files at all;
-        the first place may contain a link to itself."""
+        """Return fewer than `most` files in `places`, a fraction `odd` of them special files.
+
+        The first place may contain a link to itself.
+        """
         files: dict[str, bytes | Fifo | Link] = {}
         for n in range(rng.randrange(most)):
             name, data = rng.choice(self._seeds)

@@ -26,7 +26,7 @@ from utils.images.writing import DEEP, write_pixels
 from utils.opencv import cv2
 
 WIDTH, HEIGHT = 24, 16
-# Format, mode, what else the writer is told.
+# Format, mode, options for the writer.
 WRITTEN: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("PNG", "RGB", {}), ("PNG", "RGBA", {}), ("PNG", "P", {}), ("PNG", "I;16", {}),
     ("PNG", "1", {}), ("PNG", "LA", {}), ("PNG", "P", {"transparency": 0}),
@@ -109,7 +109,7 @@ def _open(path: Path) -> None:
 
 
 def seeds() -> tuple[tuple[str, bytes], ...]:
-    """A small picture of every format and variant, and animations: names and contents."""
+    """Return names and contents: a small picture of every format and variant, and animations."""
     return (*_saved(), *animations(), *_by_hand(), *_deep())
 
 
@@ -137,7 +137,7 @@ def _saved() -> tuple[tuple[str, bytes], ...]:
 
 @functools.cache
 def animations() -> tuple[tuple[str, bytes], ...]:
-    """An animated GIF, WebP, PNG and AVIF."""
+    """Return an animated GIF, WebP, PNG and AVIF."""
     rng = np.random.default_rng(1)
     first, *rest = (
         Image.fromarray(rng.integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)) for _ in range(4)
@@ -151,7 +151,7 @@ def animations() -> tuple[tuple[str, bytes], ...]:
 
 @functools.cache
 def _deep() -> tuple[tuple[str, bytes], ...]:
-    """Pictures of 16 bits per channel, with a wide profile too, and one with a gain map."""
+    """Return pictures of 16 bits per channel, some with a wide profile, and one with a gain map."""
     rng = np.random.default_rng(3)
     pixels = rng.integers(0, 65536, (HEIGHT, WIDTH, 4)).astype(np.uint16)
     made: list[tuple[str, bytes]] = []
@@ -185,14 +185,15 @@ def _in_mode(picture: Image.Image, mode: str) -> Image.Image:
 
 def _encoded(picture: Image.Image, kind: str, **options: Any) -> bytes:
     made = io.BytesIO()
-    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of formats
+    # deprecated formats
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         picture.save(made, kind, **options)
     return made.getvalue()
 
 
 @functools.cache
 def _by_hand() -> tuple[tuple[str, bytes], ...]:
-    """Formats that Pillow reads and does not write."""
+    """Return formats that Pillow reads but cannot write."""
     pixels = np.random.default_rng(2).integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
     raw, gray = pixels.tobytes(), pixels[..., 0].tobytes()
     planes = pixels.transpose(2, 0, 1).tobytes()
@@ -234,7 +235,7 @@ def _by_hand() -> tuple[tuple[str, bytes], ...]:
 
 
 def _fli(gray: bytes, palette: bytes) -> bytes:
-    """One frame: a palette and uncompressed pixels."""
+    """Return one frame: a palette and uncompressed pixels."""
     colors = struct.pack("<IHH", 6 + 4 + len(palette), 4, 1) + b"\0\0" + palette
     copied = struct.pack("<IH", 6 + len(gray), 16) + gray
     body = struct.pack("<IHH8x", 16 + len(colors + copied), 0xF1FA, 2) + colors + copied

@@ -1,4 +1,4 @@
-"""The files of the queue: its jobs, and the manifests of what was made."""
+"""The files of the queue: its jobs, and the manifests of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON in small files: the reader itself, and files whose rows do not depend on each other."""
+"""JSON in small files: the reader itself, and files with independent rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Records(Basis):
 
 
 def _with_a_neighbor(rng: Random, key: str, rows: list[dict[str, object]]) -> bytes:
-    """A file with good rows, and something else between them."""
+    """Return a file with good rows and something else between them."""
     hostile = rng.choice(HOSTILE) if rng.random() < 0.5 else json.dumps(value(rng))
     first, last = (json.dumps(row) for row in rows)
     return f'{{"{key}": [{first}, {hostile}, {last}]}}'.encode("utf-8", "surrogatepass")

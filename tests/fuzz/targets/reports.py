@@ -1,4 +1,4 @@
-"""Stored reports of measurements: what the page of benchmarks and added styles are read from."""
+"""Stored measurement reports, which the page of benchmarks and added styles read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints of training runs, which a run goes on from."""
+"""Checkpoints from which training runs resume."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Resumes(Basis):
 
 
 def _odd(rng: Random, tree: Any) -> Any:
-    """`tree` with one value somewhere in it another one."""
+    """Replace one value somewhere in `tree`."""
     if isinstance(tree, dict) and tree and rng.random() < 0.95:
         key = rng.choice(list(tree))
         if rng.random() < 0.05:

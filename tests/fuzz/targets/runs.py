@@ -41,7 +41,7 @@ class TrainingRuns(Basis):
             check_shown(run.title)
             run.arguments("--estimate")
             _ = run.iteration, run.worth_keeping, runs.is_stale(run)
-            if len(run.picture) < 200:  # beyond it, the whole path in the sentence is longer
+            if len(run.picture) < 200:  # above this, the whole path in the sentence is too long
                 attempt(lambda run=run: read_pixels(run.style_picture), said)
             run.write()
             if read_run(run.path) != run:

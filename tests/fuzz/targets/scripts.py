@@ -1,5 +1,7 @@
-"""Scripts that find faults by themselves: modules with `run(seed, count)`, which gives a report
-whose `faults` are sentences."""
+"""Scripts that find faults by themselves.
+
+Their modules have `run(seed, count)`, which returns a report whose `faults` are sentences.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ from tests.fuzz.case import Broken, Case
 
 @dataclass(frozen=True)
 class Script:
-    """A case is one run of `module` with `count` steps, for which the native kernels are there
-    already. None is in the sample: the module has tests of its own."""
+    """A target whose case is one run of `module` with `count` steps, with native kernels ready.
+
+    The sample skips them, since the module has its own tests.
+    """
 
     name: str
     module: str

@@ -1,4 +1,4 @@
-"""The settings file, and what the window makes of it."""
+"""The settings file, and the window's use of it."""
 
 from __future__ import annotations
 

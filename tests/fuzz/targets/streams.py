@@ -1,4 +1,4 @@
-"""Streams: a server on loopback that answers as no server should."""
+"""Streams from a server on loopback that misbehaves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.fuzz.targets.pictures import seeds
 from tests.helpers.fakes import numbered
 from utils.opencv import cv2
 
-HURRY_S = 0.3  # for what the program waits seconds for
+HURRY_S = 0.3  # replaces waits of seconds in the program
 OPENING_S = 1.5
 
 PLACES = b"/again", b"file:///etc/passwd", b"http://[", b"ftp://127.0.0.1/", b"\x1b[2J", b""
@@ -80,7 +80,7 @@ def _watch(url: str) -> None:
 
 
 class Server:
-    """Gives one of `answers` after another, the last of them for ever; a context."""
+    """A context manager that sends `answers` one after another, and repeats the last forever."""
 
     def __init__(self, answers: list[list[Step]]) -> None:
         self._answers = answers
@@ -122,7 +122,7 @@ class Server:
                 client.recv(1 << 16)
                 for step in answer:
                     self._do(client, *step)
-            except OSError:  # the other side has gone, or does not read
+            except OSError:  # the client is gone, or does not read
                 return
 
     def _do(self, client: socket.socket, what: str, text: str, pause: float) -> None:
@@ -149,7 +149,6 @@ class Server:
 
 
 def _answer(rng: Random) -> list[Step]:
-    """The steps of one connection."""
     status = rng.choice(
         (b"HTTP/1.1 200 OK",) * 8
         + (
@@ -181,7 +180,7 @@ def _answer(rng: Random) -> list[Step]:
 
 
 def _chunked(rng: Random, body: bytes) -> bytes:
-    """`body` in chunks, whose sizes are right or wrong."""
+    """Split `body` into chunks with right or wrong sizes."""
     made, at = b"", 0
     while at < len(body):
         size = rng.choice((1, 100, 5000, len(body)))
@@ -217,7 +216,7 @@ def _step(what: str, data: bytes = b"", pause: float = 0.0) -> Step:
 
 
 def _parts(rng: Random) -> tuple[bytes, bytes]:
-    """A multipart stream of pictures, with lengths that are right or wrong."""
+    """Return a multipart stream of pictures with right or wrong lengths."""
     boundary = rng.choice((b"frame", b"frame", b"--frame", b"", b"x" * 200, b"\x1b[2J"))
     told = boundary if rng.random() < 0.9 else b"other"
     made = b""
@@ -250,7 +249,7 @@ def _odd_content(rng: Random) -> tuple[bytes, bytes]:
 
 @functools.cache
 def _pictures() -> tuple[bytes, ...]:
-    """JPEG pictures; the last ones say that they are enormous."""
+    """Return JPEG pictures; the last ones claim to be enormous."""
     made = []
     for number, size in enumerate(((64, 48), (160, 120))):
         good, data = cv2.imencode(".jpg", np.ascontiguousarray(numbered(number, *size)))

@@ -64,7 +64,7 @@ class StylePacks(Basis):
         }
         if any_style:
             table |= {"family": "any-style", "picture": "picture.png"}
-            if rng.random() < 0.5:  # or most damage to the code would be noticed by its digest
+            if rng.random() < 0.5:  # with a digest, most damage to the code would be noticed
                 del table["sha256"]
         if rng.random() < 0.3:
             table |= {"lite_weights": "lite.safetensors", "lite_sha256": digest}
@@ -109,7 +109,6 @@ class StylePacks(Basis):
 
 
 def _use(library: Library, said: list[str]) -> None:
-    """Load every style of `library`, then remove it."""
     for style in library.styles:
         for text in (style.title, style.credit, style.licence):
             check_shown(text)

@@ -1,4 +1,4 @@
-"""The file of VGG-19's weights that training judges with."""
+"""The VGG-19 weights used as the loss network of training."""
 
 from __future__ import annotations
 

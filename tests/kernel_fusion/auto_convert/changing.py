@@ -24,11 +24,7 @@ SIZE = 6
 
 
 class Changing(nn.Module):
-    """A network whose forward depends on state of every kind.
-
-    Args:
-        traits: Parts that it has, of TRAITS.
-    """
+    """A network whose forward depends on state of every kind, with parts from TRAITS."""
 
     def __init__(self, traits: set[str]) -> None:
         super().__init__()
@@ -45,7 +41,6 @@ class Changing(nn.Module):
         self.traits, self.calls, self.last = frozenset(traits), 0, None
 
     def forward(self, x: Tensor) -> Any:
-        """Give one to four tensors."""
         if "counts" in self.traits:
             self.calls += 1
         if "draws" in self.traits:
@@ -75,7 +70,7 @@ class Changing(nn.Module):
 
 TRAITS = ("bias", "counts", "draws", "writes", "keeps", "constant", "clones", "views", "weights")
 
-REFUSED = {"counts", "draws", "writes", "keeps"}  # of these no program is made
+REFUSED = {"counts", "draws", "writes", "keeps"}  # models with these get no program
 
 
 def _doubled(self: nn.Linear, x: Tensor) -> Tensor:
@@ -95,7 +90,7 @@ def _loaded(model: Any) -> None:
     model.load_state_dict({k: v * 1.25 for k, v in model.state_dict().items()}, assign=True)
 
 
-# Changes of a model; the same is made of the converted one and the original.
+# Changes of a model, applied to the converted one and the original.
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda m: None,
     "averaged weights": _averaged,
@@ -125,14 +120,14 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 
 def memory_after(write: int, results: Any, x: Tensor) -> list[Tensor]:
-    """What all results and the input hold once the n-th of them was written to."""
+    """Write to the n-th tensor and return the values of all results and the input."""
     found = [*(results if isinstance(results, tuple) else (results,)), x]
     found[write % len(found)].mul_(0).add_(7)
     return [each.detach().clone() for each in found]
 
 
 def fault_of(seed: int) -> str:
-    """Convert a random model and change it between calls; "" if it always is as the original."""
+    """Convert a random model and change it between calls; return its fault, or ""."""
     rng = random.Random(seed)
     torch.manual_seed(seed)
     traits = {each for each in TRAITS if rng.random() < (0.1 if each in REFUSED else 0.4)}
@@ -171,7 +166,7 @@ def fault_of(seed: int) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Try many models; 1 if a converted one was wrong."""
+    """Try many models; return 1 if a converted one was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="of the first model")
     parser.add_argument("--rounds", type=int, default=1000, help="models to try")

@@ -1,4 +1,4 @@
-"""Small networks of the families that conversion is for, with the traits that make each special."""
+"""Small networks of the families that conversion supports, with the special traits of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.transformer_net import TransformerNetBaseline
 
 
 class Bottleneck(nn.Module):
-    """ResNet's: one ReLU for three places, a sum in place."""
+    """ResNet's bottleneck: one ReLU in three places, an in-place sum."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class ResNet(nn.Module):
 
 
 class DenseNet(nn.Module):
-    """Norms and ReLUs in front of convolutions, whose results are concatenated."""
+    """Norms and ReLUs before convolutions, whose results are concatenated."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class DenseNet(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """MobileNetV3's and EfficientNet's: groups, SiLU or hard swish, channels that are scaled."""
+    """A block of MobileNetV3 and EfficientNet: groups, SiLU or hard swish, scaled channels."""
 
     def __init__(self, activation: type[nn.Module]) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class ViT(nn.Module):
 
 
 class ConvNeXt(nn.Module):
-    """Channels that are permuted to be last, a scale for each layer."""
+    """Channels permuted to the last dimension, a scale per layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class Swin(nn.Module):
 
 
 class BERT(nn.Module):
-    """Embeddings that are added, a mask, three layers that read the same, dropout."""
+    """Summed embeddings, a mask, three layers with the same input, dropout."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class BERT(nn.Module):
 
 
 class GPT2(nn.Module):
-    """A GELU that is written out, weights as their transpose, a causal mask."""
+    """A spelled-out GELU, transposed weights, a causal mask."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class T5(nn.Module):
 
 
 class Branching(nn.Module):
-    """What no exporter follows: a branch by a value; with layers that have a fused form."""
+    """A branch on a value, which no exporter follows, with layers that have a fused form."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ class Branching(nn.Module):
 
 
 def shaken(model: nn.Module) -> nn.Module:
-    """Put a model into evaluation and give its norms something to do."""
+    """Put a model into evaluation mode and give its norms nontrivial statistics."""
     for module in model.eval().modules():
         if isinstance(module, nn.BatchNorm2d):
             assert module.running_mean is not None
@@ -238,7 +238,7 @@ def ids(*shape: int) -> Tensor:
 
 
 MASK = torch.tensor([[1] * 12, [1] * 9 + [0] * 3])
-# By name, what makes the network, what it is converted for, and what is replaced in it.
+# By name: the network, the input shape to convert it for, and the number of replacements by kind.
 FAMILIES: dict[str, tuple[type[nn.Module], Any, dict[str, int]]] = {
     "ResNet": (ResNet, IMAGE, {"conv_bn": 2, "conv_bn_relu": 5, "add_relu": 2}),
     "DenseNet": (DenseNet, IMAGE, {"conv_bn_relu": 1, "bn_relu": 1}),

@@ -25,7 +25,8 @@ from kernels.ops.registry import LIBRARY, prepare
 from utils.benchmark import interleave
 from utils.provenance import commit_of, machine_info
 
-# Of torch.compile. The last two run CUDA graphs, the last one measures kernels first, for minutes.
+# Modes of torch.compile. The last two run CUDA graphs; the last one first measures kernels for
+# minutes.
 MODES = ("default", "reduce-overhead", "max-autotune")
 
 
@@ -52,7 +53,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """The layers, and so the figures, are those of torchvision's."""
+    """The layers, and so the figures, match torchvision's."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +121,7 @@ CASES = {
 def rows(
     device: torch.device, runs: int, compiled: Sequence[str], only: str
 ) -> Iterator[dict[str, Any]]:
-    """Measure each case without TF32, beside torch.compile in the modes `compiled`."""
+    """Measure each case without TF32, against torch.compile in the modes `compiled`."""
     for name, (make, shape) in CASES.items():
         if only not in name:
             continue
@@ -134,7 +135,7 @@ def rows(
             converter, began = ModelConverter(timed_runs=runs), time.perf_counter()
             ways = {"eager": model, "converted": converter.convert_model(model, shape)}
             took = time.perf_counter() - began
-            torch.compiler.reset()  # what was compiled for the model before
+            torch.compiler.reset()  # discard what was compiled for the previous model
             for mode in compiled:
                 ways[f"compiled, {mode}"] = torch.compile(model, mode=mode)
             inputs: Inputs = inputs_of(model, shape, device)
@@ -158,12 +159,10 @@ def rows(
 
 
 def wide(x: Any) -> Any:
-    """In FP64, if it is floating."""
     return x.double() if x.is_floating_point() else x
 
 
 def as_wide(results: Any) -> Any:
-    """Results in FP64."""
     return tuple(map(wide, results)) if isinstance(results, tuple) else wide(results)
 
 
@@ -177,7 +176,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    prepare(family=LIBRARY)  # without them PyTorch's operations would be measured in their place
+    prepare(family=LIBRARY)  # otherwise PyTorch's operations would be measured instead
     report = {
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine_info(torch.device(given.device)),
@@ -189,7 +188,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(row) + "\n")
         sys.stdout.flush()
         found.append(row)
-        if given.json:  # also what a run that is cut has measured
+        if given.json:  # also stores the figures of an interrupted run
             text = json.dumps({**report, "conversion": found}, indent=1) + "\n"
             given.json.write_text(text, "utf-8")
 

@@ -1,4 +1,4 @@
-"""Converted models are as their originals when their state changes, or a call changes it."""
+"""Converted models match their originals when their state changes, or a call changes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.kernel_fusion.auto_convert.families import IMAGE, Branching, shaken
 
 
 class Layers(nn.Module):
-    """Two layers; subclasses say what the forward does with them."""
+    """Two layers; subclasses define how the forward uses them."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The command that converts models by name, and models of other libraries where these are."""
+"""The command that converts models by name, and models of other libraries if they are installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "conversion.md"
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A stand-in for torchvision, whose one model is small."""
+    """Install a stand-in for torchvision with one small model."""
     found = SimpleNamespace(get_model=lambda name, weights: ResNet())
     monkeypatch.setattr(hub, "_library", lambda name: found)
     monkeypatch.setattr(hub, "MODELS", {"small": hub.Entry("torchvision", IMAGE)})

@@ -1,4 +1,4 @@
-"""Converted models: the same results, keys and training, for every family of networks."""
+"""Converted models have the same results, keys and training, for every family of networks."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tests.kernel_fusion.auto_convert.families import (
 from utils.tf32 import tf32_allowed
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-EXECUTED = "linear_merged", "add_norm"  # counted where a way of execution is faster
+EXECUTED = "linear_merged", "add_norm"  # counted only if that execution is faster
 CPU = torch.device("cpu")
-# What ways of execution find in small networks.
+# The matches that ways of execution find in small networks.
 HAS = {
     "ResNet": {
         "channels_last": 7,
@@ -52,7 +52,6 @@ OPTIONS: dict[str, Any] = {"keep_slower": True, "timed_runs": 1}
 
 
 def made(make: Any) -> Any:
-    """A network in evaluation whose norms have something to do."""
     torch.manual_seed(0)
     return shaken(make())
 
@@ -102,7 +101,7 @@ def test_a_way_of_execution_changes_no_result(name, change, device):
     program = Program(exported(model, inputs), list(REWRITES), Execution(**{change: True}))
     assert program.changed[change] == HAS[name].get(change, 0)
     if change == "relu_in_cudnn" and device == "cpu":
-        return  # cuDNN is on GPUs
+        return  # cuDNN needs a GPU
     with torch.no_grad(), exact(torch.device(device)):
         assert difference(program(inputs), result(model, given)) <= 1e-5
 
@@ -135,7 +134,7 @@ def test_a_cuda_graph_keeps_the_memory_that_its_products_write_to():
         ended(inputs)
         program(inputs)
     del ended
-    torch._C._cuda_clearCublasWorkspaces()  # as torch.compile does where it makes CUDA graphs
+    torch._C._cuda_clearCublasWorkspaces()  # as torch.compile does when it creates CUDA graphs
     gc.collect()
     torch.cuda.empty_cache()
     others = [torch.full((1 << 20,), torch.nan, device="cuda") for _ in range(128)]
@@ -151,7 +150,7 @@ def test_weights_are_loaded_both_ways(resnet):
         for x in other.parameters():
             x.mul_(0.9)
     mine = copy.deepcopy(converted)
-    result(mine, IMAGE)  # with the weights that it has
+    result(mine, IMAGE)  # with its current weights
     mine.load_state_dict(other.state_dict())
     assert difference(result(mine, IMAGE), result(other, IMAGE)) <= 1e-5
     assert difference(result(mine, IMAGE), result(model, IMAGE)) > 1e-3
@@ -189,7 +188,7 @@ def test_gradients_and_hooks_are_those_of_the_original(resnet):
     grads = [torch.autograd.grad(each(x).sum(), x)[0] for each in (model, converted)]
     assert torch.equal(*grads)
     seen: list[Tensor] = []
-    result(converted, IMAGE)  # makes the program
+    result(converted, IMAGE)  # creates the program
     handle = converted.layers.register_forward_hook(lambda module, args, y: seen.append(y))
     result(converted, IMAGE)
     handle.remove()
@@ -200,7 +199,7 @@ def test_gradients_and_hooks_are_those_of_the_original(resnet):
 
 def test_a_layer_that_is_exchanged_is_used(resnet):
     model, converted = (copy.deepcopy(each) for each in resnet)
-    for _ in range(2):  # the first call makes the program, the second looks at the whole model
+    for _ in range(2):  # the first call creates the program, the second checks the whole model
         result(converted, IMAGE)
     converted.fc = nn.Linear(16, 4)
     assert result(converted, IMAGE).shape == (2, 4)
@@ -222,7 +221,7 @@ def test_another_batch_has_a_program_of_its_own_and_another_call_none(resnet):
 
 
 def test_arguments_by_name_and_by_position_are_the_same_call():
-    ran: list[str] = []  # no attribute of the model, so that nothing notices it
+    ran: list[str] = []  # not an attribute of the model, so nothing notices it
 
     class Scaled(nn.Module):
         def __init__(self) -> None:
@@ -358,10 +357,10 @@ def test_conversion_is_found_at_the_top():
 
 @pytest.mark.parametrize("conv", ["ieee", "tf32"])
 def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
-    """PyTorch's exporter raises where its older and newer flags disagree."""
+    """PyTorch's exporter raises if its older and newer flags disagree."""
     cudnn: Any = torch.backends.cudnn
     model = made(ResNet)
-    with tf32_allowed(True):  # which puts back what is set here
+    with tf32_allowed(True):  # restores the flags set here
         cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = conv, "ieee"
         with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
             assert cudnn.allow_tf32
@@ -371,12 +370,13 @@ def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
 
 
 def test_a_model_is_exported_where_fp32_is_exact_on_a_gpu():
-    """As in measurements, which convert a model inside of it."""
+    """Measurements convert a model in such a block."""
     model = made(ResNet)
     inputs = inputs_of(model, IMAGE, CPU)
     with exact(torch.device("cuda")):
         assert len(list(exported(model, inputs).graph.nodes)) > 10
-        again: Any = torch.export.export(model, inputs.args, strict=False)  # by anybody else
+        # as any other caller would
+        again: Any = torch.export.export(model, inputs.args, strict=False)
         assert len(list(again.graph.nodes)) > 10
 
 

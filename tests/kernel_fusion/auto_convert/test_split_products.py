@@ -1,4 +1,4 @@
-"""Products of three times the depth are those of FP32, and only where they are worth it."""
+"""Products of three times the depth are as exact as FP32, and are used only where they pay off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ CPU = torch.device("cpu")
 
 
 def program_of(model: nn.Module, shape: tuple[int, ...], **options: bool) -> tuple[Program, Any]:
-    """A program in this way of execution, and inputs for it."""
     inputs = inputs_of(model, shape, CPU)
     return Program(exported(model, inputs), list(REWRITES), Execution(**options)), inputs
 
@@ -47,7 +46,7 @@ def test_a_linear_layer_of_any_depth_is_that_of_fp32(depth, products, activation
 
 
 class Two(nn.Module):
-    """Two convolutions of the same, of which one is by groups or of few channels."""
+    """Two convolutions of the same input, one of them grouped or with few channels."""
 
     def __init__(self, channels: int, groups: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-// How the driver's stub writes down a launch: a line each, fields separated by a space.
+// The format in which the driver's stub records launches: one per line, fields separated by spaces.
 //
-//     name  grid  block  dynamic shared bytes  most of them  stream  attributes  arguments in hex
+//     name  grid  block  dynamic shared bytes  their maximum  stream  attributes  arguments in hex
 #pragma once
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define MOST_KERNELS 1024
 #define MOST_ARGUMENTS 8
 
-int stub_parameter_bytes = 0;  // of the argument of kernels that have one, set before a launch
+int stub_parameter_bytes = 0;  // size of the argument, for kernels with one; set before a launch
 
 static char record[1 << 16];
 static size_t length;
@@ -20,20 +20,20 @@ static size_t length;
             length += (size_t)snprintf(record + length, sizeof record - length, __VA_ARGS__); \
     } while (0)
 
-// The launches since the last call.
+// Returns the launches since the last call.
 const char* stub_take(void) {
     record[length < sizeof record ? length : sizeof record - 1] = 0;
     length = 0;
     return record;
 }
 
-// `sizes`: grid, block, dynamic shared memory. `most`: how much of that the kernel was allowed.
+// `sizes`: grid, block, dynamic shared memory. `most`: the kernel's limit on dynamic shared memory.
 static void begin_launch(const char* name, const unsigned* sizes, int most, const void* stream) {
     RECORD("%s %u,%u,%u %u,%u,%u %u %d %p ", name, sizes[0], sizes[1], sizes[2], sizes[3],
            sizes[4], sizes[5], sizes[6], most, stream);
 }
 
-// `value`: a union, of which the attributes in use fill three numbers at most.
+// `value`: a union; the attributes in use fill at most three numbers.
 static void record_attribute(int id, const void* value) {
     const unsigned* numbers = (const unsigned*)value;
     RECORD("%d=%u", id, numbers[0]);
@@ -41,7 +41,7 @@ static void record_attribute(int id, const void* value) {
     RECORD(";");
 }
 
-// The sizes of the arguments of kernels that have several.
+// The argument sizes of kernels with several arguments.
 static struct {
     char* name;
     int sizes[MOST_ARGUMENTS], count;

@@ -1,8 +1,8 @@
-"""Files of launches: what the launchers asked the driver for, call by call, stored beside a test.
+"""Files of launches: the launchers' requests to the driver, call by call, stored next to a test.
 
-A file begins with the kernels, each with what is the same in its launches, and goes on with a line
-for each call: launcher, result, and of each launch the kernel, its grid and a digest of stream and
-arguments.
+A file begins with the kernels, each with the values common to its launches. Then follows a line for
+each call: the launcher, its result, and for each launch the kernel, its grid and a digest of stream
+and arguments.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PREFIX = "styleforge_"  # of every launcher
+PREFIX = "styleforge_"  # common to all launchers
 HEADER = """\
 # {what}; the launchers of Python must launch the same.
 # To rewrite it for a deliberate change: python -m tests.kernels.rewrite_launches
@@ -22,12 +22,12 @@ HEADER = """\
 
 
 class Launch(NamedTuple):
-    """A launch of a stub's record.
+    """A launch from a stub's record.
 
     Attributes:
-        kernel: Block, dynamic shared bytes, most of them, attributes and name, between spaces.
+        kernel: Block, dynamic shared bytes, their maximum, attributes and name, space-separated.
         grid: "x,y,z".
-        digest: Of the stream and the arguments' values.
+        digest: A digest of the stream and the arguments' values.
     """
 
     kernel: str
@@ -36,7 +36,7 @@ class Launch(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What became of a call: what the launcher returned, and what it launched."""
+    """The outcome of a call: the launcher's result and its launches."""
 
     launcher: str
     result: int
@@ -44,11 +44,11 @@ class Told(NamedTuple):
 
 
 def launch(fields: Sequence[str], values: Any) -> Launch:
-    """Read a launch.
+    """Parse a launch.
 
     Args:
-        fields: Of the stub's line, but the arguments.
-        values: The arguments, of which equal ones have equal texts.
+        fields: The fields of the stub's line, without the arguments.
+        values: The arguments; equal ones must have equal texts.
     """
     name, grid, block, shared, most, stream, attributes = fields
     digest = hashlib.sha256(repr((stream, values)).encode()).hexdigest()[:8]
@@ -56,7 +56,7 @@ def launch(fields: Sequence[str], values: Any) -> Launch:
 
 
 def write(path: Path, what: str, told: Iterable[Told]) -> None:
-    """Store what became of calls; `what` they are stands in the file's first line."""
+    """Store the outcomes of calls; `what` names them in the file's first line."""
     numbers: dict[str, int] = {}
     lines: list[str] = []
     for call in told:
@@ -72,7 +72,7 @@ def write(path: Path, what: str, told: Iterable[Told]) -> None:
 
 
 def read(path: Path) -> list[Told]:
-    """What `write` stored."""
+    """Return the calls that `write` stored."""
     lines = [line for line in path.read_text("utf-8").splitlines() if line[:1] not in ("", "#")]
     kernels: dict[str, str] = {}
     told: list[Told] = []

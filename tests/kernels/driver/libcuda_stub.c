@@ -1,10 +1,10 @@
-// A CUDA driver that launches nothing and writes down each launch it is asked for, in the form of
-// launch_record.h. An image is the text "image"; what it contains is any kernel but "missing".
+// A CUDA driver that launches nothing and records each requested launch in the format of
+// launch_record.h. An image is the text "image"; it contains any kernel except "missing".
 #include <cuda.h>
 
 #include "launch_record.h"
 
-int stub_version = 12000;  // that the driver claims, for the tests to change
+int stub_version = 12000;  // the reported version, for tests to change
 
 static struct {
     const char* name;
@@ -13,7 +13,7 @@ static struct {
 } kernels[MOST_KERNELS];
 static size_t kernel_count;
 
-int stub_without_context = 0;  // for the tests to set: launches want a context first
+int stub_without_context = 0;  // set by tests: launches need a context first
 static __thread CUcontext current;
 
 CUresult cuDriverGetVersion(int* version) {
@@ -53,7 +53,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
     return CUDA_SUCCESS;
 }
 
-// A kernel with "spill" in its name needs 16 bytes a thread beside its registers.
+// A kernel with "spill" in its name spills 16 bytes per thread.
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel,
                               CUdevice device) {
     if (device || attribute != CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
@@ -61,7 +61,8 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
     return CUDA_SUCCESS;
 }
 
-// The map is what it was encoded from, so that a launch's record tells it. CUDA's own rules hold.
+// The map stores the values it was encoded from, so that a launch's record shows them. CUDA's own
+// rules apply.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
                                 void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
                                 const cuuint32_t* box, const cuuint32_t* steps,
@@ -101,7 +102,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     return CUDA_SUCCESS;
 }
 
-// The carveout that a kernel prefers, in percent; 0 where nobody asked.
+// Returns the carveout that a kernel prefers, in percent; 0 if unset.
 int stub_carveout(CUkernel kernel) { return kernels[(size_t)kernel - 1].carveout; }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction kernel, void** args,

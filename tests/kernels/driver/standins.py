@@ -1,4 +1,4 @@
-"""Folders of images that the driver's stub takes in place of compiled ones."""
+"""Folders of images that the driver's stub accepts as compiled ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kernels.driver.compiling import architecture_for, sources_of
 from kernels.driver.images import Image, ImageList
 from kernels.jit.libraries import LIBRARIES
 
-CODE = b"image\0"  # what the stub takes for an image
+CODE = b"image\0"  # accepted as an image by the stub
 
 
 def names_of(library: str, description: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """By source, a name of each kernel that is described: that of C++, without spaces."""
+    """Return a name for each described kernel, by source: its C++ name without spaces."""
     return {
         source.name: {kernel: kernel.replace(" ", "") for kernel in source.kernels}
         for source in sources_of(LIBRARIES[library], description)
@@ -28,7 +28,7 @@ def write_images(library: str, description: Mapping[str, Any], folder: Path) -> 
     digest = hashlib.sha256(CODE).hexdigest()
     rows: list[Image] = []
     for source in sources_of(LIBRARIES[library], description):
-        # What is made for older GPUs alone runs there as PTX.
+        # A source for older GPUs only runs there as PTX.
         architecture = architecture_for(source.target, (9, 0), source.until)
         architecture = architecture or f"compute_{source.target}"
         rows.append(Image(f"{source.name}.xz", source.name, architecture, digest))

@@ -1,5 +1,7 @@
-"""Compiles what the tests of CUDA code run without a GPU: descriptions, and a CUDA driver that only
-writes down each launch. Both need a C++ compiler and CUDA's headers, and neither nvcc nor a GPU."""
+"""Compiles what CUDA tests without a GPU need: descriptions, and a driver that records launches.
+
+Both need a C++ compiler and CUDA's headers, but neither nvcc nor a GPU.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ STUBS = Path(__file__).parent
 
 
 def headers() -> tuple[Path, ...]:
-    """The folders of CUDA's headers; where there are none, the test is skipped."""
+    """Return the folders of CUDA's headers; skip the test without them."""
     try:
         return cuda_tools.find_headers()
     except BuildError as error:
@@ -28,13 +30,12 @@ def headers() -> tuple[Path, ...]:
 
 
 def shared_library(folder: Path, name: str, source: Path) -> Path:
-    """Compile a C source into `folder`."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler here")
     built = folder / name
     command = [compiler, "-shared", "-fPIC", *(f"-I{path}" for path in (STUBS, *headers()))]
-    # What the library calls is what it contains, whatever else the process has loaded.
+    # The library calls its own functions, whatever else the process has loaded.
     command += ["-Wl,-Bsymbolic", "-o", str(built), str(source)]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -42,7 +43,7 @@ def shared_library(folder: Path, name: str, source: Path) -> Path:
 
 
 def description(library: str, folder: Path) -> dict[str, Any]:
-    """What a library says of itself; compiled into `folder`, run without a GPU."""
+    """Return a library's description of itself, compiled in `folder` and run without a GPU."""
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
@@ -56,12 +57,11 @@ def description(library: str, folder: Path) -> dict[str, Any]:
 
 
 def driver_stub(folder: Path) -> Path:
-    """The driver's stub, compiled into `folder`."""
     return shared_library(folder, "libcuda_stub.so", STUBS / "libcuda_stub.c")
 
 
 def loaded(built: Path) -> ctypes.CDLL:
-    """A stub, to ask what it wrote down."""
+    """Load a stub, to read its record."""
     library = ctypes.CDLL(str(built))
     library.stub_take.restype = ctypes.c_char_p
     return library

@@ -1,4 +1,4 @@
-"""Streams to capture on: products in a graph write to no memory that others were given."""
+"""Capture streams: products in a graph never write to memory that is allocated again."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DEVICE = torch.device("cuda", 0)
 
 
 def clear_workspaces() -> None:
-    """As torch.compile does before and after it makes a CUDA graph."""
+    """Clear them as torch.compile does before and after it creates a CUDA graph."""
     torch._C._cuda_clearCublasWorkspaces()
 
 
 class Product:
-    """A product in a graph that is added up in parts, in cuBLAS's workspace."""
+    """A product in a graph that accumulates partial sums in cuBLAS's workspace."""
 
     def __init__(self) -> None:
         self.x, self.weight = torch.randn(8, 8192, device=DEVICE), torch.randn(512, 8192).to(DEVICE)
@@ -38,7 +38,7 @@ class Product:
 
 
 def given_memory() -> list[Tensor]:
-    """Tensors in all the memory that was let go of."""
+    """Return tensors that occupy all released memory."""
     gc.collect()
     torch.cuda.empty_cache()
     return [torch.full((1 << 20,), torch.nan, device=DEVICE) for _ in range(128)]
@@ -49,7 +49,7 @@ def test_a_graph_writes_over_no_memory_that_was_let_go(let_go: Callable[[], None
     first, second = Product(), Product()
     assert first.stream.handle != second.stream.handle
     del first
-    third = Product()  # on the first one's stream
+    third = Product()  # reuses the first one's stream
     del second
     let_go()
     others = given_memory()

@@ -1,4 +1,4 @@
-"""What is compiled of a CUDA library: its sources, their kernels, and for which architectures."""
+"""The compiled parts of a CUDA library: its sources, their kernels, and their architectures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ extern "C" __global__
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """A library of one source, which does not describe itself."""
+    """Return a library of one source that does not describe itself."""
     (tmp_path / "scale.cu").write_text(SCALE)
     include = libraries.FOLDER / "include"
     (tmp_path / "include").symlink_to(include)
@@ -127,7 +127,7 @@ def test_two_releases_of_the_compiler_never_share_a_process(tmp_path):
     source = Source("loss.cu", "75", ())
     releases = [Toolkit(tmp_path / name, tmp_path / name, ()) for name in ("12.6", "12.8")]
     with Compilers() as compilers:
-        for release in (*releases, releases[0]):  # whose libraries are not there
+        for release in (*releases, releases[0]):  # their libraries are missing
             assert compilers.submit(Job(source, "sm_80", release)).exception() is not None
         pools = vars(compilers)["_pools"]
         assert list(pools) == releases

@@ -1,4 +1,4 @@
-"""A thread of autograd gets its GPU's context once, and keeps one that it has."""
+"""An autograd thread gets its GPU's context once, and keeps a context that it already has."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from kernels.jit.errors import BuildError
 
 
 def on_gpu(index: int) -> Tensor:
-    """What is asked of a tensor."""
     return cast("Any", SimpleNamespace(is_cuda=True, device=SimpleNamespace(index=index)))
 
 
 @pytest.fixture
 def contexts(driver, stub, monkeypatch):
-    """How often a context was made current; the driver is the stub."""
+    """Return the count of contexts made current, with the stub as the driver."""
     monkeypatch.setattr(context, "_driver", lambda: driver)
     count = c_int.in_dll(stub, "stub_contexts_set")
     count.value = 0
@@ -57,7 +56,7 @@ def test_tensors_on_the_cpu_need_none(contexts):
         pool.submit(ensure_context, (None, torch.ones(1))).result()
         pool.submit(ensure_context, (None,)).result()
         assert contexts.value == 0
-        pool.submit(ensure_context, (on_gpu(0),)).result()  # it still gets one
+        pool.submit(ensure_context, (on_gpu(0),)).result()  # it still gets a context
     assert contexts.value == 1
 
 
@@ -74,7 +73,7 @@ def test_a_driver_that_is_too_old_is_pytorchs_alone(monkeypatch):
 
 @pytest.mark.gpu
 def test_backward_on_a_named_stream_warns_of_no_context():
-    """In a process of its own: PyTorch warns once, and threads of autograd stay."""
+    """It runs in a child process: PyTorch warns once, and autograd threads stay alive."""
     code = """
 import torch
 import kernel_fusion as kf

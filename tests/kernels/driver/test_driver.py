@@ -1,4 +1,4 @@
-"""What the driver says of images and kernels, as sentences, without a GPU."""
+"""The driver's errors about images and kernels become sentences, without a GPU."""
 
 from __future__ import annotations
 

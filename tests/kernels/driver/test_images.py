@@ -1,4 +1,4 @@
-"""Which image a GPU runs, and what is said of one that is missing, truncated or altered."""
+"""The image that a GPU runs, and the messages for a missing, truncated or altered one."""
 
 from __future__ import annotations
 
@@ -115,7 +115,6 @@ def test_a_missing_list_is_one_sentence(tmp_path):
 
 @pytest.fixture
 def stored(tmp_path):
-    """A folder with one image, and the list and row of it."""
     found = listed("sm_80")
     (tmp_path / "sm_80.xz").write_bytes(lzma.compress(CODE))
     return tmp_path, found, found.images[0]

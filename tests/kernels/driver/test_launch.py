@@ -1,4 +1,4 @@
-"""A prepared kernel launches with the grid, stream, attributes and argument that it is given."""
+"""A prepared kernel launches with the given grid, stream, attributes and argument."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_cluster_of_one_block_is_none(driver, found, stub):
 @pytest.mark.parametrize("bound", [False, True])
 @pytest.mark.parametrize(("device", "told"), [(0, 0), (1, 101)])
 def test_a_thread_without_a_context_gets_that_of_the_gpu(device, told, bound, driver, found, stub):
-    """A thread of autograd has none before PyTorch's first call on it."""
+    """An autograd thread has no context before PyTorch's first call on it."""
     kernel = Kernel(driver, found, 32, 0, device=device)
     without = c_int.in_dll(stub, "stub_without_context")
     without.value = 1
@@ -73,7 +73,7 @@ def test_a_thread_without_a_context_gets_that_of_the_gpu(device, told, bound, dr
 
 
 def test_threads_do_not_mix_their_launches(driver, found, stub):
-    """A call of the driver releases the interpreter's lock, and the kernel keeps one config."""
+    """A driver call releases the interpreter's lock, and the kernel reuses one config."""
     c_int.in_dll(stub, "stub_parameter_bytes").value = ctypes.sizeof(Params)
     kernel = Kernel(driver, found, 32, 0)
 

@@ -1,4 +1,4 @@
-"""Which images of a CUDA library a machine uses, and why it uses none; decided over a stub."""
+"""The images of a CUDA library that a machine uses, or the reason for none, with a stub driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ H200, T4, P100 = Gpu("H200", (9, 0)), Gpu("T4", (7, 5)), Gpu("P100", (6, 0))
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """The GPUs of this machine, to be changed by the test."""
     found = [H200]
     monkeypatch.setattr(driver_images, "present", lambda: tuple(found))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda index: found[index].capability)
@@ -36,7 +35,7 @@ def gpus(monkeypatch):
 
 @pytest.fixture
 def made(monkeypatch):
-    """The libraries that were made of images, with the arguments they were made with."""
+    """Return the libraries created from images, with their arguments."""
     found = []
 
     def make(*arguments):
@@ -50,7 +49,7 @@ def made(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, stub_path, stub, gpus, made, monkeypatch):
-    """A folder of images for Hopper, over a driver that launches nothing."""
+    """Return a folder of images for Hopper, with a driver that launches nothing."""
     monkeypatch.setattr(driver_images, "Driver", lambda: Driver(str(stub_path)))
     monkeypatch.setattr(driver_images, "driver_version", lambda: "580.1")
     folder = tmp_path / "images"

@@ -1,4 +1,4 @@
-"""Launches that were taken down are repeated in order, with the addresses that each call gives."""
+"""Recorded launches are repeated in order, with each call's own addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def addresses(p: Params) -> tuple[int | None, ...]:
 def test_addresses_take_their_places_and_nothing_else_changes(kernel, stub):
     given = params(place(1), place(0, 0x1008) + 0x400, 0x9000)
     sequence = LaunchSequence([Launch(kernel, (3, 4, 5), (given,))])
-    given.count = 0  # what was taken down is a copy
+    given.count = 0  # the record holds a copy
     for call in (1, 2):
         assert sequence(0xABC, [0x10000008 * call, 0x20000000 * call]) == 0
         ((fields, told),) = launched(stub)

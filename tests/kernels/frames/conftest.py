@@ -1,4 +1,4 @@
-"""The kernels of frame.cu: emulated everywhere, and on a GPU where there is one."""
+"""The kernels of frame.cu, emulated everywhere, and on a GPU if there is one."""
 
 from __future__ import annotations
 

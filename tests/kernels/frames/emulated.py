@@ -1,4 +1,4 @@
-"""The kernels of frame.cu and smooth.cu by their own arithmetic, compiled for the host."""
+"""The kernels of frame.cu and smooth.cu, with their own arithmetic, compiled for the host."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ SOURCE = Path(__file__).with_name("host.cpp")
 
 
 def compiled(folder: Path) -> ctypes.CDLL:
-    """The functions of host.cpp; BuildError where there is no C++ compiler."""
+    """Compile and load the functions of host.cpp.
+
+    Raises:
+        BuildError: If there is no C++ compiler.
+    """
     built = folder / "frames.so"
     flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{FOLDER}"]
-    flags.append("-ffp-contract=off")  # as what smooths is compiled for GPUs
+    flags.append("-ffp-contract=off")  # as in the GPU's compilation of the smoothing code
     command = [toolchain.toolchain().compiler, *flags, "-o", str(built), str(SOURCE)]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(built))
 
 
 class EmulatedFrameKernels(FrameKernels):
-    """`launched` are the names of the kernels that ran."""
+    """Frame kernels on the host; `launched` lists the names of the kernels that ran."""
 
     def __init__(self, host: ctypes.CDLL) -> None:
         host.styleforge_frames_abi.restype = ctypes.c_char_p

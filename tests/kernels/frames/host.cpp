@@ -1,4 +1,4 @@
-// What the kernels of frame.cu and smooth.cu do, by the same functions, compiled for the host by a test.
+// The kernels of frame.cu and smooth.cu on the host, built from the same functions by a test.
 #include "frames_abi.cu"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-"""The native texture of the CPU, for tests of it."""
+"""The CPU's native texture, for its tests."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kernels.ops.table import TEXTURE
 
 
 def native_texture() -> CpuTexture:
-    """The library, once it is built; skips the test where nothing can be built.
+    """Return the library once it is built; skip the test if nothing can be built.
 
     Raises:
-        AssertionError: It was built and failed its self-test.
+        AssertionError: If it was built but failed its self-test.
     """
     found = cpu_texture()
     if found is None:

@@ -1,4 +1,4 @@
-"""A GPU's block adds texture to a row as a thread for each pixel does; on the CPU."""
+"""A GPU block adds texture to a row like one thread per pixel, emulated on the CPU."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_block_adds_the_texture_of_single_pixels(size, first, library, host):
     history.keep_field()
     count = height * width * 3
     random = np.random.default_rng(count).integers(0, 256, count + first, dtype=np.uint8)
-    random[: count // 2] //= 32  # some of which become less than 0
+    random[: count // 2] //= 32  # some of them go below 0
     given = torch.from_numpy(random)[first:]
     one, other = torch.zeros(2, count, dtype=torch.uint8)
     p = history.params(given.data_ptr(), one.data_ptr(), 1.0, continues=False)

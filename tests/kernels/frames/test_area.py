@@ -1,4 +1,4 @@
-"""A GPU measures areas of a frame by words with the bits of single pixels; on the CPU."""
+"""A GPU measures areas of a frame with words of one bit per pixel, emulated on the CPU."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def library(tmp_path_factory):
         ((15, 21), (5, 3)),
         ((12, 2), (4, 1)),
         ((16, 32), (1, 2)),
-        ((34, 17), (2, 1)),  # 289 pixels, of which the squares are not exact
+        ((34, 17), (2, 1)),  # 289 pixels, whose squares are not exact
         ((13, 19), (4, 5)),
         ((6, 6), (6, 6)),
     ],

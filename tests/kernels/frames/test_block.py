@@ -1,4 +1,4 @@
-"""A GPU's block measures the motion of a scene as one thread does; thread by thread on the CPU."""
+"""A GPU block measures the motion of a scene like a single thread, emulated thread by thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kernels.frames.texture import TextureHistory
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 from utils.opencv import cv2
 
-TEAM = 512  # threads of the block
+TEAM = 512  # threads per block
 VIEW = 90, 160  # height, width
 MORE = """
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
@@ -63,7 +63,7 @@ def test_every_thread_learns_the_sums_of_all_pixels(size, library):
     (rows, columns), pixels = size, math.prod(size)
     row, column = np.indices((rows, columns))
     once = pixels, row.sum(), column.sum(), (row * column).sum(), rows if columns else 0
-    # The second time, each thread adds to what it learned the first time.
+    # The second time, each thread adds to its values from the first time.
     expected = [float(each) * (1 + TEAM) for each in once]
     assert told.tolist() == [pytest.approx(expected)] * TEAM
 

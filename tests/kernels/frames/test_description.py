@@ -1,4 +1,4 @@
-"""The library of frame.cu describes itself, and is refused where that is not what Python knows."""
+"""The library of frame.cu describes itself, and Python refuses one that differs from its mirror."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels make of a frame is what OpenCV makes of it, within 1 of 255."""
+"""The kernels' results for a frame match OpenCV's within 1 of 255."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from utils.opencv import cv2
 
 FRAME = 180, 322  # height, width
 SMALL = {"half": (90, 161), "a third": (60, 107), "two thirds": (121, 200)}
-ROUNDING = 2  # of the detail, whose luma is rounded before it is multiplied
+ROUNDING = 2  # for the detail, whose luma is rounded before the multiplication
 
 
 def noise(height: int, width: int, seed: int = 0) -> Pixels:
@@ -90,7 +90,7 @@ def test_a_result_is_enlarged_and_mixed_as_opencv_does(
 
 
 def stream(size: tuple[int, int], length: int = 30):
-    """Sources and results: noise, a patch that moves, and a cut."""
+    """Yield sources and results: noise, a moving patch, and a cut."""
     rng = np.random.default_rng(3)
     scene = smooth(*size)
     for number in range(length):
@@ -119,7 +119,7 @@ def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device, nativ
 
 
 def moving_stream(size: tuple[int, int], length: int = 24):
-    """Sources and results of a panned scene with a thing that moves, a flash, a fade and a cut."""
+    """Yield sources and results: a panned scene with a moving thing, a flash, a fade, a cut."""
     height, width = size
     rng = np.random.default_rng(5)
     wide = cv2.GaussianBlur(noise(2 * height + 80, 2 * width + 80, seed=6), (0, 0), 1.5)

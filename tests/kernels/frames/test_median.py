@@ -1,4 +1,4 @@
-"""A GPU's block finds the median of what was counted; thread by thread on the CPU."""
+"""A GPU block finds the median of counted values, emulated thread by thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def library(tmp_path_factory):
         [BINS - 1] * 3,
         [3, 4],
         [127, 128],
-        [895, 896],  # the last of seven times 128, and the next
+        [895, 896],  # the last of seven times 128, and the next one
         [0, 0, BINS - 1, BINS - 1],
         [5, 5, 5, 6, 7, 7],
         [8, 9, 10, 11, 11, 12, 12, 12],

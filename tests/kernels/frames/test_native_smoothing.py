@@ -1,4 +1,4 @@
-"""Smoothing on the CPU is that of its reference, and the same bits in every run."""
+"""Smoothing on the CPU matches its reference, with the same bits in every run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_stream_is_smoothed_as_by_the_reference(make, size, amount, native_smo
         apart = np.abs(got.astype(int) - reference.smooth(result, source, amount))
         if make is stream:
             assert apart.max() <= 1
-        # A motion that is rounded the other way moves what is around by 1/32 of a cell.
+        # A motion rounded the other way moves its surroundings by 1/32 of a cell.
         assert (apart > 1).mean() < 0.01
         assert (apart > 4).mean() < 0.001
 
@@ -102,7 +102,7 @@ def test_the_status_of_the_cpu_says_what_smooths(monkeypatch):
 
 
 def constants(header: str) -> dict[str, float]:
-    """The numbers that a header of include/frame/ names."""
+    """Return the numbers that a header in include/frame/ defines."""
     text = (FOLDER / "include" / "frame" / header).read_text("utf-8")
     found = re.findall(r"constexpr \w+ k(\w+) = ([\d.]+)f?[;,]", text)
     return {name: float(value) for name, value in found}

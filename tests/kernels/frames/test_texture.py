@@ -1,4 +1,4 @@
-"""The kernels give frames the texture that the CPU gives them, and move it with the scene."""
+"""The kernels add the same texture to frames as the CPU, and move it with the scene."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
 
 
 class NativeTexture:
-    """The native library of the CPU, called as the kernels of a GPU are."""
+    """The CPU's native library with the interface of the GPU's kernels."""
 
     def __init__(self, library: CpuTexture) -> None:
         self._library = library
@@ -81,7 +81,6 @@ def textured(kernels, history, pixels, amount=1.0, *, continues=False) -> np.nda
 
 
 def shares(got: np.ndarray, expected: np.ndarray) -> tuple[int, float]:
-    """How far they are apart at most, and the share of values that are apart."""
     apart = np.abs(got.astype(int) - expected)
     return int(apart.max()), float((apart > 0).mean())
 
@@ -133,7 +132,7 @@ def test_a_larger_copy_gets_the_same_texture(large, kernels, device):
 
 
 def views(x: float, y: float, length: int, noise: float = 2.0):
-    """A camera that moves by x and y pixels a frame before a painted scene."""
+    """Yield views of a painted scene from a camera that moves by x and y pixels per frame."""
     scene, rng = painting("starry_night", 640, 1100), np.random.default_rng(1)
     for number in range(length):
         there = np.array([[1, 0, 300 + number * x], [0, 1, 200 + number * y]], np.float64)
@@ -240,7 +239,7 @@ def test_copies_for_motion_are_no_larger_than_the_kernels_can_hold():
 
 def test_a_native_library_of_other_structs_is_refused():
     class Other:
-        """A library that tells sizes which are not those of Python."""
+        """A library whose struct sizes differ from Python's."""
 
         @staticmethod
         @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int))

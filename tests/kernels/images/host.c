@@ -1,10 +1,10 @@
-// Calls an image of the CPU kernels on a system without PyTorch, as kernels/ops does with it.
+// Calls an image of the CPU kernels on a system without PyTorch, the way kernels/ops calls it.
 //
 // host IMAGE OPENMP ENTRY THREADS CALLS RESULTS
 //
-// OPENMP is the OpenMP library that PyTorch brings to that system, and ENTRY the function of it that
-// kernels/jit/openmp.py hands to the image. CALLS is what recorded.py wrote; every result's bytes go
-// to RESULTS, one after another. Prints how many threads a region of OPENMP had.
+// OPENMP is the OpenMP library that PyTorch installs on that system, and ENTRY its function that
+// kernels/jit/openmp.py passes to the image. recorded.py writes CALLS; the bytes of all results go
+// to RESULTS, in order. Prints the number of threads in a region of OPENMP.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void fail(const char* what, const char* which) {
 
 static void* load(const char* path) {
 #if defined(_WIN32)
-    // As ctypes and PyTorch load a library: what it needs is looked for in its own folder first.
+    // As ctypes and PyTorch load a library: its own folder is searched for dependencies first.
     void* library =
         LoadLibraryExA(path, NULL,
                        LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR);
@@ -88,7 +88,7 @@ static void read_bytes(void* to, size_t size, FILE* from) {
     if (size && fread(to, size, 1, from) != 1) fail("ends too early", "the calls");
 }
 
-// A number of bytes, and the bytes with a zero behind them; null where the number is negative.
+// Reads a byte count and that many bytes, followed by a zero; null if the count is negative.
 static void* read_block(FILE* from, int64_t* size) {
     int64_t bytes = 0;
     read_bytes(&bytes, sizeof(bytes), from);

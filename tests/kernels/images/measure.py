@@ -1,10 +1,9 @@
-"""Measures the norms of a frame on the image for this machine beside the library compiled here.
+"""Benchmark of a frame's norms: this machine's image against the library compiled here.
 
     python -m tests.kernels.images.measure [--threads 1] [--image FILE]
 
-Prints for each size the milliseconds of all norms of a frame of the full network, in FP32, on the
-clock and on the processor. Both libraries take turns, layer by layer, so that what else the machine
-does meets both.
+Prints, for each size, the milliseconds of all norms in a frame of the full network in FP32, in wall
+and CPU time. The libraries alternate layer by layer, so that other load affects both.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ ROUNDS = 60
 
 
 def main() -> None:
-    """Measure and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=ROUNDS)
@@ -91,7 +89,7 @@ def _compare(
 
 
 def _norms_of_a_frame(width: int, height: int) -> list[tuple[Any, ...]]:
-    """What the network calls the norm with, each with buffers of its own."""
+    """Return the arguments of the network's norm calls, each with its own buffers."""
     calls: list[tuple[Any, ...]] = []
     original = cpu.fused_instance_norm_out
 
@@ -99,7 +97,7 @@ def _norms_of_a_frame(width: int, height: int) -> list[tuple[Any, ...]]:
         original(x, *rest)
         *others, out = rest
         residual = others[2]
-        if residual is not None:  # the middle of a padded tensor
+        if residual is not None:  # the interior of a padded tensor
             wide = torch.empty_strided(
                 (*residual.shape[:2], residual.shape[2] + 2, residual.shape[3] + 2),
                 residual.stride(),

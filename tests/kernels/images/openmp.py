@@ -1,6 +1,6 @@
-"""The OpenMP library of PyTorch for Windows, taken out of its wheel.
+"""The OpenMP library of PyTorch for Windows, extracted from its wheel.
 
-`python -m tests.kernels.images.openmp` downloads the wheel (120 MB) and keeps the one file.
+`python -m tests.kernels.images.openmp` downloads the wheel (120 MB) and keeps only that file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WINDOWS = Path(__file__).resolve().parents[3] / "build" / "openmp" / "libiomp5md
 
 
 def fetch() -> None:
-    """Download the wheel of the version that is in use here, and write WINDOWS."""
+    """Download the wheel of the installed PyTorch version and write WINDOWS."""
     version = torch.__version__.partition("+")[0]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", f"torch=={version}", "--no-deps"]

@@ -1,4 +1,4 @@
-"""Calls of the instance norm as its functions in C receive them, to be repeated elsewhere."""
+"""Recorded calls of the instance norm's C functions, to be repeated elsewhere."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kernels.ops.norm_reference import dense_layout
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LAYOUTS = (torch.contiguous_format, torch.channels_last)
-# Small ones run on one thread; the last has several chunks of statistics, and lanes left over.
+# Small ones run on one thread; the last has several chunks of statistics, and leftover lanes.
 PLAIN = (None, None, None, 1e-5, False, 0, "reflect", False)
 SHAPES = ((1, 4, 4, 4), (2, 8, 13, 22), (1, 40, 63, 52))
 
 
 class Call(NamedTuple):
-    """A call of a function in C.
+    """A call of a C function.
 
     Attributes:
-        arguments: As `cpu_norm.norm` had them, in words.
-        blocks: The name of the function, the struct, x, weight, bias and residual; None is null.
+        arguments: The arguments of `cpu_norm.norm`, in words.
+        blocks: The function's name, the struct, x, weight, bias and residual; None is null.
         result: The bytes of y.
     """
 
@@ -38,7 +38,7 @@ class Call(NamedTuple):
 
 
 class Recorder(CpuLauncher):
-    """A launcher that writes down each call of a function."""
+    """A launcher that records each call of a function."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         super().__init__(library)
@@ -56,7 +56,7 @@ class Recorder(CpuLauncher):
 
 
 def cases() -> Iterator[tuple[Any, ...]]:
-    """Arguments of `fused_instance_norm`: every dtype, layout and option, small and large."""
+    """Yield arguments of `fused_instance_norm`: every dtype, layout and option, small and large."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -68,7 +68,7 @@ def cases() -> Iterator[tuple[Any, ...]]:
                 n, c, h, w = shape
                 x = (normal(*shape) * 3 + 5).to(dtype).contiguous(memory_format=layout)
                 weight, bias = normal(c), normal(c)
-                # The middle of a padded tensor, as the network passes it.
+                # The interior of a padded tensor, as the network passes it.
                 wide = normal(n, c, h + 2, w + 2).to(dtype).contiguous(memory_format=layout)
                 inner = wide[..., 1:-1, 1:-1]
                 phases = c // 4
@@ -81,20 +81,13 @@ def cases() -> Iterator[tuple[Any, ...]]:
                 yield x, None, bias, x, 1e-5, False, 5, "replicate", False
                 yield x, *affine, None, 1e-5, True, 1, "reflect", True
                 yield x, *affine, larger, 1e-5, False, 2, "replicate", True
-    # Many merged chunks in a plane: compilers fused the mean's product and sum or did not.
+    # Many merged chunks in a plane: some compilers fused the mean's product and sum, others did
+    # not.
     yield normal(1, 40, 300, 520).double(), *PLAIN
 
 
 def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[Call]:
-    """Have a library that runs here do the cases.
-
-    Args:
-        image: The library.
-        given: The arguments; those of `cases` by default.
-
-    Returns:
-        What was called, and what came of it.
-    """
+    """Run the cases (`given`, or `cases`) with a library for this machine and return the calls."""
     library = ctypes.CDLL(str(image))
     use_openmp(library)
     launcher = Recorder(library)
@@ -118,7 +111,6 @@ def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[
 
 
 def write(calls: list[Call], path: Path) -> None:
-    """Write what the host program reads."""
     with path.open("wb") as file:
         file.write(len(calls).to_bytes(8, "little"))
         for call in calls:
@@ -128,7 +120,7 @@ def write(calls: list[Call], path: Path) -> None:
 
 
 def differences(calls: list[Call], results: bytes) -> list[str]:
-    """The calls whose results differ in any bit from those recorded, in words."""
+    """Describe the calls whose results differ in any bit from the recorded ones."""
     assert len(results) == sum(len(call.result) for call in calls)
     at, found = 0, []
     for call in calls:
@@ -139,7 +131,7 @@ def differences(calls: list[Call], results: bytes) -> list[str]:
 
 
 def _bytes(x: Tensor | None) -> bytes | None:
-    """From the first element to the last, with what lies between them."""
+    """Return the memory from the first element to the last, gaps included."""
     if x is None:
         return None
     last = sum((size - 1) * stride for size, stride in zip(x.shape, x.stride(), strict=True))

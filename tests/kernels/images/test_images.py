@@ -1,7 +1,8 @@
-"""An image gives the bits that compiling here gives, on every system it is for.
+"""An image computes the same bits as a local build, on every system it is for.
 
-`make prebuild` makes the images. Those of other systems run under Wine and QEMU, on the OpenMP that
-PyTorch brings there; `python -m tests.kernels.images.openmp` fetches the one of Windows.
+`make prebuild` creates the images. Images for other systems run under Wine and QEMU, with the
+OpenMP library that PyTorch installs there; `python -m tests.kernels.images.openmp` fetches the one
+for Windows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tools.prebuild import cpu
 
 LIBRARY = LIBRARIES["instance_norm"]
 HOST = Path(__file__).with_name("host.c")
-# The OpenMP that Debian has for programs of arm64 on another processor.
+# Debian's libraries for arm64 programs on another processor, with OpenMP.
 ARM64 = Path("/usr/aarch64-linux-gnu")
 THREADS = 2
 FMA = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="co
 
 
 def image_for(target: str) -> Path:
-    """The image of today's sources; where there is none, the test is skipped."""
+    """Return the image of the current sources; skip the test without it."""
     image = prebuilt.IMAGES / prebuilt.image_name(LIBRARY, target)
     if not image.exists():
         pytest.skip(f"there is no image for {target} of these sources: make prebuild")
@@ -40,36 +41,36 @@ def image_for(target: str) -> Path:
 
 
 def found(program: str) -> str:
-    """A program's path; where there is none, the test is skipped."""
+    """Return a program's path; skip the test without it."""
     path = shutil.which(program)
     return path or pytest.skip(f"{program} is not installed")
 
 
 def host(folder: Path, target: str) -> Path:
-    """The program that calls an image, compiled for another system."""
+    """Compile the program that calls an image, for another system."""
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("ziglang is not installed, which compiles for other systems")
     program = folder / "host.exe"
     triple, processor = cpu.TARGETS[target]
-    # As the images are compiled: the compiler keeps the system's libraries that it made for them.
+    # The same flags as the images: the compiler caches the system libraries that it built for them.
     command = [sys.executable, "-m", "ziglang", "cc", "-target", triple, f"-mcpu={processor}"]
     subprocess.run([*command, "-O3", "-s", str(HOST), "-o", str(program)], check=True)
     return program
 
 
 def differences(runner: list[str], calls: list[recorded.Call], folder: Path, *places: Path | str):
-    """Repeat calls in the host program; those whose results differ in any bit."""
+    """Repeat calls in the host program and describe the ones whose results differ in any bit."""
     recorded.write(calls, folder / "calls")
     command = [*runner, *map(str, places), str(THREADS), "calls", "results"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [str(THREADS)]  # that a region of its OpenMP had
+    assert done.stdout.split() == [str(THREADS)]  # in a region of its OpenMP
     return recorded.differences(calls, (folder / "results").read_bytes())
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> list[recorded.Call]:
-    """What the library does that is compiled for this processor."""
+    """Record the calls of the library compiled for this processor."""
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
@@ -82,12 +83,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> list[recorded.Call]:
 
 @pytest.fixture(scope="module")
 def wine(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What runs a Windows program, in a Windows of its own."""
+    """Return the command that runs a Windows program in a fresh Windows."""
     environment = {
         "WINEPREFIX": str(tmp_path_factory.mktemp("windows")),
         "WINEDEBUG": "-all",
-        "WINEDLLOVERRIDES": "mscoree,mshtml=",  # or it asks to install them
-        # Wine lacks GetNumaNodeProcessorMaskEx, which the OpenMP library calls otherwise.
+        "WINEDLLOVERRIDES": "mscoree,mshtml=",  # or Wine asks to install them
+        # Wine lacks GetNumaNodeProcessorMaskEx, which the OpenMP library calls by default.
         "KMP_TOPOLOGY_METHOD": "flat",
     }
     return ["env", *(f"{name}={value}" for name, value in environment.items()), found("wine")]

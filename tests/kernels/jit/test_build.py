@@ -19,14 +19,14 @@ from kernels.jit.libraries import LIBRARIES, Library
 from kernels.ops.registry import OPS, Op, fused
 from kernels.self_test import compile_worker
 
-LIBRARY = "instance_norm"  # a name whose operations exist; its sources are replaced below
+LIBRARY = "instance_norm"  # a name with operations; its sources are replaced below
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers here are scripts")
 
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own, and a registry that has loaded nothing."""
+    """Return an empty cache, with a registry that has loaded nothing."""
     monkeypatch.setenv("STYLEFORGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(build, "_reasons", {})
     monkeypatch.setattr(subprocesses, "_stopped", threading.Event())
@@ -35,7 +35,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The one source of the library, to be written by the test; it needs no PyTorch header."""
+    """Return the library's one source, for the test to write; it needs no PyTorch header."""
     path = tmp_path / "kernel.cpp"
     monkeypatch.setitem(LIBRARIES, LIBRARY, Library(LIBRARY, (str(path),)))
     return path
@@ -43,7 +43,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that answers what is asked of it at once, and fails to compile."""
+    """Install a compiler that answers queries at once and fails to compile."""
     return script(tmp_path, monkeypatch, 'echo "kernel.cpp:7:3: error: no such thing" >&2; exit 1')
 
 
@@ -52,7 +52,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiling: str) -> P
     trace = tmp_path / "compilations"
     path.write_text(
         "#!/bin/sh\n"
-        # Asked for its macros. Between spaces: "-v" would be found in the name of a folder too.
+        # A query for its macros. The spaces matter: the name of a folder may contain "-v" too.
         "case \"$*\" in *' -dM '*) echo '#define __VERSION__ 1'; exit 0;; esac\n"
         f"echo compile >> '{trace}'\n"
         f"{compiling}\n"
@@ -98,7 +98,7 @@ def test_a_failed_build_is_remembered_until_something_changes(
     assert not build.load(LIBRARY)
     assert build.reason(LIBRARY) == reason
     assert compilations(tmp_path) == 1
-    # The same again, also in a process that knows nothing of it yet: not compiled.
+    # The same again, also in a process without memory of it: not compiled.
     monkeypatch.setattr(build, "_reasons", {})
     assert not build.load(LIBRARY)
     assert (build.reason(LIBRARY), compilations(tmp_path)) == (reason, 1)
@@ -131,7 +131,7 @@ def test_the_log_of_a_failed_build_is_kept_and_nothing_else(source, compiler, em
 
 def test_a_build_has_a_time_limit(source, compiler, monkeypatch, empty_cache):
     source.write_text("int slow;")
-    monkeypatch.setattr(subprocesses, "TIME_LIMIT", 0.1)  # Python itself takes longer to start
+    monkeypatch.setattr(subprocesses, "TIME_LIMIT", 0.1)  # Python alone takes longer to start
     assert not build.load(LIBRARY)
     assert build.reason(LIBRARY) == "build took longer than 0 seconds"
     assert not list(empty_cache.glob("*.build-*"))
@@ -166,8 +166,8 @@ def test_a_killed_build_does_not_hinder_the_next(source, compiler, empty_cache):
     source.write_text("int broken")
     leftover = empty_cache / f"{LIBRARY}.build-killed"
     leftover.mkdir(parents=True)
-    (leftover / "lock").touch()  # PyTorch's own lock file, on which it would wait for ever
-    (empty_cache / f"{LIBRARY}.lock").touch()  # ours, which died with its process
+    (leftover / "lock").touch()  # PyTorch's own lock file, which would block it forever
+    (empty_cache / f"{LIBRARY}.lock").touch()  # ours; the lock died with its process
     started = time.monotonic()
     assert not build.load(LIBRARY)
     assert build.reason(LIBRARY) == "build failed: no such thing"
@@ -237,7 +237,7 @@ def test_a_library_without_its_kernels_fails_the_self_test(source, empty_cache):
 
 
 def self_tested(name: str, native: float) -> Op:
-    """An operation that doubles, whose native kernel multiplies by `native`."""
+    """Return a doubling operation whose native kernel multiplies by `native`."""
 
     def reference(x: torch.Tensor) -> torch.Tensor:
         return x * 2
@@ -301,18 +301,18 @@ def test_a_damaged_library_in_the_cache_is_built_again(source, compiler, empty_c
     assert json.loads((empty_cache / f"{LIBRARY}.failed.json").read_text())["key"] == key
 
 
-SHARED = os.environ["STYLEFORGE_CACHE"]  # set by conftest, before any test moves it
+SHARED = os.environ["STYLEFORGE_CACHE"]  # set by conftest, before a test changes it
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended, within a moment."""
+    """Return whether the process ends within a moment."""
 
     def ended() -> bool:
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        # An orphan that has ended may still await its burial.
+        # An orphan that has ended may still be a zombie.
         state = Path(f"/proc/{pid}/stat")
         return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
 

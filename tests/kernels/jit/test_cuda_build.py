@@ -1,7 +1,7 @@
-"""A CUDA library is compiled into images in the cache, and loaded as shipped images are.
+"""A CUDA library is compiled into images in the cache, and loads like bundled images.
 
-The GPU and its driver are stand-ins; NVRTC, the steps of the worker and the files are real. Where
-there is a GPU, tests/kernels/network/test_images_on_gpu.py compiles in a process of its own.
+The GPU and its driver are stand-ins; NVRTC, the worker's steps and the files are real. On a GPU,
+tests/kernels/network/test_images_on_gpu.py compiles in a child process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def tools(toolkit):
 
 @pytest.fixture
 def source(tmp_path, monkeypatch, toolkit, tools, stub_path):
-    """The one source of a library, on a machine with a GPU whose driver launches nothing."""
+    """Return a library's one source, on a machine with a GPU whose driver launches nothing."""
     try:
         toolchain.toolchain()
     except BuildError as error:
@@ -60,15 +60,15 @@ def source(tmp_path, monkeypatch, toolkit, tools, stub_path):
         monkeypatch.setattr(module, "present", lambda: (HOPPER,))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _index: HOPPER.capability)
     monkeypatch.setattr(driver_images, "Driver", lambda: Driver(str(stub_path)))
-    monkeypatch.setattr(Driver, "load", lambda *_: 1)  # the stub takes no machine code
+    monkeypatch.setattr(Driver, "load", lambda *_: 1)  # the stub accepts no machine code
     cudnn = torch.backends.cudnn
-    monkeypatch.setattr(cudnn, "allow_tf32", cudnn.allow_tf32)  # which the worker changes
+    monkeypatch.setattr(cudnn, "allow_tf32", cudnn.allow_tf32)  # the worker changes it
     return path
 
 
 @pytest.fixture
 def builds(monkeypatch, source):
-    """The folders that were built in: in this process, which has the stand-ins."""
+    """Return the build folders; builds run in this process, which has the stand-ins."""
     made: list[Path] = []
 
     def work(arguments, environment, folder, logfile):

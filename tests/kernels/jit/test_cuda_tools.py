@@ -1,4 +1,4 @@
-"""NVRTC and CUDA's headers are found in a toolkit or among wheels, and what is missing is named."""
+"""A toolkit or wheels provide NVRTC and CUDA's headers, and a message names what is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of files 
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path, monkeypatch):
-    """A machine without a toolkit, whose PyTorch brought no wheels of CUDA."""
+    """Set up a machine without a toolkit, whose PyTorch came without CUDA wheels."""
     packages = tmp_path / "site-packages"
     (packages / "torch").mkdir(parents=True)
     monkeypatch.setattr(torch, "__file__", str(packages / "torch" / "__init__.py"))
@@ -35,7 +35,6 @@ def machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """The compute capabilities of this machine's GPUs, to be changed by the test."""
     found = [(9, 0)]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(found))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: len(found))
@@ -45,7 +44,7 @@ def gpus(monkeypatch):
 
 
 def put_nvrtc(folder: Path, release: str = "12.6", builtins: bool = True) -> Path:
-    """An NVRTC that only tells its release."""
+    """Compile an NVRTC that only reports its release."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler here")

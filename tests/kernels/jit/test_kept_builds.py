@@ -1,4 +1,4 @@
-"""A compiled library is loaded only as it was compiled, and only where nobody else can write."""
+"""A compiled library loads only unchanged, and only from a place where nobody else can write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """A file in the place of a compiled library, kept as one."""
     compiled, folder = tmp_path / "compiled.so", tmp_path / "cache"
     compiled.write_bytes(bytes(range(256)) * 10)
     compiled.chmod(0o666)

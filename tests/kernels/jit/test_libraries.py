@@ -1,4 +1,4 @@
-"""Libraries are found by looking at the sources, so that a new file needs no row."""
+"""Scanning the sources finds the libraries, so a new file needs no row."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_two_libraries_of_one_name_are_refused(tmp_path):
 
 @pytest.fixture
 def copied(tmp_path, monkeypatch):
-    """A copy of the sources, which the digest is taken of."""
+    """Copy the sources that the digest covers."""
     folder = tmp_path / "kernels"
     shutil.copytree(libraries.FOLDER, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     monkeypatch.setattr(libraries, "FOLDER", folder)

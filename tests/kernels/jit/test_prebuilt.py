@@ -1,4 +1,4 @@
-"""An image is loaded if it was made of the sources as they are, is whole, and works here."""
+"""An image loads if it matches the current sources, is complete, and works here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="compiles with c
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library, compiled for this machine as a developer's would be."""
+    """Compile the library for this machine, as on a developer's."""
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
@@ -41,7 +41,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Path) -> Path:
-    """A folder with an image for this machine, a cache of its own, and no compiler."""
+    """Return a folder with an image for this machine, with an empty cache and no compiler."""
     folder = tmp_path / "images"
     folder.mkdir(mode=0o755)
     image = folder / prebuilt.image_name(LIBRARIES[NAME], prebuilt.targets()[0])
@@ -57,7 +57,7 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: Path) -> P
 
 
 def start_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry that has loaded nothing, as in a new process."""
+    """Empty the registry, as in a new process."""
     for name in ("_reasons", "_origins", "_handles"):
         monkeypatch.setattr(build, name, {})
     monkeypatch.setattr(build, "_looked", set())
@@ -91,7 +91,7 @@ def test_another_image_is_tested_again(images, monkeypatch):
     assert build.load(NAME)
     image = image_in(images)
     content = image.read_bytes()
-    image.unlink()  # this process has the file mapped, and would end with what is written to it
+    image.unlink()  # this process maps the file, and would crash if it were overwritten
     image.write_bytes(content + b"\0")
     write_manifest(images, [image])
     start_anew(monkeypatch)

@@ -1,6 +1,6 @@
-"""The kernels of mma.sync, in every precision, on the CPU, compiled for the host over emulator.h.
+"""The mma.sync kernels in every precision on the CPU, compiled for the host with emulator.h.
 
-They are launched as on a GPU, by the network's own launchers, on tensors of the CPU.
+The network's own launchers launch them as on a GPU, on CPU tensors.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SOURCES = (
     "network_sm80_int8.cu",
     "network_sm75.cu",
 )
-IMMEDIATE = "network_sm75.cu"  # has no asynchronous copies
-# What a C++ compiler for the host cannot read, and what it reads instead.
+IMMEDIATE = "network_sm75.cu"  # lacks asynchronous copies
+# Code that a host compiler rejects, and its replacement.
 REWRITTEN = {
     r"extern __shared__ __align__\(\d+\) unsigned char shared\[\];": (
         "unsigned char* const shared = emulator::shared_memory;"
@@ -68,12 +68,12 @@ extern "C" const char* emulated_launch(int kernel, const void* params, int x, in
 
 
 class EmulatedLibrary:
-    """In place of a DriverLibrary.
+    """A replacement for a DriverLibrary.
 
     Attributes:
         launched: The names of the kernels that ran.
         in_turn: The order of a block's threads, see emulator.h.
-        fp16_sums: Whether the 3x3 layers in FP16 sum in FP16.
+        fp16_sums: Whether the 3x3 layers in FP16 accumulate in FP16.
     """
 
     def __init__(self, built: Path, kernels: Iterable[str]) -> None:
@@ -104,13 +104,15 @@ class EmulatedLibrary:
 
 
 def with_fp16_sums(kernel: str) -> str:
-    """The name of a 3x3 layer's kernel that sums in FP16; of another, itself."""
+    """Return the FP16-accumulating version of a 3x3 layer's kernel; other names stay unchanged."""
     return re.sub(r"(conv3x3<__half, )(\S+Layers<\S+In16Bits>::\w+)", r"\1Fp16Sums<\2>", kernel)
 
 
 def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:
-    """The same as `compiled`, once for all processes of a run of tests; without a compiler or
-    CUDA's headers, the test is skipped."""
+    """Run `compiled` once for all processes of a test run.
+
+    Without a compiler or CUDA's headers, the test is skipped.
+    """
     headers, names = stubs.headers(), tuple(kernels)
     which = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
     try:
@@ -120,7 +122,11 @@ def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:
 
 
 def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:
-    """Compile kernels, by their names in C++, into `folder`; BuildError without a compiler."""
+    """Compile kernels, given by their C++ names, into `folder`.
+
+    Raises:
+        BuildError: If there is no compiler.
+    """
     for path in (*FOLDER.glob("include/**/*.cuh"), *(FOLDER / source for source in SOURCES)):
         text = path.read_text("utf-8")
         for pattern, instead in REWRITTEN.items():

@@ -1,4 +1,4 @@
-// In place of include/common/ptx.cuh: the same functions, as PTX defines them.
+// A replacement for include/common/ptx.cuh: the same functions, as PTX defines them.
 #pragma once
 
 #include "emulator.h"
@@ -47,7 +47,7 @@ inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t from) {
         memcpy(&to[matrix], emulator::at(rows[matrix * 8 + lane / 4][0]) + lane % 4 * 4, 4);
 }
 
-// Element k % 2 of a word. Values are looked up: converting them takes ten times as long.
+// Returns element k % 2 of a word. A table is ten times as fast as the conversion.
 template <typename T>
 float element(uint32_t word, int k) {
     static const std::vector<float> values = [] {
@@ -76,7 +76,7 @@ constexpr bool kIsHalf = false;
 template <>
 constexpr bool kIsHalf<__half> = true;
 
-// Sixteen products are added in FP32 to a sum, which is then rounded to FP16.
+// Sums products in FP32, sixteen at a time, and rounds the sum to FP16 each time.
 inline void mma_m16n8k32_fp16_sums(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0,
                                    uint32_t b1, const uint32_t (&c)[4], uint32_t d0, uint32_t d1) {
     float sum[4] = {};

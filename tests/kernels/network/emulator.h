@@ -1,12 +1,13 @@
-// What the kernels of mma.sync need of CUDA, on the CPU: a block of threads at a time, each on a stack of
-// its own. A warp goes on until all its threads wait, at a barrier of the block or for one another.
-// Shared memory starts as NaN, and an asynchronous copy happens as late as it may: when its thread
-// waits for it. So what is read too early, or was never written, shows in the picture. Where there
-// are no asynchronous copies, they happen at once, and show what was overwritten too early.
+// The parts of CUDA that the mma.sync kernels need, on the CPU: one block of threads at a time,
+// each thread on its own stack. A warp runs until all its threads wait, at a barrier of the block
+// or for one another. Shared memory starts as NaN, and an asynchronous copy happens as late as
+// possible: when its thread waits for it. So reads that are too early, or of memory never written,
+// show in the picture. On GPUs without asynchronous copies, copies happen at once and show
+// overwrites that are too early.
 //
-// There are two orders. By default warps run as far ahead as they can, which shows barriers that are
-// missing. In turn, the last warp is first, and a thread whose copies arrived lets the others come as
-// far: what two threads write then shows.
+// There are two orders. By default warps run ahead as far as they can, which shows missing
+// barriers. With in_turn, the last warp goes first, and a thread whose copies have arrived lets
+// the others catch up: this shows conflicting writes of two threads.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -52,18 +53,18 @@ struct Copy {
 };
 
 struct Thread {
-    ucontext_t context;  // where it begins
-    jmp_buf place;       // where it goes on: a jump takes no system call, unlike a context
+    ucontext_t context;  // the entry point
+    jmp_buf place;       // the point to resume: unlike a context, a jump needs no system call
     bool started;
     std::vector<char> stack = std::vector<char>(128 * 1024);
     State state;
-    unsigned exchanges;  // with the other threads of its warp, so far
+    unsigned exchanges;  // with the other threads of its warp so far
     std::vector<Copy> copies;
     std::vector<std::vector<Copy>> groups;
 };
 
 constexpr int kMostThreads = 1024, kLanes = 32;
-using Words = std::array<std::array<uint32_t, 8>, kLanes>;  // what each lane gives
+using Words = std::array<std::array<uint32_t, 8>, kLanes>;  // the words of each lane
 
 inline std::vector<Thread> threads(kMostThreads);
 inline Words exchanged[kMostThreads / kLanes][2];
@@ -103,7 +104,7 @@ inline void run_thread() {
     wait(State::kEnded);
 }
 
-// Runs the threads of a warp until none can go on by itself.
+// Runs the threads of a warp until none can continue by itself.
 inline void run_warp(int warp) {
     const int begin = warp * kLanes, end = begin + kLanes;
     for (int waiting = kLanes; waiting == kLanes;) {
@@ -159,7 +160,7 @@ inline void run_block(int count) {
     }
 }
 
-// Gives `words` to the other threads of the warp; what all of them gave.
+// Passes `words` to the other threads of the warp and returns the words of all.
 template <size_t kCount>
 const Words& exchange(const uint32_t (&words)[kCount]) {
     Words& all = exchanged[thread_index.x / kLanes][self().exchanges++ % 2];
@@ -168,7 +169,7 @@ const Words& exchange(const uint32_t (&words)[kCount]) {
     return all;
 }
 
-// 16 bytes of shared memory.
+// Returns 16 bytes of shared memory.
 inline unsigned char* at(uint32_t address) {
     if (address % 16 != 0 || address + 16 > shared_bytes) fail("an address is not in shared memory");
     return shared_memory + address;
@@ -216,7 +217,7 @@ V __shfl_xor_sync(unsigned, V value, int step) {
     memcpy(&value, words, sizeof value);
     return value;
 }
-// Of the thread `step` further, or of the same one where there is none in its warp.
+// Returns the value of the thread `step` further, or of the same thread at the end of its warp.
 template <typename V>
 V __shfl_down_sync(unsigned, V value, int step) {
     static_assert(sizeof(V) == 4);
@@ -227,7 +228,7 @@ V __shfl_down_sync(unsigned, V value, int step) {
     memcpy(&value, &given, 4);
     return value;
 }
-// Of the thread `step` before, or of the same one where there is none in its warp.
+// Returns the value of the thread `step` before, or of the same thread at the start of its warp.
 inline unsigned __shfl_up_sync(unsigned, unsigned value, int step) {
     const uint32_t word[1] = {value};
     const int lane = threadIdx.x % 32;
@@ -287,7 +288,8 @@ inline float __int_as_float(int bits) {
     return value;
 }
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }
-inline float __saturatef(float value) { return value > 0 ? min(value, 1.f) : 0.f; }  // NaN: 0
+// NaN becomes 0
+inline float __saturatef(float value) { return value > 0 ? min(value, 1.f) : 0.f; }
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     const uint64_t bytes = uint64_t(y) << 32 | x;
     unsigned word = 0;
@@ -295,7 +297,7 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
         word |= unsigned(bytes >> (selector >> i * 4 & 7) * 8 & 0xff) << i * 8;
     return word;
 }
-// The lower word of two that are shifted to the right by less than 32 bits.
+// Shifts two words to the right by less than 32 bits and returns the lower one.
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits) {
     return unsigned((uint64_t(high) << 32 | low) >> bits);
 }
@@ -305,7 +307,7 @@ inline unsigned __vsadu4(unsigned x, unsigned y) {
         sum += abs(int(x >> bits & 0xff) - int(y >> bits & 0xff));
     return sum;
 }
-// Both halves of a word with the lower, or the upper, two bytes of another one.
+// Multiplies both halves of a word by the lower, or the upper, two bytes of another one.
 inline unsigned __dp2a_lo(unsigned halves, unsigned bytes, unsigned sum) {
     return sum + (halves & 0xffff) * (bytes & 0xff) + (halves >> 16) * (bytes >> 8 & 0xff);
 }

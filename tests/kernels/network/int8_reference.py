@@ -1,4 +1,4 @@
-"""The full network in float64 with products of integers, by PyTorch's own operations."""
+"""The full network in float64 with integer products, in PyTorch's own operations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def paint(
     x: Tensor,
     exact: tuple[str, ...] = ("conv2",),
 ) -> Tensor:
-    """Pictures as a network paints them whose 3x3 layers multiply integers.
+    """Paint pictures with a network whose 3x3 layers multiply integers.
 
     Args:
         weights: A published state dict.
-        ranges: Of what each 3x3 layer multiplies, by its name; None for no integers.
-        blocks: How many residual blocks it has.
+        ranges: The input ranges of each 3x3 layer, by its name; None disables integers.
+        blocks: The number of residual blocks.
         x: [N, 3, H, W], 0-255, H and W multiples of 4.
-        exact: The 3x3 layers that multiply no integers.
+        exact: The 3x3 layers that do not multiply integers.
     """
 
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:
@@ -60,7 +60,7 @@ def paint(
 
 
 def _interleaved(y: Tensor) -> Tensor:
-    """[N, 4 C, H + 1, W + 1], of phases, as [N, C, 2 H, 2 W]."""
+    """Rearrange phases [N, 4 C, H + 1, W + 1] to [N, C, 2 H, 2 W]."""
     count, channels, height, width = y.shape
     out = y.new_empty(count, channels // 4, 2 * (height - 1), 2 * (width - 1))
     for phase, part in enumerate(y.chunk(4, 1)):
@@ -70,6 +70,6 @@ def _interleaved(y: Tensor) -> Tensor:
 
 
 def psnr(actual: Tensor, expected: Tensor) -> float:
-    """In dB, of pictures of 0-255."""
+    """Return the PSNR in dB of pictures of 0-255."""
     error = (actual.double().clamp(0, 255) - expected.double().clamp(0, 255)).square().mean()
     return float(10 * torch.log10(255**2 / error))

@@ -1,10 +1,9 @@
-"""Measures the network's images; needs a GPU and images for it.
+"""Benchmark of the network's images; needs a GPU and images for it.
 
     python -m tests.kernels.network.measure_images
 
-Prints the milliseconds that loading takes, of the library and of each source, and, for each
-network, size, precision and plan, the milliseconds of a frame and the microseconds of a launch from
-Python.
+Prints the milliseconds to load the library and each source. For each network, size, precision and
+plan, it prints the milliseconds of a frame and the microseconds of a launch from Python.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ ROUNDS, FRAMES = 20, 20
 
 
 def main() -> None:
-    """Measure on the current GPU and print a table."""
     device = torch.device("cuda", torch.cuda.current_device())
-    torch.zeros(1, device=device)  # the context is not part of what loading costs
+    torch.zeros(1, device=device)  # the context does not count as loading time
     began = time.perf_counter()
     try:
         library = prebuilt.find(LIBRARIES[NETWORK]).load().on(device)
@@ -69,7 +67,6 @@ def main() -> None:
 
 
 def _frame_ms(plan: NetworkPlan) -> float:
-    """The median time of a frame."""
     times: list[float] = []
     for round_ in range(ROUNDS + 1):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -84,7 +81,7 @@ def _frame_ms(plan: NetworkPlan) -> float:
 
 
 def _launch_us(plan: NetworkPlan) -> float:
-    """The least time that a launch without a graph keeps the calling thread."""
+    """Return the shortest time that a launch without a graph blocks the calling thread."""
     stream, steps = c_void_p(torch.cuda.current_stream().cuda_stream), plan.steps()
     found: list[float] = []
     for _ in range(50):

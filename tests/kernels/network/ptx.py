@@ -1,5 +1,7 @@
-"""The network's layers for sm_75 on a newer GPU, for which nothing that comes with the program has
-them: compiled to PTX, of which its driver makes machine code."""
+"""The network's layers for sm_75 on a newer GPU, for which the program ships no image of them.
+
+They are compiled to PTX, which the driver translates to machine code.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ SOURCE, ARCHITECTURE = "network_sm75.cu", "compute_75"
 
 @functools.cache
 def turing_network(index: int = 0) -> Network:
-    """These layers alone, on the GPU that PyTorch calls cuda:`index`; without NVRTC or a C++
-    compiler the test is skipped."""
+    """Return only these layers, on GPU cuda:`index`.
+
+    Without NVRTC or a C++ compiler, the test is skipped.
+    """
     try:
         toolkit, _ = find_toolkit()
     except BuildError as error:
@@ -40,5 +44,5 @@ def turing_network(index: int = 0) -> Network:
         capability = torch.cuda.get_device_capability(index)
         network = Network(images, folder, capability, index, Driver())
         with torch.cuda.device(index):
-            network.load(SOURCE)  # as long as the folder exists
+            network.load(SOURCE)  # while the folder exists
         return network

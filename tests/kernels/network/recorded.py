@@ -1,4 +1,4 @@
-"""Every launch of the network's launchers, and what a stub wrote down of each."""
+"""Every launch of the network's launchers, with a stub's record of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STREAM = c_void_p(0x1234)
 
 
 class Call(NamedTuple):
-    """A call of a launcher: its C name, and its arguments without the stream."""
+    """A call of a launcher: its C name and its arguments without the stream."""
 
     launcher: str
     arguments: tuple[Any, ...]
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 
 def calls(told: abi.Abi) -> Iterator[Call]:
-    """Every layer, dtype, precision and variant, and numbers that no layer has."""
+    """Yield calls for every layer, dtype, precision and variant, and for invalid numbers."""
     networks = told.sm80.networks
     yield from _sm80(told.sm80, networks["full"])
     yield from _sm90(told.sm90)
@@ -59,7 +59,7 @@ def _sm80_int8(told: abi.Sm80Int8) -> Iterator[Call]:
         params = filled(abi.Sm80ConvParams())
         params.residual, params.activated = residual, activated
         yield Call("styleforge_sm80_conv", (conv.kind, precision, params, *grid))
-    first = filled(abi.FirstLayerParams())  # is FP16's
+    first = filled(abi.FirstLayerParams())  # the FP16 one
     yield Call("styleforge_sm80_first", (0, False, precision, False, first, 7, 1))
 
 
@@ -103,13 +103,13 @@ def _sm90(told: abi.Sm90) -> Iterator[Call]:
 
 
 def filled(params: Any) -> Any:
-    """`params` with another number in each of its bytes, so that a swapped field is seen."""
+    """Return `params` with a different number in each byte, so that a swapped field shows."""
     size = ctypes.sizeof(params)
     return type(params).from_buffer_copy(bytes(1 + i % 250 for i in range(size)))
 
 
 def told(library: Any, stub: Any, made: Iterator[Call]) -> Iterator[Told]:
-    """Make the calls, as `record` does; what became of each."""
+    """Make the calls with `record` and yield the outcome of each."""
     for call, error, line in record(library, stub, made):
         launches = (line.rstrip("\n").split(" "),) if line else ()
         yield Told(
@@ -118,15 +118,10 @@ def told(library: Any, stub: Any, made: Iterator[Call]) -> Iterator[Told]:
 
 
 def record(library: Any, stub: Any, made: Iterator[Call]) -> list[tuple[Call, int, str]]:
-    """Make the calls.
-
-    Args:
-        library: Has the launchers.
-        stub: The loaded stub behind them.
-        made: The calls.
+    """Make the calls with the launchers of `library` and the loaded stub behind them.
 
     Returns:
-        Of each call its error and the stub's line, empty if nothing was launched.
+        Each call with its error and the stub's line, empty if nothing was launched.
     """
     stub.stub_take.restype = c_char_p
     size = c_int.in_dll(stub, "stub_parameter_bytes")

@@ -1,4 +1,4 @@
-"""The library describes itself, and one that differs from Python's mirror is refused."""
+"""The library describes itself, and Python refuses one that differs from its mirror."""
 
 from __future__ import annotations
 

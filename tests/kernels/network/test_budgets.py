@@ -1,4 +1,4 @@
-"""The figures in docs/kernels.md are those of the library, and kernels stay within registers."""
+"""The figures in docs/kernels.md match the library, and kernels stay within registers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_page_shows_the_layers_for_sm_75(layer, network, described):
 
 @pytest.mark.slow
 def test_no_product_on_hopper_waits_for_the_one_before(described, description):
-    """By the compiler of the images, which tells of it: such layers take twice their time."""
+    """The compiler of the images reports such waits: affected layers take twice their time."""
     release = next(iter(cuda.ARCHITECTURES))
     if not cuda.is_unpacked(release, cuda.TOOLS):
         pytest.skip(f"`make prebuild` has not unpacked CUDA {release}")

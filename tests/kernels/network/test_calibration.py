@@ -1,4 +1,4 @@
-"""The ranges of what layers multiply, found on pictures that are the same everywhere."""
+"""Input ranges of the layers, measured on the same pictures everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which backend a GPU gets, and the reason it gets none; decided without a GPU."""
+"""The backend that a GPU gets, or the reason for none, decided without a GPU."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gpu(monkeypatch):
 
 @pytest.fixture
 def library_on(described, description):
-    """What the library compiled for a GPU is there, as far as a backend is chosen by it."""
+    """Return a function that fakes the library compiled for a GPU, enough to choose a backend."""
     sources = sources_of(LIBRARIES[NETWORK], description)
 
     def on(found: Gpu) -> SimpleNamespace:

@@ -1,6 +1,6 @@
-"""Thread by thread on the CPU, the kernels of mma.sync paint what PyTorch paints.
+"""Run thread by thread on the CPU, the mma.sync kernels paint the same pictures as PyTorch.
 
-What it cannot show: that blocks run at once, and how fast anything is.
+This cannot show concurrent blocks or speed.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from tests.kernels.network.emulated import (
 # On a busy machine, the first test waits two minutes for the compiler.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
-SHAPE = 2, 21, 38  # pictures, height, width: nothing is a multiple of a tile
+SHAPE = 2, 21, 38  # pictures, height, width: none is a multiple of a tile
 BLOCKS = 2
-# By precision: the dtype of activations, and the least PSNR against float64. On a GPU, FP32 is less
-# exact: its tensor cores truncate sums.
+# By precision: the dtype of activations, and the minimum PSNR against float64. FP32 is less exact
+# on a GPU, whose tensor cores truncate sums.
 PRECISIONS = {
     "fp16": (torch.float16, 55),
     "bf16": (torch.bfloat16, 37),
     "tf32": (torch.float32, 58),
     "fp32": (torch.float32, 109),
-    "int8": (torch.float16, 21),  # of white noise; of pictures see below
+    "int8": (torch.float16, 21),  # for white noise; see below for pictures
 }
-# Network, precision, and whose layers: "wide" has the wide tiles, "small" needs less shared memory.
-# Each network has each precision once, and each kind of layers a case.
+# Network, precision, and layers: "wide" has the wide tiles, "small" needs less shared memory. Each
+# network has each precision once, and each kind of layers has a case.
 CASES = [
     ("lite", "fp16", "sm80"),
     ("lite", "fp16", "wide"),
@@ -119,7 +119,7 @@ def network(emulated, description, stub_path, tmp_path):
 
 @pytest.fixture
 def plan_of(network, monkeypatch):
-    # Few multiprocessors, so that a block takes tile after tile.
+    # Few multiprocessors, so that a block computes several tiles.
     gpu = Gpu((8, 0), 166_912, 167_936, 1)
     monkeypatch.setattr(Gpu, "of", lambda _device: gpu)
 
@@ -222,7 +222,7 @@ def test_a_style_in_integers_is_near_the_exact_one(network, plan_of, monkeypatch
     doubled = {name: weight.double() for name, weight in weights.items()}
     x = frame.permute(0, 3, 1, 2).double()
     assert int8_reference.psnr(painted, int8_reference.paint(doubled, None, 5, x)) > 40
-    # Nearer to what PyTorch makes of the same integers, but for those next to a half.
+    # Closer to PyTorch with the same integers, except for values next to a half.
     found = ranges(weights, WITH_KERNELS["full"], CPU)
     integers = int8_reference.paint(doubled, found, 5, x)
     assert int8_reference.psnr(painted, integers) > 44

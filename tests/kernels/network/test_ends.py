@@ -1,4 +1,4 @@
-"""The native network's layers serve another network: in order, with styles set by themselves."""
+"""The native network's layers serve another network: in order, with separately set styles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHAPE = 2, 57, 90
 
 @pytest.fixture
 def launched() -> list[tuple[str, bool]]:
-    """Of each launch the layer's kind, and whether it reads or writes bytes."""
+    """Return a list for each launch's layer kind, and whether it reads or writes bytes."""
     return []
 
 
@@ -51,7 +51,7 @@ def ends(way, described, launched, monkeypatch) -> Ends:
 
         return launch
 
-    places = {"sm80": 3, "sm90": 1}  # of the argument that says bytes
+    places = {"sm80": 3, "sm90": 1}  # position of the argument for bytes
     kinds = itertools.product(("sm80", "sm90"), ("first", "conv", "residual", "last"))
     library: Any = SimpleNamespace(
         abi=described,

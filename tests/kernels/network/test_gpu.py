@@ -1,4 +1,4 @@
-"""What a GPU is, PyTorch is asked once; what another GPU stands for, at every time."""
+"""PyTorch is queried once per GPU; a stand-in for a GPU applies at any time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ H200, A100 = Gpu((9, 0), 232_448, 233_472, 132), Gpu((8, 0), 166_912, 167_936, 1
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The indices that PyTorch was asked for: cuda:0 is an H200, cuda:1 an A100."""
+    """Return the queried GPU indices: cuda:0 is an H200, cuda:1 an A100."""
     indices: list[int] = []
 
     def properties(index: int) -> SimpleNamespace:

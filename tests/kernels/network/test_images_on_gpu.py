@@ -1,4 +1,4 @@
-"""On a GPU, the images that came with the program paint what is compiled here, bit for bit."""
+"""On a GPU, the bundled images paint the same bits as a local build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a Hopper GPU, residual layers joined in one launch paint what they paint one by one."""
+"""On a Hopper GPU, residual layers joined in one launch paint the same as separate ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernels.self_test.network import psnr, random_weights
 
 pytestmark = pytest.mark.gpu
 
-# Whole tiles, tiles that the picture does not fill, two pictures, and sides of few pixels.
+# Whole tiles, tiles that the picture does not fill, two pictures, and tiny sides.
 SHAPES = [(1, 512, 512), (1, 250, 331), (1, 500, 500), (2, 37, 54), (1, 9, 70)]
 
 
@@ -41,7 +41,7 @@ def test_joined_layers_are_as_near_to_float64_as_layers_apart(shape, device):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_run_of_joined_layers_paints_the_same_bits(shape, device):
-    """Runs follow one another at once, so that each finds the sums that the one before left."""
+    """Runs follow one another at once, so each one finds the sums left by the previous one."""
     generator = torch.Generator().manual_seed(2)
     weights = random_weights(FULL, generator)
     x = (torch.rand(shape[0], 3, *shape[1:], generator=generator) * 255).to(device).half()
@@ -72,7 +72,7 @@ def test_two_plans_on_two_streams_do_not_wait_for_each_other_for_ever(device):
 
 
 def test_a_value_that_fp16_cannot_store_is_told(device):
-    """As by layers apart: the picture's range says that not every value was finite."""
+    """The picture's range shows that some value was not finite, as with separate layers."""
     weights = random_weights(FULL, torch.Generator().manual_seed(2))
     weights["res2.in1.weight"] = torch.full_like(weights["res2.in1.weight"], 1e6)
     with torch.inference_mode():

@@ -1,7 +1,7 @@
-"""The launchers of the network launch what is stored in launches.txt, field by field.
+"""The network's launchers launch exactly what launches.txt contains, field by field.
 
-They run without a GPU, over a CUDA driver that only writes down each launch. The file was first
-made of the launches of C++ launchers, whose decisions these took over.
+They run without a GPU, with a CUDA driver that only records launches. The file first recorded the
+C++ launchers, whose decisions the current ones took over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from tests.kernels.network.recorded import calls, record
 
 @pytest.fixture(scope="module")
 def folder(description, tmp_path_factory):
-    """A folder of images that the driver's stub takes."""
     folder = tmp_path_factory.mktemp("images")
     write_images("network", description, folder)
     return folder
@@ -79,7 +78,7 @@ def test_what_cannot_wait_for_the_kernel_ahead_does_not_overlap_it(network, desc
 
 
 def test_a_launch_has_every_field_that_matters(network, described, stub_path):
-    """What the comparison above compares, spelled out once."""
+    """This spells out once what the comparison above covers."""
     precision = described.sm90.precisions["fp16"]
     conv = precision.convs["same"]
     stub = stubs.loaded(stub_path)

@@ -37,13 +37,13 @@ def weights() -> dict[str, torch.Tensor]:
 
 @pytest.fixture
 def launched() -> list[tuple[str, int]]:
-    """Of each launch the launcher, and the address of what it was called with."""
+    """Return a list for each launch's launcher and the address of its parameters."""
     return []
 
 
 @pytest.fixture(params=GPUS)
 def way(request) -> str:
-    """A backend, and whether the residual layers are joined."""
+    """Return a backend, and whether its residual layers are joined."""
     return request.param
 
 
@@ -54,7 +54,7 @@ def layers(way) -> tuple[str, ...]:
 
 @pytest.fixture
 def plan(way, weights, described, launched, monkeypatch):
-    """A plan on a GPU that launches nothing; a graph submits again what it captured."""
+    """Return a plan on a GPU that launches nothing; a graph resubmits its captured launches."""
     captured: list[object] = []
 
     def launcher(name: str):
@@ -92,7 +92,8 @@ def plan(way, weights, described, launched, monkeypatch):
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(torch.cuda, "graph", capture)
     monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
-    monkeypatch.setattr(torch.cuda, "synchronize", launched.clear)  # of what loads the kernels
+    # forgets the launches that load the kernels
+    monkeypatch.setattr(torch.cuda, "synchronize", launched.clear)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
     network, device = replace(FULL, num_residual_blocks=2), torch.device("cpu")
     return dispatch.plan_for(
@@ -101,7 +102,7 @@ def plan(way, weights, described, launched, monkeypatch):
 
 
 def replayed(plan, launched, *, marked: bool) -> tuple[list[tuple[str, int]], list[str]]:
-    """What one frame launches, and the marks, each in order."""
+    """Return the launches and the marks of one frame, each in order."""
     marks: list[str] = []
     mark = marks.append if marked else None
     plan.replay(mark)  # captures

@@ -1,4 +1,4 @@
-"""Weights as integers, in the order that the kernels read them, which needs no GPU."""
+"""Integer weights in the order that the kernels read them; this needs no GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ORDER = [*range(8), *range(16, 24), *range(8, 16), *range(24, 32)]
 def unpacked(
     packed: torch.Tensor, conv, outputs: int, inputs: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """[blocks, taps, phases, outputs, channels] of integers, factors and reciprocal ranges."""
+    """Return integers [blocks, taps, phases, outputs, channels], factors and reciprocal ranges."""
     count = conv.phases * conv.taps * outputs * inputs
     scales = packed[count:].view(torch.float32)
     integers = packed[:count].view(torch.int8)
@@ -36,7 +36,7 @@ def test_integers_times_their_factors_are_the_weights(name, described):
     channels = integers[:, :, 0].permute(2, 0, 3, 1).reshape(24, -1, 32, 9).float()
     plain = torch.empty_like(channels)
     plain[:, :, ORDER] = channels
-    # An input of 255 stands for the range.
+    # An input of 255 represents the range.
     again = (
         plain.reshape(weight.shape) * factors.view(-1, 1, 1, 1) * 255 * inverse.view(1, -1, 1, 1)
     )

@@ -1,4 +1,4 @@
-"""The weights in the order that the kernels of mma.sync read them, which needs no GPU."""
+"""Weights in the order that the mma.sync kernels read them; this needs no GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_layer_of_nine_taps_keeps_its_weights(part, network, name, described):
     conv = told.networks[network].convs[name]
     weight = torch.randn(24, 2 * conv.block_k, 3, 3)
     packed = sm80.layer_weight(weight, conv, told, torch.float32)
-    # As conv3x3.cuh reads them: block of channels, tap, copy, phase, output, channel.
+    # As conv3x3.cuh reads them: channel block, tap, copy, phase, output, channel.
     blocks, taps, copies, phases, outputs, channels = packed.shape
     assert (blocks, taps, copies, phases, outputs, channels) == (2, 9, 1, 1, 24, conv.block_k)
     assert torch.equal(packed[:, :, 0, 0].permute(2, 0, 3, 1).reshape(weight.shape), weight)

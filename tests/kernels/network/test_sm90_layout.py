@@ -1,4 +1,4 @@
-"""How the layers are tiled and their weights laid out, which needs no GPU to be wrong."""
+"""The tiling of the layers and the layout of their weights; testing them needs no GPU."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SIZES = [(4, 4), (16, 16), (33, 50), (128, 128), (180, 320), (270, 480), (540, 9
 
 
 def dense(packed: Tensor, copies: int) -> Tensor:
-    """[warpgroup, pass, slice, tap, part, row, 8] back to [pass, row, channel, tap], in float64."""
+    """Unpack [warpgroup, pass, slice, tap, part, row, 8] to float64 [pass, row, channel, tap]."""
     packed = packed.double()
-    if copies == 2:  # what was rounded, and the rounding error
+    if copies == 2:  # the rounded weight and the rounding error
         high, low = packed.chunk(2, dim=4)
         packed = high + low
     return packed.permute(1, 0, 5, 2, 4, 6, 3).flatten(1, 2).flatten(2, 4)
@@ -57,7 +57,7 @@ def test_phases_are_the_enlarged_convolution(conv, into, out, name, described):
     patch = F.pad(x, (1, 1, 1, 1), mode="replicate")
     for a in (0, 1):
         for b in (0, 1):
-            if conv == "up1":  # a pass for each row, warpgroups for the columns
+            if conv == "up1":  # one pass per row, warpgroups for the columns
                 taps, place = packed[a, b * 64 : b * 64 + 64].unflatten(-1, (2, 2)), (a, b)
             else:  # warpgroups for the rows, all three columns for both phases
                 rows = slice((a * 2 + b) * 32, (a * 2 + b) * 32 + 32)
@@ -120,7 +120,7 @@ def test_tiles_cover_a_picture_and_are_shared_out_evenly(size, side, blocks):
     assert (down - 1) * height < size[0] <= down * height
     assert (wide - 1) * width < size[1] <= wide * width
     assert 1 <= tiles.blocks <= blocks
-    # Nobody does more than one tile more than the others.
+    # No block computes more than one tile more than the others.
     assert -(-tiles.long * tiles.short // tiles.blocks) == -(-tiles.long * tiles.short // blocks)
 
 
@@ -153,7 +153,7 @@ def test_layers_are_joined_where_every_tile_has_a_multiprocessor(described):
 
 @pytest.mark.parametrize("name", ["bf16", "tf32", "fp32"])
 def test_layers_are_joined_in_fp16_alone(name, described):
-    """Their statistics are exchanged in fixed point, which has the range of FP16."""
+    """They exchange statistics in fixed point, which has the range of FP16."""
     precision = described.sm90.precisions[name]
     assert precision.residual is None
     assert layout.joined_tiles((128, 128), 1, 132, precision) is None

@@ -1,4 +1,4 @@
-"""Layers that were tuned for a card are used with the sources, the card and the test they had."""
+"""Tuned layers are used only with the sources, the card and the test that they were tuned with."""
 
 from __future__ import annotations
 
@@ -231,7 +231,6 @@ def test_a_plan_launches_the_tuned_layers_and_the_librarys_others(
 
 
 def launched(network: Network, stub: ctypes.CDLL, shape: tuple[int, int, int]) -> list[str]:
-    """The kernels that a plan launches, in order."""
     one_block = replace(LITE, num_residual_blocks=1)
     weights = random_weights(one_block, torch.Generator().manual_seed(0))
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Tuned layers that tests store: those of the library, under names of their own."""
+"""Tuned layers for tests: the library's layers under their own names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def layer(
     small: bool = False,
     traits: str = "",
 ) -> TunedLayer:
-    """The library's layer of a role, with one block less on a multiprocessor and other kernels."""
+    """Return the library's layer for a role, with one block less and other kernels."""
     layers = description["sm80"]["networks"][network]
     row = layers[role] if role in ENDS else layers["convs"][role]
     traits = traits or f"Traits<{role}, {size[0]}>"
@@ -32,7 +32,6 @@ def layer(
 
 
 def tuning(*layers: TunedLayer, **changes: Any) -> Tuning:
-    """What was found on CARD."""
     kernels = {one.traits: {n: n.replace(" ", "") for n in _names(one)} for one in layers}
     given: dict[str, Any] = {
         "card": CARD,
@@ -49,7 +48,6 @@ def tuning(*layers: TunedLayer, **changes: Any) -> Tuning:
 
 
 def stored(*layers: TunedLayer, **changes: Any) -> Tuning:
-    """The same, stored."""
     found = tuning(*layers, **changes)
     store(found, dict.fromkeys(found.kernels, CODE))
     return found

@@ -1,6 +1,6 @@
-"""Kernels of single operations on the CPU, compiled for the host over the network's emulator.h.
+"""Kernels of single operations on the CPU, compiled for the host with the network's emulator.h.
 
-An operation's launch function is given a Launcher in place of a CudaLauncher, and CPU tensors.
+An operation's launch function gets a Launcher instead of a CudaLauncher, and CPU tensors.
 """
 
 from __future__ import annotations
@@ -49,12 +49,7 @@ DECLARED = re.compile(
 
 
 class Launcher:
-    """In place of a CudaLauncher.
-
-    Attributes:
-        launched: The name and the arguments of each launch.
-        gpu: As that of a CudaLauncher.
-    """
+    """A replacement for a CudaLauncher; `launched` has name and arguments of each launch."""
 
     gpu = Gpu(-1, 2, 9)
 
@@ -68,8 +63,8 @@ class Launcher:
         blocks: int | tuple[int, int, int],
         threads: int,
         *arguments: Any,
-        overlap: bool = False,  # here one kernel runs after another
-        shared: int = 0,  # what kernels have on the host is large enough
+        overlap: bool = False,  # ignored: kernels run one after another here
+        shared: int = 0,  # ignored: the host's memory is large enough
         cooperative: bool = False,
     ) -> None:
         self.launched.append((kernel, arguments))
@@ -81,21 +76,22 @@ class Launcher:
         grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
         run = getattr(self._library, f"emulated_{kernel}")
         run.restype = c_char_p
-        # One block runs after another, and does not wait for those that follow: where blocks wait,
-        # they find in a second run what all of them left in the first.
+        # Blocks run one after another and cannot wait for later blocks. A second run of a
+        # cooperative kernel finds the values that all blocks left in the first.
         for _ in range(1 + cooperative):
             failure = run(byref(Arguments(*values)), *map(c_int, (*grid, threads))).decode()
             assert not failure, f"{kernel}: {failure}"
 
 
 def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
-    """Compile a source of `kernels/`, once for all processes of a run; without a compiler or CUDA's
-    headers, the test is skipped.
+    """Compile a source of `kernels/`, once for all processes of a run.
+
+    Without a compiler or CUDA's headers, the test is skipped.
 
     Args:
-        folder: Of the test's own.
+        folder: The test's own folder.
         source: Relative to `kernels/`.
-        more: Follows it: kernels that call its templates.
+        more: Code to append: kernels that call the source's templates.
     """
     text = (FOLDER / source).read_text("utf-8") + more
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
@@ -116,12 +112,12 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         assert ran.returncode == 0, ran.stderr
         return built
 
-    digest = hashlib.sha256(more.encode()).hexdigest()[:8]  # others may add other kernels
+    digest = hashlib.sha256(more.encode()).hexdigest()[:8]  # other tests may add other kernels
     return ctypes.CDLL(str(made_once(folder, f"{source}-{digest}", compiled)))
 
 
 def _wrapped(name: str, declared: str) -> str:
-    """A kernel as one that takes a struct."""
+    """Return a kernel that unpacks its arguments from a struct."""
     types = [argument.strip().rpartition(" ")[0] for argument in declared.split(",")]
     names = [f"a{number}" for number in range(len(types))]
     fields = "\n".join(f"    {kind} {name};" for kind, name in zip(types, names, strict=True))
@@ -130,7 +126,7 @@ def _wrapped(name: str, declared: str) -> str:
 
 
 def _as_c(value: Any) -> Any:
-    """As CudaLauncher passes it."""
+    """Convert a value as CudaLauncher does."""
     if isinstance(value, Structure):
         return value
     if value is None or isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-// What include/common/tf32.cuh has for CUDA alone, as PTX defines it.
+// The CUDA-only parts of include/common/tf32.cuh, as PTX defines them.
 #pragma once
 
 #include "emulator.h"

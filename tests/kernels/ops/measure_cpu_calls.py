@@ -1,11 +1,11 @@
-"""Measures what a call of the instance norm on the CPU costs from Python.
+"""Benchmark of the instance norm's call overhead from Python on the CPU.
 
     taskset -c 0 python -m tests.kernels.ops.measure_cpu_calls
 
 Prints the microseconds of a call on a tensor so small that its norm takes no time, for every way to
-call it, with gradients disabled and enabled. "least" is of the fastest of many rounds: what else
-the machine does makes no round faster. With `taskset`, OpenMP's threads share the core and none is
-woken for so small a tensor.
+call it, with gradients disabled and enabled. "least" is the fastest of many rounds: other load
+makes no round faster. With `taskset`, OpenMP's threads share the core, and a tensor this small
+wakes no other thread.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ MODES: dict[str, Callable[[], AbstractContextManager[None]]] = {
 
 
 def main() -> None:
-    """Measure and print a table."""
     if not build.load("instance_norm"):
         sys.exit(f"the native kernel is not in use: {build.reason('instance_norm')}")
     _tell(f"the library: {build.origin('instance_norm')}; {torch.get_num_threads()} threads")
@@ -81,7 +80,7 @@ def _ways() -> dict[str, Callable[[], object]]:
 
 
 def _us(call: Callable[[], object]) -> tuple[float, float]:
-    """The time of a call on the clock and on the processor."""
+    """Return the wall time and the CPU time of a call."""
     call()
     wall, busy = time.perf_counter(), time.process_time()
     for _ in range(CALLS):

@@ -1,9 +1,9 @@
-"""Measures what a call of an operation on a GPU costs from Python.
+"""Benchmark of an operation's call overhead from Python on a GPU.
 
     python -m tests.kernels.ops.measure_gpu_calls
 
-Prints the microseconds that a call keeps the calling thread, on tensors so small that their kernels
-take less, with gradients disabled and enabled. "least" is of the fastest of many rounds.
+Prints the microseconds that a call blocks the calling thread, on tensors so small that their
+kernels take less, with gradients disabled and enabled. "least" is the fastest of many rounds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ MODES: dict[str, Callable[[], AbstractContextManager[None]]] = {
 
 
 def main() -> None:
-    """Measure and print a line for each call."""
     if not build.load(OPERATIONS):
         sys.exit(f"the native kernels are not in use: {build.reason(OPERATIONS)}")
     _tell(f"the library: {build.origin(OPERATIONS)}; {torch.cuda.get_device_name()}")

@@ -1,4 +1,4 @@
-"""What the registry does for gradients: own backwards, statistics, results, lists, states."""
+"""The registry's support for gradients: own backwards, statistics, results, lists, states."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ numbers = itertools.count()
 
 @pytest.fixture
 def row(monkeypatch):
-    """Registers operations under names of their own, in a table that is put back."""
+    """Return a function that registers operations under unique names, in a temporary table."""
     monkeypatch.setattr(registry, "OPS", dict(OPS))
     monkeypatch.setattr("kernels.ops.table.OPS", registry.OPS)
 
     def register(signature: Any, **options: Any) -> Any:
-        # PyTorch knows an operation until the process ends.
+        # PyTorch keeps an operation until the process ends.
         signature.__name__ = f"{signature.__name__}_of_test_{next(numbers)}"
         return fused("", samples=lambda: (), **options)(signature)
 
@@ -67,7 +67,7 @@ def test_a_result_without_a_gradient_needs_none(row):
 
 
 class Softmax:
-    """Softmax and its saved logarithm of sums, with a backward that notes what it is given."""
+    """Softmax that saves the logarithm of its sums, with a backward that records its arguments."""
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -121,8 +121,6 @@ def parts(x: Tensor) -> tuple[Tensor, Tensor, Tensor]: ...
 
 
 class Fills(TorchDispatchMode):
-    """Notes the shapes of tensors that are filled with zeros."""
-
     def __init__(self) -> None:
         super().__init__()
         self.shapes: list[torch.Size] = []
@@ -215,11 +213,11 @@ def test_a_state_drops_the_same_weights_each_time_and_the_asked_share():
     assert abs(float(kept.double().mean()) - 0.7) < 0.01
     assert not torch.equal(kept[0], kept[1])
     other = philox.kept(state + torch.tensor([0, 1]), 3, 100, 200, 0.3)
-    assert 0.5 < float((other == kept).double().mean()) < 0.66  # 0.58 of independent ones
+    assert 0.5 < float((other == kept).double().mean()) < 0.66  # 0.58 if independent
 
 
 def test_the_generator_is_philox():
-    # Known answers of Random123 (Salmon et al., 2011): counters and keys of zeros, and of ones.
+    # Known answers from Random123 (Salmon et al., 2011): counters and keys of zeros, and of ones.
     zero, ones = torch.zeros(1, dtype=torch.int64), torch.full((1,), 0xFFFFFFFF)
     for given, expected in (
         (zero, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),

@@ -1,4 +1,4 @@
-"""The norm by given moments, thread by thread on the CPU."""
+"""The norm with given moments, thread by thread on the CPU."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ def test_its_kernel_computes_what_the_reference_does(launch):
         tolerance = TOLERANCE[sample[0].dtype]
         torch.testing.assert_close(found, wanted, atol=tolerance, rtol=tolerance)
     assert {given[7] for _, given in launch.launched} == {False, True}
-    assert len(launch.launched) == 18  # a quarter of the samples has more groups than it merges
+    # a quarter of the samples has more groups than one kernel merges
+    assert len(launch.launched) == 18
 
 
 def test_moments_of_the_picture_make_it_an_instance_norm():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 6, 8, generator=generator, dtype=torch.float64) * 3 + 5
     weight, bias = torch.randn(2, 3, generator=generator, dtype=torch.float64)
-    groups = x.unflatten(2, (3, 2)).permute(0, 2, 1, 3, 4).flatten(3)  # of two rows
+    groups = x.unflatten(2, (3, 2)).permute(0, 2, 1, 3, 4).flatten(3)  # groups of two rows
     variance, mean = torch.var_mean(groups, 3, correction=0)
     count = torch.full_like(mean, 16)
     moments = torch.stack((count, mean, variance * 16, count), -1)

@@ -24,7 +24,8 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 @pytest.fixture
 def launch(library) -> Any:
     launcher: Any = Launcher(library)
-    launcher.gpu = SimpleNamespace(multiprocessors=2)  # so few that threads take several pixels
+    # so few that each thread handles several pixels
+    launcher.gpu = SimpleNamespace(multiprocessors=2)
     return launcher
 
 
@@ -63,7 +64,7 @@ def test_moments_are_written_where_they_belong_and_nowhere_else(launch):
 @pytest.mark.parametrize("chunks", [1, 2, 129, 1024, 1025, 2500])
 def test_any_number_of_parts_is_merged(launch, chunks):
     generator = torch.Generator().manual_seed(chunks)
-    x = torch.randn(1, chunks, 7, 3, generator=generator) * 3 + 5  # 7 pixels to a part
+    x = torch.randn(1, chunks, 7, 3, generator=generator) * 3 + 5  # 7 pixels per part
     variance, mean = torch.var_mean(x, 2, correction=0)
     count = torch.full_like(mean, 7)
     parts = torch.stack((count, mean, torch.zeros_like(mean), variance * 7), -1).contiguous()

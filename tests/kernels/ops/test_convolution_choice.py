@@ -1,4 +1,4 @@
-"""Our kernel or cuDNN: one table, which operations follow and reasons are told by."""
+"""One table chooses between our kernel and cuDNN, for the operations and for the reasons shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The convolution of each channel by itself, thread by thread on the CPU."""
+"""The depthwise convolution, thread by thread on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives of every operation of the table, under every transform of PyTorch that takes one."""
+"""Derivatives of every operation in the table, under every PyTorch transform that takes one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernels.ops.registry import OPS, Op
 
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]
 WRITING = [op for op in OPS.values() if op.mutates]
-BUFFERS = "running_mean", "running_var"  # PyTorch's norms have no derivative by them
+BUFFERS = "running_mean", "running_var"  # PyTorch's norms do not differentiate with respect to them
 Scalar = Callable[..., Tensor]
 Tensors = tuple[Tensor, ...]
 
@@ -30,7 +30,7 @@ def dtype_of(sample: tuple[Any, ...]) -> torch.dtype | None:
 
 
 class Case:
-    """One operation or its reference, as functions of the tensors that are differentiated.
+    """An operation or its reference as functions of the differentiated tensors.
 
     Attributes:
         inputs: These tensors, in `dtype`.
@@ -49,7 +49,7 @@ class Case:
             for name, count in zip(names, self._packing.counts, strict=False)
             for _ in range(0 if count is None else abs(count))
         ]
-        if dtype == torch.float64:  # of which there are no samples
+        if dtype == torch.float64:  # no samples have it
             self._tensors = [
                 x.double() if isinstance(x, Tensor) and x.is_floating_point() else x
                 for x in self._tensors
@@ -149,8 +149,6 @@ def func_grad(total: Scalar, case: Case) -> Tensors:
 
 
 def hessian_times_directions(total: Scalar, case: Case) -> Tensors:
-    """Return rows of a Hessian, as torch.func.hessian computes them."""
-
     def row(*directions: Tensor) -> Tensors:
         return jvp(gradient_of(total, case), case.inputs, directions)[1]
 
@@ -174,7 +172,7 @@ TRANSFORMS = [
 ]
 
 
-# Made of others, of lists, with a backward of its own, recomputed, with random numbers or indices.
+# Composed, with lists, with its own backward, recomputed, with random numbers or indices.
 OF_EACH_KIND = (
     *("linear_activation", "flash_attention", "transformer_layer", "total_norm", "add_relu"),
     *("layer_norm_relu", "fused_instance_norm", "gelu_dropout", "cross_entropy"),
@@ -189,7 +187,8 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls an operation by item
+# vmap calls an operation once per item
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.filterwarnings(r"ignore:`torch.jit")  # PyTorch scripts its own forward derivatives
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
 def test_every_transform_has_the_derivatives_of_the_reference(op):
@@ -277,7 +276,8 @@ def test_an_operation_that_writes_refuses_transforms_by_name(op):
         first(*given)  # nothing here has a tangent
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap calls an operation by item
+# vmap calls an operation once per item
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
 def test_vmap_has_the_results_of_each_item(op):
     case = Case(op)
@@ -285,7 +285,7 @@ def test_vmap_has_the_results_of_each_item(op):
     def run(*inputs: Tensor) -> Tensors:
         return case.results(op.operation, inputs)
 
-    factor = 1.0 if op.derived else 0.75  # what follows from other arguments must still do so
+    factor = 1.0 if op.derived else 0.75  # derived arguments must stay consistent
     stacked = [torch.stack([x, x * factor]) for x in case.inputs]
     items = [run(*inputs) for inputs in zip(*stacked, strict=True)]
     for mine, *each in zip(vmap(run)(*stacked), *items, strict=True):

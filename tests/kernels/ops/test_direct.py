@@ -1,4 +1,4 @@
-"""Only calls that nothing else wants to see go past PyTorch's dispatcher."""
+"""Only calls that nothing else observes bypass PyTorch's dispatcher."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ X = torch.randn(1, 4, 6, 6, generator=torch.Generator().manual_seed(0))
 
 
 class Subclass(torch.Tensor):
-    """A tensor whose operations may mean something else."""
+    """A tensor that may redefine operations."""
 
 
 def asked(*args: object) -> bool:
-    """Whether the dispatcher is asked about a call."""
     return device_of_plain(args) is None
 
 

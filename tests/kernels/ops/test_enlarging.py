@@ -1,4 +1,4 @@
-"""A convolution before the enlargement gives what one after it gives, at the border too."""
+"""A convolution before the enlargement equals one after it, at the border too."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def without_bias(layer: EnlargingConv, x: Tensor) -> Tensor:
 
 
 def enlarged(layer: EnlargingConv, x: Tensor, skip: Tensor | None = None) -> Tensor:
-    """The layer without its bias, as one convolution at the size of `x`."""
+    """Compute the layer without its bias, as one convolution at the size of `x`."""
     n, channels, height, width = x.shape
     padded = empty(n, channels, *padded_size(height, width), dtype=x.dtype)
     fused_enlarging_pad_out(x, padded)

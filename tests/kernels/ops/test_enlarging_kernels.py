@@ -1,4 +1,4 @@
-"""Thread by thread on the CPU, the kernels around an enlarging convolution do what is meant."""
+"""The kernels around an enlarging convolution match their references, emulated on the CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def launch(library) -> Launcher:
 
 
 def vectors(launch: Launcher) -> set[bool]:
-    """Whether what was launched loads 16 bytes at once."""
+    """Return whether the launches load 16 bytes at once."""
     given = (value for _, arguments in launch.launched for value in arguments)
     return {value for value in given if isinstance(value, bool)}
 
@@ -36,7 +36,7 @@ def vectors(launch: Launcher) -> set[bool]:
 def holds(
     launched: Callable[..., None], meant: Callable[..., None], samples: Iterator[tuple[Any, ...]]
 ) -> int:
-    """Compare on every sample; gives their number."""
+    """Compare on every sample and return the number of samples."""
     count = 0
     for *given, out in samples:
         out.fill_(float("nan"))

@@ -1,4 +1,4 @@
-"""What holds for every operation of the table, checked on the samples of its row."""
+"""Properties of every operation in the table, checked on the samples of its row."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from kernels.ops.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
 from kernels.self_test.compile_worker import self_test
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # and return what they compute
+FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # they return their results
 
 
 def is_composed(op: Op) -> bool:
-    """Whether the dispatcher sees PyTorch's operations, and others of ours, in its place."""
+    """Return whether the dispatcher sees other operations, PyTorch's and ours, in its place."""
     return op.family == LIBRARY and op.is_composite
 
 
 def takes_a_list(op: Op) -> bool:
-    """Whether an argument is declared as a list."""
     parameters = inspect.signature(op.operation).parameters.values()
     return any("list[" in str(each.annotation) for each in parameters)
 
 
-# What autocast has no say in.
+# Operations that autocast does not affect.
 PLAIN = [op for op in FUNCTIONS if op.family != STYLE and not is_composed(op)]
 
 pytestmark = pytest.mark.parametrize("device", DEVICES)
@@ -38,7 +37,7 @@ pytestmark = pytest.mark.parametrize("device", DEVICES)
 
 @pytest.fixture(autouse=True)
 def exact() -> Iterator[None]:
-    """FP32 convolutions are FP32."""
+    """Keep FP32 convolutions in FP32."""
     before = torch.backends.cudnn.allow_tf32
     torch.backends.cudnn.allow_tf32 = False
     yield
@@ -46,7 +45,6 @@ def exact() -> Iterator[None]:
 
 
 def ready(op: Op, device: str) -> Op:
-    """The operation, built where it can be."""
     status = prepare([op.name])[0]
     if "no C++ compiler" in status.reason:
         pytest.skip(status.reason)
@@ -57,7 +55,7 @@ def ready(op: Op, device: str) -> Op:
 
 
 def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any, ...]:
-    """The sample of the fewest elements, in FP32 or in `dtype`."""
+    """Return the sample with the fewest elements, in FP32 or in `dtype`."""
 
     def elements(sample: tuple[Any, ...]) -> int:
         return sum(value.numel() for value in tensors_of(sample))
@@ -132,7 +130,7 @@ def test_two_runs_are_bit_equal(op, device):
         assert all(map(torch.equal, results_of(op, given), first))
 
 
-# PyTorch 2.15 itself reads the gradients of tensors that are no leaves, and warns of it.
+# PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
 @pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 def test_it_is_registered_as_pytorch_wants_it(op, device):
@@ -140,11 +138,11 @@ def test_it_is_registered_as_pytorch_wants_it(op, device):
     for value in tensors_of(given):
         if value.is_floating_point() and not op.mutates:
             value.requires_grad_()
-    # A compiler sees PyTorch's operations in place of a composed one, and does with any sizes what
-    # it does with those; that takes ten times as long to see.
+    # A compiler sees PyTorch's operations instead of a composed one and treats their sizes as
+    # usual; checking that with dynamic sizes takes ten times as long.
     aot = "static" if is_composed(op) else "dynamic"
     checks = "schema", "autograd_registration", "faketensor", f"aot_dispatch_{aot}"
-    # cuDNN may take another algorithm the second time, so gradients differ by rounding.
+    # cuDNN may choose another algorithm the second time, so gradients differ by rounding.
     names = [f"test_{check}" for check in checks]
     torch.library.opcheck(op.overload, given, test_utils=names, atol=1e-3, rtol=1e-3)
 
@@ -174,6 +172,6 @@ def test_its_gradients_are_right(op, device):
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         return tuple(x for x in results_of(op, tuple(packing.joined(tensors))) if x.requires_grad)
 
-    # cuDNN's convolutions backward add in no fixed order on a GPU.
+    # cuDNN's backward convolutions sum in no fixed order on a GPU.
     nondet = 1e-8 if device == "cuda" else 0.0
     assert torch.autograd.gradcheck(run, tensors, atol=1e-4, nondet_tol=nondet, fast_mode=True)

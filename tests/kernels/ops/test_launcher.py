@@ -1,4 +1,4 @@
-"""A row's launch calls what its library has, or runs the reference without it."""
+"""A row's launch calls its library's kernel, or runs the reference without it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOURCE = "scale.cu"
 
 
 class FakeLibrary:
-    """Takes down how its kernel is launched, and has each launch return `error`."""
+    """Records the launches of its kernel, each of which returns `error`."""
 
     def __init__(self, error: int = 0) -> None:
         self.prepared: list[tuple[Any, ...]] = []
@@ -61,7 +61,7 @@ def launcher_of(library: Any) -> CudaLauncher:
 
 @pytest.fixture(autouse=True)
 def current(monkeypatch):
-    """The GPUs that were made current; tensors on the CPU stand for those on cuda:-1."""
+    """Return the GPUs made current; CPU tensors represent tensors on cuda:-1."""
     made: list[int] = []
 
     @contextlib.contextmanager
@@ -127,7 +127,7 @@ def test_a_library_without_the_kernel_is_told():
 
 @pytest.fixture
 def compiled(tmp_path, stub_path, stub) -> tuple[DriverLibrary, Any]:
-    """A library without a description, over a driver that launches nothing, and that driver."""
+    """Return a library without a description, and its driver, which launches nothing."""
     listed = ImageList(
         "scale_cuda",
         "",
@@ -160,7 +160,6 @@ def test_a_launch_needs_a_library():
 
 
 def c_function(calls: list[tuple[Any, ...]], error: int = 0) -> Any:
-    """A C function that takes down what it is called with."""
     types = c_int, c_longlong, c_void_p, c_void_p, c_int, c_longlong, c_double
 
     def function(*arguments: Any) -> int:
@@ -222,7 +221,7 @@ def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
 
 @pytest.fixture
 def doubling():
-    """What a GPU's dispatch key calls for a row with a launch, called here on the CPU."""
+    """Return the function a GPU's dispatch key calls for a row with a launch."""
 
     def reference(x: torch.Tensor) -> torch.Tensor:
         return x * 2
@@ -236,14 +235,14 @@ def doubling():
 
 def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, current):
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
-    for library in (FakeLibrary(), FakeLibrary()):  # the second was loaded again
+    for library in (FakeLibrary(), FakeLibrary()):  # the second is a reloaded one
         monkeypatch.setitem(build._handles, "doubling_cuda", library)
         assert doubling(torch.ones(1)).item() == 20
         assert len(library.calls) == 1
     assert current == [-1, -1]
     monkeypatch.setattr(registry, "current_device", lambda: -1)
     assert doubling(torch.ones(1)).item() == 20
-    assert current == [-1, -1]  # it was current already
+    assert current == [-1, -1]  # it was already current
 
 
 def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a library for any model asks of the registry: aliases, writes, drawn state, a family."""
+"""Registry features that a library for any model needs: aliases, writes, drawn state, a family."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ numbers = itertools.count()
 
 @pytest.fixture
 def row(monkeypatch):
-    """Registers operations under names of their own, in tables that are put back."""
+    """Return a function that registers operations under unique names, in temporary tables."""
     for name, table in (("OPS", dict(OPS)), ("ALIASES", dict(ALIASES))):
         monkeypatch.setattr(registry, name, table)
         monkeypatch.setattr(f"kernels.ops.table.{name}", table)
 
     def register(signature: Any, **options: Any) -> Any:
-        # PyTorch knows an operation until the process ends.
+        # PyTorch keeps an operation until the process ends.
         signature.__name__ = f"{signature.__name__}_of_library_test_{next(numbers)}"
         return fused("", samples=lambda: (), **options)(signature)
 
@@ -106,7 +106,7 @@ def test_writes_into_a_list_are_seen_by_autograd(row, inference):
     before = [x._version for x in xs]
     with torch.inference_mode(inference):
         run(xs, 0.5)
-        if inference:  # as a prepared call, which no dispatcher sees
+        if inference:  # as a prepared call, which bypasses the dispatcher
             registry.autograd.count_writes((xs, 0.5), [0])
     assert torch.equal(xs[1], torch.full((2,), 0.5))
     assert all(x._version > old for x, old in zip(xs, before, strict=True))

@@ -1,4 +1,4 @@
-"""The norm of channels-last pictures from the parts of its statistics on, thread by thread."""
+"""The norm of channels-last pictures, from partial statistics on, thread by thread."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("count", [1, 130, 1024, 1100])
 @pytest.mark.parametrize("channels", [3, 8])
 def test_parts_become_scale_and_shift(launch, channels, count):
-    x = normal(2, count, 5, channels) * 3 + 40  # 5 pixels to a part
+    x = normal(2, count, 5, channels) * 3 + 40  # 5 pixels per part
     variance, mean = torch.var_mean(x, 2, correction=0)
     columns = torch.full_like(mean, 5), mean, torch.zeros_like(mean), variance * 5
     parts = torch.stack(columns, -1).contiguous()
@@ -62,7 +62,7 @@ def test_parts_become_scale_and_shift(launch, channels, count):
     launch("merged", -(-2 * channels // MERGED), THREADS, view, given, affine, 2, channels)
     variance, mean = torch.var_mean(x.double(), (1, 2), correction=0)
     scale = gamma * torch.rsqrt(variance + 1e-5)
-    probe = 41.5  # a value near the mean, as those that are normalized
+    probe = 41.5  # close to the mean, like the values to normalize
     center, factor, shift, _ = affine.double().unbind(-1)
     wanted = (probe - mean) * scale + beta
     torch.testing.assert_close((probe - center) * factor + shift, wanted, atol=1e-5, rtol=1e-5)
@@ -71,14 +71,14 @@ def test_parts_become_scale_and_shift(launch, channels, count):
 def written(
     launch: Launcher, name: str, x: Tensor, residual: Tensor | None, pad: int, border: str
 ) -> tuple[Tensor, Tensor]:
-    """What a kernel writes of x [N, H, W, C] without an affine, and what is meant."""
+    """Return a kernel's output for x [N, H, W, C] without an affine, and the expected one."""
     n, height, width, channels = x.shape
     affine = torch.tensor([0.5, 2.0, -1.0, 0.0]).repeat(n, channels, 1)
     out = torch.full((n, height + 2 * pad, width + 2 * pad, channels), torch.nan).half()
     groups = channels // (8 if name == "vectors" else 1)
     columns = min(groups, 32)
     rows, pixels = THREADS // columns, out.shape[1] * out.shape[2]
-    chunk = 5 * rows + 3  # more than one turn, of which the last is not full
+    chunk = 5 * rows + 3  # several iterations, the last one incomplete
     chunks = -(-pixels // chunk)
     p = Planes(x.data_ptr(), None if residual is None else residual.data_ptr(), out.data_ptr())
     p.pixels, p.channels, p.relu = height * width, channels, residual is None

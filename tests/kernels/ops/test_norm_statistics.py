@@ -31,7 +31,7 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 
 def statistics(library: ctypes.CDLL, x: Tensor, chunk: int, width: int) -> tuple[Tensor, Tensor]:
-    """Mean and variance [N, C] of x [N, pixels, C], in float64, from the parts of the kernel."""
+    """Return mean and variance [N, C] of x [N, pixels, C] in float64, from the kernel's parts."""
     samples, pixels, channels = x.shape
     vectors = -(-channels // width)
     columns = min(vectors, 32)

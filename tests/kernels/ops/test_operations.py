@@ -1,4 +1,4 @@
-"""The fused operations mean what their references mean, on the CPU and on a GPU."""
+"""The fused operations match their references, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from models.layers import ResidualBlock
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 LAYOUTS = [torch.contiguous_format, torch.channels_last]
 DTYPES = [torch.float32, torch.bfloat16, torch.float16]
-# On a GPU, cuDNN takes over where it is faster; both ways are held to the same.
+# On a GPU, cuDNN takes over where it is faster; both ways must pass.
 OWN = pytest.mark.parametrize("own", [True, False], ids=["own kernel", "as shipped"])
 TF32 = 2.0**-10
 
@@ -36,7 +36,10 @@ pytestmark = pytest.mark.parametrize("device", DEVICES)
 
 @pytest.fixture(autouse=True, scope="module")
 def loaded() -> None:
-    """Without a compiler, the operations are their references; doing without is tested too."""
+    """Load the native kernels; without a compiler, the operations are their references.
+
+    Running without native kernels is tested separately.
+    """
     statuses = prepare(list(OPS))
     if "no C++ compiler" in statuses[0].reason:
         pytest.skip(statuses[0].reason)
@@ -45,7 +48,7 @@ def loaded() -> None:
 
 @pytest.fixture(autouse=True, params=[False], ids=["exact"])
 def tf32(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """FP32 convolutions are FP32 unless a test asks otherwise."""
+    """Keep FP32 convolutions in FP32 unless a test requests TF32."""
     before = torch.backends.cudnn.allow_tf32
     torch.backends.cudnn.allow_tf32 = request.param
     yield request.param
@@ -65,7 +68,7 @@ def worst(got: Tensor, expected: Tensor) -> float:
 
 
 def unit(dtype: torch.dtype, expected: Tensor) -> float:
-    """One unit in the last place may fall either way, also where PyTorch is lucky."""
+    """Return one unit in the last place, since results may round either way."""
     return torch.finfo(dtype).eps * float(expected.abs().max())
 
 
@@ -160,7 +163,7 @@ CONVOLUTIONS = [  # N, Cin, H, W, Cout, kernel, stride, pad
     (2, 128, 16, 24, 128, 3, 1, 1),
     (1, 40, 7, 13, 72, 3, 1, 1),
     (1, 5, 7, 13, 7, 3, 1, 1),
-    (1, 16, 2, 2, 16, 3, 1, 1),  # height and width are one above the padding
+    (1, 16, 2, 2, 16, 3, 1, 1),  # height and width exceed the padding by one
     (1, 4, 5, 5, 130, 9, 2, 4),
     (1, 48, 9, 11, 20, 1, 1, 0),
     (1, 24, 9, 11, 40, 5, 3, 2),
@@ -195,7 +198,7 @@ def test_a_convolution_errs_at_most_twice_as_much_as_pytorch(
     assert got.shape == expected.shape
     if got.numel() > got.shape[1]:
         assert got.is_contiguous(memory_format=layout)
-    # Whether cuDNN takes TF32 is its choice; ours is then measured against what TF32 means.
+    # cuDNN decides whether to use TF32; ours is then compared with TF32's own rounding.
     rounding = TF32 * 4 if tf32 else 2 * worst(pytorch, expected)
     assert worst(got, expected) <= rounding + 2 * unit(dtype, expected)
 
@@ -281,7 +284,7 @@ def test_a_residual_block_errs_at_most_twice_as_much_as_pytorch(own, shape, layo
     assert worst(got, expected) <= 2 * worst(pytorch, expected) + 2 * unit(dtype, expected)
 
 
-# What holds for all of them
+# All operations
 
 X = (2, 8, 12, 10)
 
@@ -307,8 +310,8 @@ def of_block(x: Tensor, *_: Tensor) -> tuple[Any, ...]:
     return x, *block(x.shape[1], x.dtype, str(x.device)), 1e-5, True
 
 
-# Of the operations whose shapes, layouts and borders are tried below; test_every_operation.py has
-# what holds for any.
+# The operations whose shapes, layouts and borders are varied below. test_every_operation.py tests
+# the properties of every operation.
 ARGUMENTS = {
     "fused_instance_norm_forward": of_norm,
     "fused_conv_reflection_pad_forward": of_convolution,
@@ -323,7 +326,7 @@ def arguments(name: str, x: Tensor) -> tuple[Any, ...]:
     return ARGUMENTS[name](x, *parameters)
 
 
-# PyTorch 2.15 itself reads the gradients of tensors that are no leaves, and warns of it.
+# PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
 @pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize("name", NAMES)
 def test_operations_on_channels_last_are_registered_as_pytorch_wants_them(name, device):
@@ -332,7 +335,7 @@ def test_operations_on_channels_last_are_registered_as_pytorch_wants_them(name, 
     for tensor in given:
         if isinstance(tensor, Tensor):
             tensor.requires_grad_()
-    # cuDNN may take another algorithm the second time, so gradients differ by rounding.
+    # cuDNN may choose another algorithm the second time, so gradients differ by rounding.
     torch.library.opcheck(OPS[name].overload, given, atol=1e-3, rtol=1e-3)
 
 
@@ -368,7 +371,7 @@ def test_two_runs_are_bit_equal(name, dtype, layout, device):
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_outside_the_arguments_is_read(name, layout, device):
-    """The input lies between NaNs; one that is read spoils a whole channel."""
+    """The input is surrounded by NaNs; reading one spoils a whole channel."""
     x = normal(2, 12, 7, 13).to(device).contiguous(memory_format=layout)
     memory = torch.full((x.numel() + 2048,), float("nan"), device=device)
     guarded = memory[1024:-1024].as_strided(x.shape, x.stride()).copy_(x)
@@ -480,7 +483,7 @@ def test_the_unit_refuses_what_it_cannot_be(device):
         FusedConv2d(8, 12, 0).to(device)
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch 2.11 itself
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # from PyTorch 2.11 itself
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_compiles_into_one_graph_and_only_once(name, device):
     module = MODULES[name][0]().to(device)

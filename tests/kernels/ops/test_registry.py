@@ -45,7 +45,10 @@ RUNS = {
 
 @pytest.fixture(autouse=True)
 def loaded(native_kernels: tuple[KernelStatus, ...]) -> None:
-    """Without a compiler, the operations are their references; doing without is tested too."""
+    """Load the native kernels; without a compiler, the operations are their references.
+
+    Running without native kernels is tested separately.
+    """
     if "no C++ compiler" in native_kernels[0].reason:
         pytest.skip(native_kernels[0].reason)
     assert all(status.ready or status.by_choice for status in native_kernels), native_kernels
@@ -65,7 +68,7 @@ def exact(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """What the operation means, in FP64 and written independently of it."""
+    """Return the operation's result in FP64, from an independent definition."""
     x = x.double()
     if interleave:
         n, c, h, w = x.shape
@@ -98,7 +101,7 @@ def test_it_errs_at_most_twice_as_much_as_pytorch(shape, layout, dtype, run):
     got = run(x, weight, bias)
     assert got.dtype == dtype
     assert got.is_contiguous(memory_format=layout)
-    # One unit in the last place may fall either way, also where PyTorch is lucky.
+    # A result may round either way, even if PyTorch is lucky.
     unit = torch.finfo(dtype).eps * float(expected.abs().max())
     assert error(got, expected) <= 2 * error(pytorch, expected) + unit
 
@@ -124,7 +127,7 @@ def test_every_option_means_what_it_says(case, layout, run):
     channels, height, width = (12, 14, 20) if case.get("interleave") else (48, 8, 11)
     weight, bias = normal(channels, seed=1), normal(channels, seed=2)
     if case.pop("residual", False):
-        # The middle of a padded tensor, as the network passes it.
+        # The interior of a padded tensor, as the network passes it.
         padded = normal(2, channels, height + 2, width + 2, seed=3)
         case["residual"] = padded.contiguous(memory_format=layout)[..., 1:-1, 1:-1]
     got = run(x, weight, bias, **case)
@@ -286,8 +289,6 @@ def test_what_does_not_fit_is_refused_after_what_does():
 
 
 class Listed(TorchDispatchMode):
-    """Notes the operations that run under it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
@@ -300,7 +301,7 @@ class Listed(TorchDispatchMode):
 @pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
 def test_what_comes_between_autograd_and_the_kernel_is_not_passed_by(mode):
     complex_numbers = torch.complex(normal(1, 2, 4, 5), normal(1, 2, 4, 5, seed=1))
-    negated = complex_numbers.conj().imag  # read as it is in memory, the sign is wrong
+    negated = complex_numbers.conj().imag  # its raw memory has the wrong sign
     assert negated.is_neg()
     expected = fused_instance_norm(negated.resolve_neg())
     with mode(), Listed() as listed:
@@ -334,7 +335,7 @@ def test_gradients_are_right(layout, interleave):
     assert torch.autograd.gradcheck(run, (x, *affine, residual))
 
 
-# PyTorch 2.15 itself reads the gradients of tensors that are no leaves, and warns of it.
+# PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
 @pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize(
     "op", [OPS["fused_instance_norm"], OPS["fused_instance_norm_out"]], ids=lambda op: op.name
@@ -439,7 +440,7 @@ def test_a_convolution_into_a_buffer_is_the_same_whatever_the_buffer_held(stride
 
 
 def test_without_avx512_no_buffer_of_bf16_is_written_to(monkeypatch):
-    """oneDNN refuses to add a convolution in BF16 on a processor that has AVX2 alone."""
+    """oneDNN refuses to add a BF16 convolution on a processor that only has AVX2."""
     x, weight = normal(1, 16, 9, 9).bfloat16(), normal(8, 16, 3, 3, seed=1).bfloat16()
     buffer = torch.empty(1, 8, 7, 7, dtype=torch.bfloat16)
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)

@@ -1,4 +1,4 @@
-"""The norm of tokens, joined with what makes them, in PyTorch and thread by thread."""
+"""The norm of tokens fused with the operation before it, in PyTorch and thread by thread."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_means_of_groups_are_those_of_the_norm():
     planes = normed.view(5, 3, 8)
     assert means.shape == (1, 6, 8)
     torch.testing.assert_close(means[0, 2], planes[2:4, 0:2].mean((0, 1)))
-    torch.testing.assert_close(means[0, 5], planes[4, 2])  # a group of one token
+    torch.testing.assert_close(means[0, 5], planes[4, 2])  # a single-token group
 
 
 def test_the_kernel_of_groups_computes_what_the_reference_does(launch):
@@ -110,7 +110,7 @@ def test_the_kernel_of_groups_computes_what_the_reference_does(launch):
 
 def test_parameters_anywhere_in_memory_are_read_right(launch):
     x, memory = normal(1, 6, 8).half(), normal(4 * 8 + 1).float()
-    parts = [memory[1 + 8 * number :][:8] for number in range(4)]  # not at multiples of 16 bytes
+    parts = [memory[1 + 8 * number :][:8] for number in range(4)]  # not aligned to 16 bytes
     given = parts[0][None], parts[1][None], parts[2], parts[3]
     found, wanted = run(launch, x, *given), token_norm._reference(x, *given)
     for got, expected in zip(found, wanted, strict=True):

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.parametrize("device", DEVICES)
 
 @pytest.fixture(autouse=True)
 def ready(native_kernels: Any, device: str) -> None:
-    """The library is built where there is a GPU."""
+    """Check that the library is built if there is a GPU."""
     if device == "cuda":
         missing = [s for s in kf.statuses("cuda", TRANSFORMER) if not s.ready]
         assert not missing, missing
@@ -47,7 +47,7 @@ def normal(device: str, dtype: torch.dtype, *shape: int, seed: int = 0) -> Tenso
 def packed(
     device: str, dtype: torch.dtype, queries: int, keys: int, size: int, samples: int = 2
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k and v of three heads as views of one projection."""
+    """Return q, k and v of three heads as views of one projection."""
     given = normal(device, dtype, samples, max(queries, keys), 3, 3, size)
     q, k, v = given.permute(2, 0, 3, 1, 4)
     return q[:, :, :queries], k[:, :, :keys], v[:, :, :keys]
@@ -60,8 +60,11 @@ def error(found: Tensor, exact: Tensor) -> float:
 def assert_errs_at_most_twice_as_much(
     ours: Tensor, theirs: Tensor, exact: Tensor, between: float = 0.0
 ) -> None:
-    """`between`: the size of what cancels on the way to the result."""
-    # One unit in the last place may fall either way, also where PyTorch is lucky.
+    """Check that our error is at most twice PyTorch's.
+
+    `between` is the size of values that cancel on the way to the result.
+    """
+    # A result may round either way, even if PyTorch is lucky.
     unit = torch.finfo(ours.dtype).eps * max(between, float(exact.detach().abs().max()))
     assert ours.dtype == theirs.dtype
     assert error(ours, exact) <= 2 * error(theirs, exact) + unit
@@ -100,7 +103,7 @@ def test_attention_and_its_gradients_err_at_most_twice_as_much_as_pytorchs(
         out = run(*given)
         found.append((out, *torch.autograd.grad(out, given, grad)))
     for ours, theirs, expected in zip(*found, (exact, *exact_gradients), strict=True):
-        # A score's gradient is the difference of two sums of `size` products, which both err.
+        # A score's gradient is the difference of two sums of `size` products, and both have errors.
         between = size if dtype == torch.float32 else size**0.5
         assert_errs_at_most_twice_as_much(ours, theirs, expected, between)
 
@@ -188,7 +191,7 @@ def test_the_backward_by_rows_keeps_little_and_is_the_same(device):
     given = (grad, q, k, v, mask, out, lse, 0.2, True, 0.2, state)
     expected = OPS["fused_attention_backward"].reference(*given)
     for most in (1, 6 * 40 * 7, 1 << 20):
-        options = (*given[:5], *given[6:])  # all but the result
+        options = (*given[:5], *given[6:])  # without the result
         for mine, exact in zip(backward_by_rows(*options, most_scores=most), expected, strict=True):
             torch.testing.assert_close(mine, exact)
 
@@ -229,7 +232,7 @@ def test_what_does_not_fit_is_a_value_error(device, message, change):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_two_runs_are_bit_equal_and_write_nothing_else(device, dtype):
-    # A view in the middle of NaN: what is read beyond it shows, and so does what is written.
+    # A view surrounded by NaN shows reads and writes beyond it.
     guarded = torch.full((2, 130, 3, 5, 64), math.nan, dtype=dtype, device=device)
     inside = guarded[:, 1:-1, :, 1:-1]
     inside.copy_(normal(device, dtype, *inside.shape))

@@ -9,5 +9,4 @@ from tests.kernels.driver import stubs
 
 @pytest.fixture(scope="session")
 def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the network's library says of itself."""
     return stubs.description("network", tmp_path_factory.mktemp("abi"))

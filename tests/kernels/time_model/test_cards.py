@@ -1,4 +1,4 @@
-"""The table of cards has NVIDIA's figures, and a card that it lacks is told by the driver."""
+"""The table of cards has NVIDIA's figures, and the driver describes cards missing from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PEAKS = {
 
 @pytest.fixture
 def present(monkeypatch):
-    """Makes a GPU present, of which PyTorch tells a name and the driver what decides."""
+    """Return a function that fakes a GPU: PyTorch reports its name, the driver its properties."""
 
     def make(name: str, gpu: Gpu) -> torch.device:
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: name)
@@ -37,8 +37,6 @@ def present(monkeypatch):
 
 
 class Telling:
-    """A driver that tells attributes."""
-
     def __init__(self, **told: int) -> None:
         self.told = told
 

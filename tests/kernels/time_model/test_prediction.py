@@ -1,4 +1,4 @@
-"""The model follows from a card's figures what it says of the time."""
+"""The model derives its times from a card's figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from kernels.time_model.prediction import (
 )
 from kernels.time_model.work import Work
 
-LAYER = Work("conv", "same", 264, 132, 1_024_000, 0, 0, 0)  # two tiles a block, one block each
+# two tiles per block, one block per multiprocessor
+LAYER = Work("conv", "same", 264, 132, 1_024_000, 0, 0, 0)
 PLAIN = Constants(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 CARD = replace(find("H200"), clock_mhz=1000.0)
 

@@ -1,6 +1,6 @@
-"""What the model counts is what the plans launch: kernels, blocks, threads and shared memory.
+"""The model counts exactly what the plans launch: kernels, blocks, threads and shared memory.
 
-The plans are made on the processor, over a CUDA driver that only writes down each launch.
+The plans run on the CPU, with a CUDA driver that only records launches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def network(description, tmp_path_factory, stub_path):
 
 @pytest.fixture
 def launched(network, stub_path, monkeypatch):
-    """The launches of a plan of a network for a size and a GPU."""
+    """Return a function that yields a plan's launches for a network, a size and a GPU."""
     stub = stubs.loaded(stub_path)
     ctypes.c_int.in_dll(stub, "stub_parameter_bytes").value = 8
     monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
@@ -95,7 +95,6 @@ def test_the_model_counts_the_blocks_that_the_plan_launches(
 
 
 def layer_of(told: abi.Abi, name: str, backend: str, one: Work) -> Any:
-    """What the library says of a launch's kernel."""
     if backend == "sm90":
         layers: Any = told.sm90.precisions["fp16"]
     else:
@@ -125,7 +124,7 @@ def test_blocks_and_tiles_are_those_of_the_multiprocessor_with_the_most(
 
 @pytest.mark.parametrize(("name", "backend"), RUNS)
 def test_the_products_are_the_networks_and_some_padding(name, backend):
-    """After upsampling, four taps of nine remain, and six where two columns share a product."""
+    """Upsampling leaves four of nine taps, or six if two columns share a product."""
     width, height = 1280, 720
     config = CONFIGS[name]
     outer, middle, inner = config.widths
@@ -134,7 +133,7 @@ def test_the_products_are_the_networks_and_some_padding(name, backend):
     saved = 5 * (inner * middle * pixels // 4 + middle * outer * pixels)
     counted = work(name, backend, calibration().traits, width, height, H200)
     products = sum(one.products * one.tiles for one in counted)
-    # Its edges have 16 outputs, which five columns of three colors do not fill.
+    # The edge layers have 16 outputs, which five columns of three colors do not fill.
     most = 1.25 if name == "full" else 1.5
     assert published - saved <= products < most * (published - saved)
 
@@ -160,7 +159,7 @@ def test_an_unknown_backend_is_one_sentence():
 
 
 def test_the_calibration_is_of_the_kernels_as_they_are(description):
-    """Otherwise run `python -m tools.time_model describe`, then measure and fit anew."""
+    """If this fails, run `python -m tools.time_model describe`, then measure and fit again."""
     assert abi.traits(without_names(description)) == calibration().traits
 
 
@@ -173,7 +172,7 @@ def test_plans_can_be_made_for_another_gpu(monkeypatch):
         multi_processor_count=132,
     )
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: properties)
-    # No machine has so many, so that no other test has asked for it or will.
+    # No machine has so many GPUs, so no other test queries this one.
     device, other = torch.device("cuda", 61), replace(H200, multiprocessors=28)
     with standing_for(other):
         assert Gpu.of(device) == other

@@ -1,4 +1,4 @@
-"""Candidates are shapes that the kernels take, and the library's own are among them."""
+"""Candidates are shapes that the kernels accept, and include the library's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ROLES
 from kernels.tuning.candidates import NAMESPACE, candidates, convs, sums_in_fp16
 
-THREADS = {"GeForce": 1536, "data center": 2048}  # of a multiprocessor
+THREADS = {"GeForce": 1536, "data center": 2048}  # per multiprocessor
 CASES = [(network, role) for network in WITH_KERNELS for role in ROLES]
 
 

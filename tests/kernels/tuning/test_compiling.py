@@ -1,4 +1,4 @@
-"""Candidates compile with NVRTC, and the compiler tells their numbers."""
+"""Candidates compile with NVRTC, and the compiler reports their figures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kernels.network.tuned import ENDS
 from kernels.tuning.candidates import FP16_SUMS, candidates
 from kernels.tuning.compiling import Compiler, DoesNotFit, Pool, Request, make, why_not
 
-pytestmark = pytest.mark.slow  # NVRTC takes a second for each
+pytestmark = pytest.mark.slow  # NVRTC needs a second for each
 
 SOURCE = "network_sm80.cu"
-SHARED = 100 * 1024  # of a multiprocessor of compute capability 8.6
+SHARED = 100 * 1024  # per multiprocessor of compute capability 8.6
 SAME_SMALL = "ConvTraits<128, 128, 1, false, 8, 16, 4, 2, 16, 3, 3, 1, true>"
 # The library's layers, as candidates.
 SHIPPED = [

@@ -1,4 +1,4 @@
-"""A layer by itself, thread by thread on the CPU: what it stores is compared with another's."""
+"""A single layer, thread by thread on the CPU: its output is compared with another layer's."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kernels.tuning.measuring import difference
 from tests.kernels.driver.standins import write_images
 from tests.kernels.network.emulated import EmulatedLibrary, built_or_skipped
 
-SHAPE = 1, 21, 38  # pictures, height, width: nothing is a multiple of a tile
+SHAPE = 1, 21, 38  # pictures, height, width: none is a multiple of a tile
 CPU = torch.device("cpu")
-# A network, a role, and a layer of the library that computes the same with other tiles.
+# A network, a role, and a library layer that computes the same with other tiles.
 PAIRS = [
     ("lite", "same", "same_wide"),
     ("full", "down1", "down1_small"),
@@ -49,13 +49,13 @@ def built(names, tmp_path_factory):
 
 @pytest.fixture
 def plans(built, names, description, stub_path, tmp_path, monkeypatch):
-    """Plans of the library's layer of a role, and of another one in its place."""
+    """Return plans with the library's layer for a role, and with another layer in its place."""
     library = EmulatedLibrary(built, names)
     monkeypatch.setattr(launchers, "DriverLibrary", lambda *_: library)
     monkeypatch.setattr(torch.cuda, "device", lambda _device: nullcontext())
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda _: SimpleNamespace(cuda_stream=0))
-    # Few multiprocessors, so that a block takes tile after tile.
+    # Few multiprocessors, so that a block computes several tiles.
     monkeypatch.setattr(Gpu, "of", lambda _device: Gpu((8, 0), 166_912, 167_936, 2))
 
     def made(network: str, role: str, other: str, **changes: int) -> tuple[LayerPlan, LayerPlan]:
@@ -87,7 +87,7 @@ def test_layers_of_other_tiles_store_the_same_within_rounding(network, role, oth
     tuned, shipped = plans(network, role, other)
     assert difference(tuned, shipped) == ""
     for name, stored in shipped.stored.items():
-        # Values and bytes are written by launches of their own, bytes by the last one.
+        # Separate launches write values and bytes; the last one writes bytes.
         assert bool(stored.any()) == (name != "values"), name
         assert stored.data_ptr() != tuned.stored[name].data_ptr()
     stored = {"first": {"y"}, "last": {"values", "bytes", "ranges"}}

@@ -1,4 +1,4 @@
-"""On a GPU, layers that were tuned are stored, tested and used, and paint the same picture."""
+"""On a GPU, tuned layers are stored, tested and used, and paint the same picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def device():
 
 
 def fresh(device: torch.device):
-    """The library as the next start of the program has it."""
+    """Return the library as the next start of the program loads it."""
 
     def make(
         images: ImageList, folder: Path, capability: tuple[int, int], index: int, driver: Driver
@@ -59,7 +59,7 @@ def painted(library, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
 
 
 def first(measured: Sequence[Measured], sizes: Sequence[tuple[int, int]]) -> list[Winner]:
-    """Whichever was measured first wins, faster or not."""
+    """Choose the candidate that was measured first, faster or not."""
     one = measured[0]
     return [Winner(one.case, one.role, size, one.traits, one.times[size]) for size in sizes]
 

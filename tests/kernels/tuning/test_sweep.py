@@ -1,4 +1,4 @@
-"""The fastest candidates win where they beat the library's layers by more than scatter."""
+"""The fastest candidates win if they beat the library's layers by more than the scatter."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def progress() -> list[str]:
 
 @pytest.fixture
 def swept(monkeypatch, description, progress) -> Callable[..., Sweep]:
-    """A sweep whose compiler and clock are functions of the traits."""
+    """Return a function that runs a sweep whose compiler and clock are functions of the traits."""
 
     def make(outcome: Callable[[str], Any], clock: Callable[[str], float]) -> Sweep:
         class Pool:
@@ -146,7 +146,7 @@ def test_stopping_keeps_what_was_found(swept):
             signal.raise_signal(signal.SIGINT)
         return 0.5
 
-    before = signal.getsignal(signal.SIGINT)  # that of a background process ignores it
+    before = signal.getsignal(signal.SIGINT)  # a background process ignores the signal by default
     found = swept(lambda _: None, clock).run(Wanted((CASE,), ("first", "last"), SIZES))
     assert found.stopped == "it was stopped by Ctrl+C"
     assert found.done[0] == (CASE, "first")

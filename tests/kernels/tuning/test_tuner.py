@@ -1,4 +1,4 @@
-"""What a sweep finds is stored, tested in a process of its own, and used by the next start."""
+"""A sweep's winners are stored, tested in a child process, and used by the next start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ WINNERS = [
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """The GPU of this machine, to be changed by the test."""
     found = [HOPPER]
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: CARD)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: found[0].capability)
@@ -55,7 +54,7 @@ def gpu(monkeypatch):
 
 @pytest.fixture
 def library(description, stub_path, tmp_path, gpu, monkeypatch):
-    """The network's library in use, over a driver that launches nothing."""
+    """Return the network's library in use, with a driver that launches nothing."""
     folder = tmp_path / "images"
     folder.mkdir()
     images = replace(write_images("network", description, folder), digest="abc")
@@ -67,7 +66,7 @@ def library(description, stub_path, tmp_path, gpu, monkeypatch):
 
 @pytest.fixture
 def found(library, description, monkeypatch) -> Found:
-    """What the sweep finds, to be changed by the test; every candidate compiles."""
+    """Return the sweep's result, for the test to change; every candidate compiles."""
     result = Found(winners=list(WINNERS), done=[(LITE, "down1"), (LITE, "first")])
     rows = {one.traits: one.role for one in WINNERS}
 
@@ -208,7 +207,7 @@ def test_networks_are_tuned_that_run_on_the_general_path(library, gpu):
 
 def test_a_card_with_less_shared_memory_tunes_the_small_layers(library, gpu, description):
     cases = [Case("full", True), Case("lite", False)]
-    build.handle("network").on(DEVICE)  # of images for Hopper
+    build.handle("network").on(DEVICE)  # with images for Hopper
     gpu[0] = GEFORCE
     assert cases_of((), DEVICE) == cases
 
@@ -225,7 +224,7 @@ def test_a_library_that_is_not_in_use_is_told(gpu, monkeypatch):
 @pytest.mark.parametrize("case", [LITE, Case("lite", False, 100)], ids=str)
 def test_candidates_are_loaded_beside_the_librarys_layers(case, library, description, tmp_path):
     rows = [dict(layer(description, traits=f"Traits<{n}>").described) for n in range(2)]
-    for row in rows:  # what is measured has the kernels of one precision
+    for row in rows:  # measured layers have the kernels of one precision
         row["kernels"] = {"fp16": row["kernels"]["fp16"]}
     made = [
         Made(f"Traits<{n}>", row, CODE, {name: name for name in tuned.kernel_names(row)})

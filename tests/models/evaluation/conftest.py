@@ -1,4 +1,4 @@
-"""What quality is measured on: two tiny styles, their paintings, and photographs."""
+"""Inputs for quality tests: two tiny styles, their paintings, and photographs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def photograph() -> Tensor:
 
 
 def painting() -> np.ndarray:
-    """[48, 48, 3]: stripes, unlike any of the photographs."""
+    """Return stripes, unlike any of the photographs, [48, 48, 3]."""
     pixels = np.zeros((48, 48, 3), np.uint8)
     pixels[:, ::6] = (230, 40, 20)
     pixels[::6] = (20, 60, 200)
@@ -55,7 +55,7 @@ def painting() -> np.ndarray:
 
 
 def state(seed: int = 0, **shape: object) -> dict[str, Tensor]:
-    """Weights of a network with one residual block, scaled so that it paints in all of 0-255."""
+    """Return weights of a network with one residual block, scaled to use the full range 0-255."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         weights = TransformerNetBaseline(1, **shape).state_dict()  # type: ignore[arg-type]
@@ -66,8 +66,10 @@ def state(seed: int = 0, **shape: object) -> dict[str, Tensor]:
 
 @pytest.fixture
 def place(tmp_path: Path, vgg_file: Path) -> Path:
-    """Two styles, one with a lite network; what they are measured with; `before` has both without
-    the stability term."""
+    """Write two styles, one with a lite network, and the inputs to measure them with.
+
+    The folder `before` has both without the stability term.
+    """
     for folder in ("before", "paintings", "photos"):
         (tmp_path / folder).mkdir()
     for seed, key in enumerate(("candy", "mosaic")):

@@ -1,4 +1,4 @@
-"""The flicker of a film is what changes but for its motion, where both frames show the same."""
+"""The flicker of a film is the change not explained by motion, where both frames show the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDE, THING = structure(1), structure(2, 30, 30)
 
 
 def frame(number: int, *, thing: bool = False) -> np.ndarray:
-    """Of a scene that moves by 2 and 1 pixels, in front of which a thing moves by 5."""
+    """Return a frame of a scene moving by 2 and 1 pixels, optionally behind a thing moving by 5."""
     down, right = 20 + number, 30 + 2 * number
     view = WIDE[down : down + HEIGHT, right : right + WIDTH].copy()
     if thing:
@@ -30,7 +30,7 @@ def frame(number: int, *, thing: bool = False) -> np.ndarray:
 
 
 def flickering(pixels: np.ndarray, number: int, by: int) -> np.ndarray:
-    """The picture, every second frame lighter by so many levels."""
+    """Return the picture, lighter by some levels in every second frame."""
     return np.clip(pixels.astype(int) // 2 + by * (number % 2), 0, 255).astype(np.uint8)
 
 

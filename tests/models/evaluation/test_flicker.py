@@ -1,4 +1,4 @@
-"""Flicker: right where its value is known."""
+"""Flicker measures known values correctly."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_flicker_does_not_depend_on_how_many_frames_are_styled_at_once(photograp
     def halved(x: Tensor) -> Tensor:
         return x / 2
 
-    # Noise is drawn batch by batch, in the order of the frames either way.
+    # Either way, noise is drawn batch by batch in the order of the frames.
     for flicker in (still_flicker, panned_flicker):
         one, three = (flicker(halved, photograph, frames=7, batch=n) for n in (7, 3))
         assert one == pytest.approx(three, rel=0.02)

@@ -1,4 +1,4 @@
-"""Clipping, borders and PSNR: right where their value is known."""
+"""Clipping, borders and PSNR match known values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def test_clipped_pixels_are_those_at_the_ends_of_the_range_as_seen() -> None:
     gray = torch.full((1, 3, 2, 5), 128.0)
-    gray[0, 0, 0, 0] = 255.4  # seen as 255, and beyond it
-    gray[0, 1, 0, 1] = 0.3  # seen as 0, and within
+    gray[0, 0, 0, 0] = 255.4  # displayed as 255, and above it
+    gray[0, 1, 0, 1] = 0.3  # displayed as 0, but within the range
     gray[0, 2, 1, 2] = -40
     assert clipped(gray) == pytest.approx(0.3)
     assert beyond(gray) == pytest.approx(0.2)

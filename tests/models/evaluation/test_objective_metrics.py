@@ -1,4 +1,4 @@
-"""The objective, of networks and of direct optimization."""
+"""The objective, for networks and for direct optimization."""
 
 from __future__ import annotations
 

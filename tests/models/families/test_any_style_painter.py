@@ -1,4 +1,4 @@
-"""The any-style network with one code: its executor where gradients are disabled, else itself."""
+"""The any-style network with one code uses its executor if gradients are disabled, else itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of families: what each says of its networks is so."""
+"""The table of families describes its networks correctly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CPU = torch.device("cpu")
 
 
 class Networks:
-    """Some networks, of which the first paints what the others cannot."""
+    """Some networks, of which the first paints styles that the others cannot."""
 
     def __init__(self, *there: AnyStyleNetwork) -> None:
         self._there = there
@@ -70,7 +70,6 @@ def other(tmp_path_factory) -> AnyStyleNetwork:
 
 @pytest.fixture
 def weights(tmp_path):
-    """The files of a style of each family, by its key."""
     checkpoint = tmp_path / "weights.safetensors"
     save_checkpoint(checkpoint, TransformerNetBaseline(**asdict(SMALL)).state_dict())
     return {FEED_FORWARD: StyleFiles(checkpoint), ANY_STYLE: StyleFiles(tmp_path / "code.st")}
@@ -289,7 +288,7 @@ def test_only_on_a_gpu_are_the_networks_for_new_styles_read_ahead(
     painted = []
     monkeypatch.setattr(any_style, "warm_up", lambda config, *_: painted.append(config))
     family, read = FAMILIES[ANY_STYLE], int(device == "cuda")
-    for networks in (Networks(network, other), Networks()):  # of the second, the file is damaged
+    for networks in (Networks(network, other), Networks()):  # the second has a damaged file
         family.warm_up(torch.device(device), networks)
         assert networks.read == read
         assert networks.lite_read == read * (networks.has_lite(network.digest))

@@ -1,4 +1,4 @@
-"""Files of style codes: what was written is read back, and nothing else is."""
+"""Files of style codes survive a round trip, and other files are refused."""
 
 from __future__ import annotations
 

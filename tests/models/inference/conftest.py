@@ -11,11 +11,11 @@ import torch
 
 @pytest.fixture
 def eager(monkeypatch):
-    """CUDA graphs on the CPU: what is submitted runs at once, also when a graph is captured."""
+    """Emulate CUDA graphs on the CPU: submitted work runs at once, also during a capture."""
 
     class Graph:
         def replay(self) -> None:
-            """What it holds ran when it was captured."""
+            """Do nothing: the work ran during the capture."""
 
     @contextlib.contextmanager
     def capture(graph: Graph, **_: Any):

@@ -1,4 +1,4 @@
-"""In bands the network paints the picture that it paints at once, in less memory."""
+"""In bands the network paints the same picture as in one pass, with less memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from utils.tf32 import tf32_allowed
 
 STYLES = sorted(Path("assets/styles").glob("*/*.safetensors"))
 SIZES = [(16, 16), (17, 33), (64, 75), (99, 18), (131, 90), (202, 61)]
-BANDS = [1, 1000, 4000, 10**7]  # pixels: the least rows, several, a few, all of it
+BANDS = [1, 1000, 4000, 10**7]  # pixels: the minimum of rows, several, a few, all of it
 
 
 def network(shape: NetworkConfig = FULL, dtype: torch.dtype = torch.float64):
@@ -28,7 +28,7 @@ def network(shape: NetworkConfig = FULL, dtype: torch.dtype = torch.float64):
 def photo(height: int, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
     generator = torch.Generator().manual_seed(height * 1000 + width)
     x = torch.rand(1, 3, height, width, generator=generator, dtype=torch.float64) * 255
-    x[..., : width // 2] += 300  # halves of one picture with other statistics
+    x[..., : width // 2] += 300  # the halves of one picture have different statistics
     return x.to(dtype)
 
 

@@ -1,6 +1,6 @@
-"""What is told of a picture from the range of its values, and whose the memory of a result is.
+"""Reports based on a picture's range of values, and the ownership of a result's memory.
 
-What frames look like that went through a GPU is in test_gpu.py.
+test_gpu.py checks the frames that went through a GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.conftest import picture
 
 
 def ranges(low: float, high: float, *, finite: bool = True) -> torch.Tensor:
-    """As the kernels leave them: integers that have the order of the floats."""
+    """Return ranges as the kernels store them: integers in the order of the floats."""
     bits = np.array([low, high], np.float32).view(np.int32)
     orders = np.where(bits >= 0, bits, bits ^ np.int32(0x7FFFFFFF)).tolist()
     return torch.tensor([[*orders, int(not finite)]], dtype=torch.int32)
@@ -38,7 +38,7 @@ def test_a_picture_of_several_finite_values_is_good(low, high):
         ranges(0.0, 255.0, finite=False),
         ranges(-np.inf, 255.0),
         ranges(0.0, np.inf),
-        ranges(np.inf, -np.inf),  # nothing but NaN
+        ranges(np.inf, -np.inf),  # only NaN
     ],
     ids=["constant", "negative constant", "not finite", "below all", "above all", "no value"],
 )
@@ -47,7 +47,7 @@ def test_a_picture_of_one_value_or_of_none_is_broken(broken):
 
 
 class Negative:
-    """A plan for single pictures on the CPU, where a picture is its frame's negative."""
+    """A plan for single pictures on the CPU whose picture is the negative of its frame."""
 
     def __init__(self, height: int, width: int) -> None:
         self.device = torch.device("cpu")
@@ -64,7 +64,7 @@ class Negative:
 
 @pytest.fixture
 def path(monkeypatch):
-    """Through `Negative`; what it asks of pinned memory is in `path.pinned`."""
+    """Return a path through `Negative`; `path.pinned` records its requests for pinned memory."""
     pinned = []
 
     def ordinary(like: torch.Tensor) -> torch.Tensor:

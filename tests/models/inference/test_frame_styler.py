@@ -1,4 +1,4 @@
-"""Frames that stay on the GPU become what the engine's own arithmetic makes of them on the CPU."""
+"""Frames that stay on the GPU match the engine's own arithmetic on the CPU."""
 
 from __future__ import annotations
 
@@ -54,18 +54,16 @@ def kernels(host, eager, monkeypatch):
 
 
 class Stream:
-    """On which everything is done at once."""
+    """A stream that executes everything at once."""
 
     def wait_event(self, event) -> None:
         assert event.recorded, "what is waited for was submitted"
 
     def wait_stream(self, stream) -> None:
-        """Everything is done."""
+        """Do nothing: all work is done."""
 
 
 class Event:
-    """On such a stream."""
-
     recorded = False
 
     def record(self, stream) -> None:
@@ -76,7 +74,6 @@ class Event:
 
 
 def style(styler, frame, finish, mark=lambda _: None):
-    """Submit a frame and wait for its picture."""
     (picture,) = styler.submit([frame], finish, mark).wait()
     assert not picture.broken
     return picture.pixels
@@ -98,7 +95,7 @@ def plan(height: int, width: int, samples: int = 1) -> LayerwisePlan:
     )  # fmt: skip
     replay = made.replay
 
-    def again(mark=None):  # a graph that was captured is submitted again
+    def again(mark=None):  # a captured graph is submitted again
         made._graphs.clear()
         replay(mark)
 
@@ -198,7 +195,7 @@ def test_a_batch_becomes_what_its_frames_become_one_after_another(finish, size, 
     assert marks == 2 * MARKS
     together = [picture for submission in batches for picture in submission.wait()]
     for one, other in zip(alone, together, strict=True):
-        # PyTorch's convolutions of a batch may add up in another order.
+        # PyTorch's convolutions may sum a batch in another order.
         assert np.abs(one.pixels.astype(int) - other.pixels).max() <= 1
         assert one.screen is not None
         assert other.screen is not None
@@ -299,7 +296,7 @@ def test_a_frame_of_any_strides_is_read_before_its_copy_is_freed(kernels, monkey
     expected = style(styler, frame, Finish()).copy()
 
     def copied(pixels):
-        """As numpy's, in memory that is overwritten when the array is gone."""
+        """Copy like numpy, into memory that is overwritten once the array is gone."""
         memory = bytearray(pixels.tobytes())
         found = np.frombuffer(memory, np.uint8).reshape(pixels.shape)
         weakref.finalize(found, lambda: memory.__setitem__(slice(None), bytes(len(memory))))
@@ -329,7 +326,7 @@ def test_what_a_window_paints_is_the_displayed_picture(size, kernels):
 
 @pytest.fixture
 def captures(monkeypatch):
-    """How often each graph was captured and replayed, and never anything on a GPU."""
+    """Count captures and replays of each graph, without running anything on a GPU."""
     counts = {"captured": 0, "replayed": 0}
 
     class Graph:
@@ -369,7 +366,7 @@ def test_frames_that_repeat_are_graphs_and_become_the_same_pictures(
         assert (picture.pixels == expected.pixels).all()
         assert (picture.screen == expected.screen).all()
     assert launched == 7
-    graphs = 1 if size == FRAME else 2  # frames are scaled by one beside
+    graphs = 1 if size == FRAME else 2  # a second graph scales frames
     # For each set of buffers.
     assert captures == {"captured": 2 * graphs, "replayed": 5 * graphs}
 
@@ -402,7 +399,7 @@ def test_strokes_of_a_second_size_are_launched_one_after_another(kernels):
 
 
 def walls(count: int, step: int = 0):
-    """Frames of a wall with a painting in a corner, which moves to the right."""
+    """Yield frames of a wall with a painting in a corner, which moves to the right."""
     for number in range(count):
         frame = np.full((*FRAME, 3), 120, np.uint8)
         painting = render(0, FRAME[1], FRAME[0])[20:50, 40:80]
@@ -491,7 +488,7 @@ def test_a_stream_goes_on_in_another_styler(kernels, sizes):
     expected = [style(whole, frame, finish) for frame in given]
     for frame in given[:4]:
         style(first, frame, finish)
-    style(second, given[7], finish)  # which is forgotten
+    style(second, given[7], finish)  # its history is discarded
     second.forget()
     second.restore(first.state())
     for frame, wanted in zip(given[4:], expected[4:], strict=True):
@@ -570,7 +567,7 @@ def test_frames_with_other_options_are_other_graphs_on_either_stream(kernels, ca
     assert captures["captured"] == 8
 
 
-# What changes in the streams of the next test.
+# The changes in the streams of the next test.
 STREAMS = (
     Finish(texture=1.0, follows=True),
     Finish(strength=0.7, keep_colors=True, guided=True, smoothing=0.6, texture=0.5, follows=True),
@@ -580,7 +577,6 @@ STREAMS = (
 
 
 def bits(pictures: list[Painted]) -> list[str]:
-    """Digests of pictures and of what a window paints of them."""
     both = [(picture.pixels, picture.screen) for picture in pictures]
     assert not any(picture.broken for picture in pictures)
     return [
@@ -635,7 +631,7 @@ def test_on_a_gpu_a_stream_that_overlaps_has_the_bits_of_frames_alone(
     for number, (batch, finish, forgets) in enumerate(steps):
         if forgets:
             overlapping.forget()
-        # One stream or the other is late, so that neither happens to wait for its turn.
+        # One of the streams is delayed, so that neither waits for its turn by chance.
         late = number * 7 % 3
         with torch.cuda.stream(overlapping._up if late == 1 else torch.cuda.current_stream()):
             torch.cuda._sleep(2_000_000 if late else 0)  # cycles: 1 ms

@@ -1,4 +1,4 @@
-"""Frames are uploaded from where they lie, if a GPU can read it; others from a copy."""
+"""Frames are uploaded from their own memory if a GPU can read it, else from a copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_memory_of_large_pictures_is_not_pinned():
 
 @pytest.fixture
 def pinned(monkeypatch):
-    """Memory that counts as pinned, without a GPU."""
+    """Return memory that counts as pinned, without a GPU."""
     monkeypatch.setattr(torch.Tensor, "is_pinned", lambda _self: True)
     return torch.arange(4 * 5 * 3, dtype=torch.uint8).view(4, 5, 3)
 

@@ -1,4 +1,4 @@
-"""The network operation by operation is the published network."""
+"""The network run operation by operation equals the published network."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_gradients_reach_every_weight(native):
     other(x).square().mean().backward()
     for (name, ours), theirs in zip(net.named_parameters(), other.parameters(), strict=True):
         if "conv2d.bias" in name and not name.startswith("deconv3"):
-            continue  # the norm takes it away: noise about zero
+            continue  # the norm removes it: noise around zero
         assert ours.grad is not None, name
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=2e-2, atol=1e-2, msg=name)
 
@@ -74,5 +74,5 @@ def test_a_network_of_other_widths_runs_so_on_a_gpu(monkeypatch, native_kernels)
     net = TransformerNetFused(**{**CONFIGS["lite"], "widths": (16, 32, 64)}).cuda()
     with torch.inference_mode():
         assert net(torch.rand(1, 3, 32, 48, device="cuda") * 255).isfinite().all()
-    layers = 5  # with a norm, outside of the residual blocks
-    assert called == [True] * 2 * layers  # once to load the kernels, once to be captured
+    layers = 5  # layers with a norm, outside the residual blocks
+    assert called == [True] * 2 * layers  # once to load the kernels, once for the capture

@@ -1,4 +1,4 @@
-"""Layer by layer in CUDA graphs the network paints the same picture, from floats and from bytes."""
+"""Run layer by layer in CUDA graphs, the network paints the same picture, from floats and bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.inference.layerwise_plan import LayerwisePlan
 from models.network_config import LITE
 from models.transformer_net import TransformerNetBaseline, TransformerNetFused
 
-SHAPE = 1, 22, 37  # no multiples of 4
+SHAPE = 1, 22, 37  # not multiples of 4
 GROUPS = ["encoder", "residual blocks", "decoder"]
 LAYERS = [
     *(f"encoder/conv{number}" for number in (1, 2, 3)),
@@ -25,7 +25,7 @@ def network(seed: int = 0) -> TransformerNetBaseline:
     torch.manual_seed(seed)
     net = TransformerNetBaseline(**CONFIG).requires_grad_(False)
     state = net.state_dict()
-    state["deconv3.conv2d.weight"] *= 160  # a picture that has black and white
+    state["deconv3.conv2d.weight"] *= 160  # a picture with black and white
     state["deconv3.conv2d.bias"] += 120
     return net
 
@@ -42,7 +42,7 @@ def plan_of(net: TransformerNetBaseline, native: bool, device: str = "cpu") -> L
 
 
 def _ignored(_name: str) -> None:
-    """A mark that is not kept."""
+    """Ignore a mark."""
 
 
 def rounded(y: Tensor) -> Tensor:

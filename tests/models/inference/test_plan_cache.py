@@ -1,4 +1,4 @@
-"""Which plan a network gets on a GPU: native in every precision, AMP as TF32. No GPU is needed."""
+"""The plan of a network on a GPU: native in every precision, AMP as TF32. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHAPE = 1, 16, 16
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The dtype, and whether TF32 and INT8 are allowed, of each native plan that was made."""
+    """Return dtype and permission for TF32 and INT8 of each native plan that was created."""
     made: list[tuple[torch.dtype, bool, bool]] = []
 
     def plan_for(_weights, _network, _shape, dtype, _device, *, tf32, int8):
@@ -83,8 +83,6 @@ def test_a_plan_of_integers_is_another_than_that_of_fp16(asked):
 
 
 class Planned:
-    """A plan that takes down the weights that it is given."""
-
     def __init__(self, *_made_of, **_options) -> None:
         self.given: list[dict[str, torch.Tensor]] = []
 
@@ -93,18 +91,13 @@ class Planned:
 
 
 class Stream:
-    """Frames that ask one cache for their plans.
-
-    Attributes:
-        weights: Of the network.
-    """
+    """Frames of a network with `weights` that request their plans from one cache."""
 
     def __init__(self) -> None:
         self.weights = {"weight": torch.zeros(2)}
         self._cache = PlanCache(lambda *_: cast("LoadableNetwork", None))
 
     def __call__(self, dtype=torch.float16, shape=SHAPE, index=0):
-        """The plan for the next frame."""
         device = torch.device("cuda", index)
         with torch.inference_mode():
             return self._cache.plan(FULL, lambda: self.weights, dtype, shape, device)

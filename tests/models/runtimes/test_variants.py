@@ -1,4 +1,4 @@
-"""Other runtimes paint the network's own picture, in what was asked for, or say why not."""
+"""Other runtimes paint the network's own picture in the requested precision, or say why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from models.transformer_net import IN_RUNTIMES, TransformerNetBaseline, Transfor
 
 SMALL = NetworkConfig(1, (8, 8, 8), 5)
 ROOT = Path(__file__).resolve().parents[3]
-HERE = ("openvino", "onnxruntime")  # their CPUs are in every machine
+HERE = ("openvino", "onnxruntime")  # their CPU devices exist on every machine
 each_runtime = pytest.mark.parametrize("key", HERE)
 
 
@@ -38,7 +38,7 @@ def picture(height: int, width: int, count: int = 1) -> Tensor:
 
 @pytest.fixture(scope="module")
 def network() -> Callable[[str], TransformerNetInRuntime]:
-    """`network(key)` is the network in a runtime: one of each, since it is exported once."""
+    """Return a function from a runtime's key to the network, exported once for each runtime."""
     made: dict[str, TransformerNetInRuntime] = {}
 
     def get(key: str) -> TransformerNetInRuntime:
@@ -92,7 +92,7 @@ def test_openvino_that_would_compute_in_something_else_is_not_used(network):
     if not lacking:
         pytest.skip("this processor computes in everything")
     model = there._executor._onnx(there, baseline(1))
-    for precision in lacking:  # as if nobody had asked before
+    for precision in lacking:  # as on the first query
         with pytest.raises(RuntimeFault, match="OpenVINO CPU computes in"):
             OpenVino("CPU").compile(model, precision, (64, 48))
 

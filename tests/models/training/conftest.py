@@ -1,4 +1,4 @@
-"""What the tests of training stand on: a tiny recipe, photographs, a style picture, the command."""
+"""Fixtures for training: a tiny recipe, photographs, a style picture, the command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FLAGS = ("--style-size", "64", "--image-size", "32", "--batch-size", "2", "--dev
 
 @pytest.fixture(autouse=True)
 def thrifty(one_thread: None) -> None:
-    """No test of training needs more than one thread."""
+    """Run all training tests with one thread, which is enough."""
 
 
 @pytest.fixture
@@ -38,7 +38,6 @@ def features(vgg_state: dict[str, Tensor]) -> Vgg19Features:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Six photographs, one of them in a subfolder."""
     (tmp_path / "photos" / "more").mkdir(parents=True)
     for n in range(6):
         place = tmp_path / "photos" / ("more" if n == 5 else "")
@@ -53,7 +52,7 @@ def style_file(tmp_path: Path) -> Path:
 
 
 def style() -> np.ndarray:
-    """[48, 64, 3]: stripes, unlike any of the photographs."""
+    """Return stripes, unlike any of the photographs, [48, 64, 3]."""
     pixels = np.zeros((48, 64, 3), np.uint8)
     pixels[:, ::6] = (230, 40, 20)
     pixels[::6] = (20, 60, 200)
@@ -76,6 +75,6 @@ def command(folder: Path, style_file: Path, vgg: Path, out: Path, *more: str) ->
 
 @contextmanager
 def small_files(limit: int) -> Iterator[None]:
-    """No file may grow beyond `limit` bytes, as on a disk that is almost full."""
+    """Limit every file to `limit` bytes, as on an almost full disk."""
     with resource_limit("RLIMIT_FSIZE", limit):
         yield

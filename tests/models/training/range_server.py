@@ -1,4 +1,4 @@
-"""A web server on loopback that sends one file, in ranges or not, and counts what it sends."""
+"""A web server on loopback that sends one file, with or without ranges, and counts its bytes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Served:
-    """A file and how it is served.
+    """A file, with the way to serve it.
 
     Attributes:
-        data: the file.
-        ranges: whether range requests are answered with ranges.
-        headers: what names its version.
-        before: called with the number of each answer, from 1, before it is sent.
-        total: the size that ranges declare; "" for the file's.
-        cut: how many bytes of each answer are missing at its end.
-        requests: the ranges that were asked for.
-        sent: bytes of the file that were sent.
+        data: The file.
+        ranges: Whether the server answers range requests with ranges.
+        headers: The headers that identify its version.
+        before: Called with the number of each answer, from 1, before the answer is sent.
+        total: The size that ranges declare; "" for the file's.
+        cut: The number of bytes missing at the end of each answer.
+        requests: The requested ranges.
+        sent: The number of bytes of the file that were sent.
     """
 
     data: bytes
@@ -42,7 +42,7 @@ def serving(served: Served) -> Iterator[Served]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Not to stderr."""
+            """Log nothing."""
 
         def do_GET(self) -> None:
             asked = self.headers.get("Range", "")
@@ -65,7 +65,7 @@ def serving(served: Served) -> Iterator[Served]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            with suppress(ConnectionError):  # whoever asked may have gone
+            with suppress(ConnectionError):  # the client may have disconnected
                 self.wfile.write(body[: len(body) - served.cut])
                 served.sent += len(body)
 

@@ -1,4 +1,4 @@
-"""The judging network: as published, in either input convention, and never from a wrong file."""
+"""The loss network: as published, with either input convention, and never from a wrong file."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_what_a_file_of_vgg_and_its_name_hold_is_shown_as_one_line(tmp_path: Pat
 def serving(folder: Path) -> Iterator[str]:
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Not to stderr."""
+            """Log nothing."""
 
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
@@ -168,6 +168,7 @@ def test_a_download_is_checked_and_kept(tmp_path: Path) -> None:
         assert answer.closed
     assert path.read_bytes() == data
     assert seen[-1] == (len(data), len(data))
-    assert fetch(address, cache, "unasked") == path  # no server any more: it comes from the cache
+    # the server is gone: the file comes from the cache
+    assert fetch(address, cache, "unasked") == path
     with pytest.raises(TrainingError, match=r"could not be downloaded .* with --vgg"):
         fetch(f"{server}/other.pth", cache, "")

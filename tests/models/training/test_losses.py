@@ -1,4 +1,4 @@
-"""Losses: each is right where its value is known, and nothing at its target."""
+"""Each loss matches known values, and is zero at its target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_gram_matrix_of_bfloat16_is_summed_in_float32_and_leads_back() -> None
     towards = torch.randn(2, 64, 64, generator=generator, device=device)
     found, wanted = gram(half), gram(exact)
     assert (found.dtype, wanted.dtype) == (torch.float32, torch.float32)
-    assert (found.cpu() - wanted).norm() < 1e-4 * wanted.norm()  # in bfloat16, 2e-3
+    assert (found.cpu() - wanted).norm() < 1e-4 * wanted.norm()  # it would be 2e-3 in bfloat16
     (found * towards).sum().backward()
     (wanted * towards.cpu()).sum().backward()
     assert half.grad is not None

@@ -1,4 +1,4 @@
-"""Photographs: each in its turn, the same for the same seed, and what is unfit is named."""
+"""Photographs come in turn, in the same order for the same seed; unfit ones are named."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_photograph_of_one_color_is_skipped_for_it_would_end_the_run(
     wall = np.full((TINY.square, TINY.square, 3), (250, 240, 200), np.uint8)
     noise = np.random.default_rng(0).integers(0, 256, wall.shape, np.uint8)
     noise[margin : TINY.square - margin, margin : TINY.square - margin] = (250, 240, 200)
-    write_pixels(folder / "7.png", noise)  # some crops of it show the wall alone
+    write_pixels(folder / "7.png", noise)  # some crops of it show only the wall
     paths = find_photographs(folder)
     loaded = load_photographs(paths, TINY.square, limit=100)
     assert loaded.skipped == ("'7.png' is of one color",)

@@ -1,4 +1,4 @@
-"""Training judges what is seen, and what lies outside finds its way back."""
+"""Training evaluates the displayed result, and values out of range find their way back."""
 
 import torch
 
@@ -20,7 +20,7 @@ def test_inside_the_range_the_gradient_is_untouched():
 
 def test_outside_only_a_gradient_that_leads_back_is_let_through():
     result = torch.tensor([-5.0, -5.0, 260.0, 260.0], requires_grad=True)
-    # A step goes against the gradient: 1 would lower, -1 would raise.
+    # A step follows the negative gradient: 1 would lower the value, -1 would raise it.
     outer = torch.tensor([1.0, -1.0, 1.0, -1.0])
     (gradient,) = torch.autograd.grad(projected_clamp(result), result, outer)
     assert gradient.tolist() == [0.0, -1.0, 1.0, 0.0]

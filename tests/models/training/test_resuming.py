@@ -1,4 +1,4 @@
-"""Going on: a full disk, a killed process, a damaged file cost at most one checkpoint."""
+"""Resuming: a full disk, a killed process or a damaged file costs at most one checkpoint."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ STEPS = ("--iterations", "6", "--checkpoint-interval", "2", "--network", "lite")
 
 
 class _KilledError(BaseException):
-    """Nothing catches it."""
+    """An error that nothing catches."""
 
 
 class Begun:
-    """A run of six steps and, on demand, what a process leaves that is killed after four."""
+    """A run of six steps and, on demand, the files of a process killed after four."""
 
     def __init__(self, argv: list[str], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.argv, self.out, self._monkeypatch = argv, out, monkeypatch
         self.checkpoint = out / "great_wave.training.pt"
 
     def stop_after(self, steps: int) -> None:
-        """Run the command until it has taken `steps`, as Ctrl+C does."""
+        """Run the command and stop it after `steps`, as Ctrl+C does."""
 
         def few(run, *args, **named):
             return train(run, *args, **{**named, "stop": lambda: run.iteration >= steps})
@@ -53,7 +53,7 @@ class Begun:
             assert main(self.argv) == 130
 
     def die_after_the_pack(self) -> None:
-        """Run the command until the pack is written, and no further."""
+        """Run the command until it has written the pack, and kill it there."""
 
         def die(*_: object) -> None:
             raise _KilledError
@@ -156,7 +156,7 @@ def test_a_log_that_finds_no_room_stops_the_run_with_a_checkpoint(begun: Begun) 
     assert ended.stderr == f"styleforge: No space left on device\n{DISK_FULL}\n"
 
 
-# A process that was killed
+# A killed process
 
 
 def test_whoever_reads_the_progress_may_die_and_the_step_is_kept(begun: Begun) -> None:
@@ -176,7 +176,7 @@ def test_whoever_reads_the_progress_may_die_and_the_step_is_kept(begun: Begun) -
     while last < 3:
         event = json.loads(process.stdout.readline())
         last = event.get("iteration", 0) if event["event"] == "progress" else last
-    process.stdout.close()  # as the system does for a program that was killed
+    process.stdout.close()  # as the system does for a killed program
     process.wait(60)
     process.stdin.close()
     assert process.stderr.read() == b""
@@ -191,7 +191,7 @@ def test_a_run_killed_before_its_checkpoint_was_deleted_is_only_tidied_up(
     kept = begun.checkpoint.read_bytes()
     assert begun.go_on() == 0
     pack = begun.out / "great_wave"
-    begun.checkpoint.write_bytes(kept)  # not of the last step: another pack may not be lost to it
+    begun.checkpoint.write_bytes(kept)  # not from the last step: it must not cost another pack
     assert begun.go_on() == 1
     assert "great_wave' exists; choose another --name" in capsys.readouterr().err
     begun.checkpoint.unlink()
@@ -217,8 +217,8 @@ def test_what_killed_processes_left_is_removed_and_a_pack_set_aside_comes_back(
     (out / ".great_wave.preview.png.123-456.tmp").write_bytes(b"x")
     (out / ".great_wave.new-abcdefgh").mkdir()
     (out / ".great_wave.new-abcdefgh" / "style.toml").write_bytes(b"")
-    (out / "great_wave").rename(out / ".great_wave.replaced")  # between two renamings
-    (out / ".great_wave_2.new-abcdefgh").mkdir()  # of another style
+    (out / "great_wave").rename(out / ".great_wave.replaced")  # killed between two renames
+    (out / ".great_wave_2.new-abcdefgh").mkdir()  # belongs to another style
 
     begun.argv += ["--overwrite", "--lr", "0.01"]
     begun.stop_after(2)
@@ -283,7 +283,6 @@ def test_a_resumed_run_tells_the_same_losses_and_the_same_outcome(
 
 
 def flipped(path: Path) -> None:
-    """One bit of a weight."""
     data = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         largest = max(archive.infolist(), key=lambda record: record.file_size)

@@ -1,4 +1,4 @@
-"""A run: it learns, it resumes exactly, and whatever goes wrong costs nothing learned."""
+"""A run learns, resumes exactly, and never loses learned weights to an error."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_epochs_are_counted_in_whole_batches() -> None:
 # Learning
 
 
-# BF16 is slow on a processor without instructions for it, so it takes few and small steps.
+# BF16 is slow on a processor without instructions for it, so it gets few and small steps.
 @pytest.mark.parametrize(("precision", "side", "steps"), [("fp32", 64, 40), ("bf16", 32, 24)])
 def test_training_makes_the_loss_fall(
     features: Vgg19Features, tmp_path: Path, precision: str, side: int, steps: int
@@ -159,7 +159,7 @@ def test_a_picture_is_fitted_by_its_long_side() -> None:
     assert fit(picture(64, 20), 64).shape == (20, 64, 3)
 
 
-# Going on
+# Resuming
 
 
 def test_a_resumed_run_ends_bit_equal_to_one_never_stopped(
@@ -235,7 +235,7 @@ def test_a_checkpoint_with_nonsense_in_it_is_told_in_a_sentence(
         resume_run(tmp_path / "run.pt", tiny_run(features))
 
 
-# What goes wrong
+# Errors
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(

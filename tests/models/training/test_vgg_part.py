@@ -1,4 +1,4 @@
-"""The layers of VGG-19 are downloaded without the rest of the file, and never a wrong one."""
+"""VGG-19's layers are downloaded without the rest of the file, and never from a wrong one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tests.models.training.conftest import small_files
 from tests.models.training.range_server import Served, serving
 from tools import vgg_hashes
 
-HEADS = 100_000  # bytes beside the layers: the head, the directory of a ZIP, its members' headers
+HEADS = 100_000  # bytes besides the layers: the head, the directory of a ZIP, its members' headers
 
 
 class _Parameter2017:
-    """Pickled as PyTorch 0.1 did a parameter: the class, its data, and a state."""
+    """A parameter pickled as in PyTorch 0.1: the class, its data, and a state."""
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
@@ -43,7 +43,7 @@ class _Parameter2017:
 
 
 class _Pairs:
-    """Pickled as Python 2 did an ordered dict: with its items as an argument."""
+    """An ordered dict pickled as in Python 2, with its items as an argument."""
 
     def __init__(self, items: dict[str, Any]) -> None:
         self._items = items
@@ -60,7 +60,7 @@ def saved(state: Any, *, zipped: bool) -> bytes:
 
 @pytest.fixture(scope="module")
 def whole(vgg_state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The layers in use, deeper ones and a classifier, in another order than the file needs."""
+    """Return the used layers, deeper ones and a classifier, in an order other than the file's."""
     generator = torch.Generator().manual_seed(3)
     more = {
         "classifier.0.weight": torch.randn(1024, 1024, generator=generator),
@@ -80,7 +80,7 @@ def part(folder: Path) -> Path:
 
 
 def told(served: Served, folder: Path, hashes: dict[str, str] | None = None) -> str:
-    """What is said about a download that fails, which leaves nothing."""
+    """Return the error of a failing download and check that it leaves no files."""
     with serving(served), pytest.raises(TrainingError) as caught:
         fetch_part(served.address, part(folder), hashes or {})
     assert list(part(folder).parent.iterdir()) == []
@@ -202,7 +202,7 @@ def test_a_file_of_other_tensors_is_refused(
 
 
 def test_a_storage_elsewhere_than_expected_is_refused(legacy: bytes, tmp_path: Path) -> None:
-    count = (64).to_bytes(8, "little")  # of features.0.bias and features.2.bias
+    count = (64).to_bytes(8, "little")  # the size of features.0.bias and features.2.bias
     broken = legacy.replace(count, (65).to_bytes(8, "little"))
     assert broken != legacy
     assert "a storage of another size" in told(Served(broken), tmp_path)
@@ -271,7 +271,7 @@ def test_the_whole_file_is_downloaded_where_that_is_asked_for(
     with serving(Served(legacy, ranges=False)) as served:
         monkeypatch.setattr(vgg, "ADDRESS", served.address)
         path = cached_vgg("whole")
-        assert cached_vgg("layers") == path  # the whole file will do
+        assert cached_vgg("layers") == path  # the whole file is accepted too
     assert path.read_bytes() == legacy
     assert served.requests == [""]
 
@@ -297,8 +297,6 @@ def test_the_table_of_checksums_is_filled_from_a_whole_file_alone(
 
 
 class _InMemory(io.RawIOBase):
-    """A file of these bytes."""
-
     def __init__(self, data: bytes) -> None:
         super().__init__()
         self._file = io.BytesIO(data)
@@ -337,7 +335,7 @@ def test_nothing_in_the_file_is_executed(tmp_path: Path, monkeypatch: pytest.Mon
         b"PK\x03\x04" + bytes(100),
         pickle.dumps([1, 2], 2),
         pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2) + b"\x80\x02",
-        b"\x80\x02\x86.",  # a pair of an empty stack
+        b"\x80\x02\x86.",  # a pair from an empty stack
         b"\x80\x02b.",
         b"\x80\x02h\x05.",
     ],

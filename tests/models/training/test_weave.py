@@ -1,4 +1,4 @@
-"""The weave loss: it sees a mesh of fine stripes, and nothing of what paintings have as well."""
+"""The weave loss responds to a mesh of fine stripes, and not to what paintings have as well."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CPU = torch.device("cpu")
 
 
 def gray(values: Tensor) -> Tensor:
-    """[1, 3, 64, 64] of 64 values across, the same in every row."""
+    """Repeat 64 values in every row, [1, 3, 64, 64]."""
     return values.float().expand(1, 3, 64, 64).clone()
 
 
 def stripes(period: float) -> Tensor:
-    """Vertical stripes of an amplitude of 10, around 128."""
+    """Return vertical stripes with an amplitude of 10 around 128."""
     return gray(128 + 10 * torch.cos(2 * torch.pi * torch.arange(64) / period))
 
 
@@ -54,7 +54,8 @@ def test_a_result_with_no_more_stripes_than_the_painting_has_no_loss() -> None:
     loss = WeaveLoss(painting)
     assert loss(painting) == 0
     assert loss(0.5 * painting) == 0
-    assert loss(2 * painting) == pytest.approx(6, rel=1e-4)  # four times the energy, both ways
+    # four times the energy, in both directions
+    assert loss(2 * painting) == pytest.approx(6, rel=1e-4)
 
 
 def test_a_painting_without_grain_asks_for_a_little_and_not_for_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The mutants: for each promise that people rely on, a line that breaks it, by room."""
+"""The mutants: for each promise to users, a line that breaks it, by area."""
 
 from __future__ import annotations
 

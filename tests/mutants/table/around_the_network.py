@@ -1,4 +1,4 @@
-"""Mutants of what surrounds the network on a GPU."""
+"""Mutants of the code around the network on a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of the conversion of models, and of operations that are made of others."""
+"""Mutants of the conversion of models, and of composed operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of what devices of one machine, and machines of a cluster, do together."""
+"""Mutants of the cooperation of devices in a machine and of machines in a cluster."""
 
 from __future__ import annotations
 

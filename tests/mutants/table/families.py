@@ -1,4 +1,4 @@
-"""Mutants of families of networks and styles of pictures."""
+"""Mutants of network families and picture styles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of what is read and written."""
+"""Mutants of readers and writers of files."""
 
 from __future__ import annotations
 

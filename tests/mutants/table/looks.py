@@ -1,4 +1,4 @@
-"""Mutants of undo, of controls that are reset, of zoom and of looks."""
+"""Mutants of undo, of resetting controls, of zoom and of looks."""
 
 from __future__ import annotations
 

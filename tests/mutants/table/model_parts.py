@@ -1,4 +1,4 @@
-"""Mutants of the operations of attention and of those that make inputs of models."""
+"""Mutants of the attention operations and of operations that create models' inputs."""
 
 from __future__ import annotations
 

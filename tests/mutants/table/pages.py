@@ -1,4 +1,4 @@
-"""Mutants of what pages promise: README, SECURITY and the manual."""
+"""Mutants of the promises on pages: README, SECURITY and the manual."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _BOUNDS = ("tests/docs/test_bounds.py",)
 _REGULAR = "tests/utils/files/test_regular.py"
 
-# What is wrong, the file, the line of the bound, and another bound.
+# The fault, the file, the line of the bound, and another bound.
 _OTHER_BOUNDS = (
     ("larger checkpoints are read", "models/checkpoints.py", "= 100 << 20", "= 101 << 20"),
     ("a larger style.toml is read", "utils/files/toml.py", "MAX_BYTES = 1 <<", "MAX_BYTES = 2 <<"),

@@ -1,4 +1,4 @@
-"""Mutants of styles of pictures in the window, of their networks and of mixes of several."""
+"""Mutants of picture styles in the window, of their networks and of mixes of several."""
 
 from __future__ import annotations
 

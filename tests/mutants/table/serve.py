@@ -1,4 +1,4 @@
-"""Mutants of the server: who may use it, what a request may cost, the line, jobs, the page."""
+"""Mutants of the server: access, the cost of a request, the waiting line, jobs, the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of cameras in the window, and of what is made to be shown."""
+"""Mutants of cameras in the window, and of features for presenting."""
 
 from __future__ import annotations
 

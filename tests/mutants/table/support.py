@@ -1,4 +1,4 @@
-"""Mutants of the log, of reports and of what helps people who are stuck."""
+"""Mutants of the log, of reports and of other help for users who are stuck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the setup program contains is what was asked for, and what is missing is said."""
+"""The setup program contains what was requested, and an error names what is missing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_uv_is_pinned_to_one_file():
 
 @pytest.fixture
 def uv_wheel(tmp_path, monkeypatch) -> Path:
-    """A small wheel of a uv for Windows, the only one that pip finds, and pinned."""
+    """Create a small wheel of uv for Windows, pinned, and the only one that pip finds."""
     wheel = tmp_path / "index" / "uv-9.9.9-py3-none-win_amd64.whl"
     wheel.parent.mkdir()
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -1,4 +1,4 @@
-"""The setup program on Windows, as far as Wine shows it, with a stand-in for uv and Python."""
+"""The setup program on Windows, as far as Wine supports it, with a stand-in for uv and Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 
 
 def compiler() -> list[str]:
-    """What compiles for Windows here, empty if nothing does."""
+    """Return the command that compiles for Windows here; empty if there is none."""
     if found := shutil.which("x86_64-w64-mingw32-gcc"):
         return [found]
     zig = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu"]
@@ -40,20 +40,14 @@ MISSING = [name for name in ("wine", "makensis") if not shutil.which(name)]
 MISSING += [] if compiler() else ["ziglang"]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),  # ziglang compiles Windows' C library the first time
+    pytest.mark.timeout(600),  # the first time, ziglang compiles Windows' C library
     pytest.mark.skipif(bool(MISSING), reason=f"missing here: {', '.join(MISSING)}"),
 ]
 
 
 @dataclass(frozen=True)
 class Windows:
-    """A Windows with nothing on it, in a folder.
-
-    Attributes:
-        prefix: The folder.
-        setup: The setup program.
-        standin: The program that stands for uv and Python.
-    """
+    """A fresh Windows in the folder `prefix`; `standin` replaces uv and Python."""
 
     prefix: Path
     setup: Path
@@ -83,7 +77,7 @@ class Windows:
         return kept | ours | {"WINEDLLOVERRIDES": "mscoree,mshtml,winemenubuilder.exe="} | more
 
     def run(self, *command: str | Path, **more: str) -> tuple[int, str]:
-        """Run a program of Windows to its end; its exit status, and what it printed."""
+        """Run a Windows program to its end; return its exit status and its output."""
         with tempfile.TemporaryFile() as told:  # Windows' services would keep a pipe open
             done = subprocess.run(
                 ["wine", *command],
@@ -98,26 +92,23 @@ class Windows:
             return done.returncode, told.read().decode("utf-8", "replace")
 
     def install(self, folder: Path | None = None, **more: str) -> int:
-        """Run the setup program silently; its exit status."""
-        # Windows has one command line, in which what follows /D= is not in quotes.
+        # Windows passes one command line, in which the value of /D= is not quoted.
         place = f"/D={self.path(folder)}".split(" ") if folder else []
         return self.run(self.setup, "/S", *place, **more)[0]
 
     def uninstall(self, folder: Path) -> int:
-        """Run the uninstaller silently, without the copy of itself that it starts otherwise."""
+        """Run the uninstaller silently, without the copy of itself that it starts by default."""
         place = f"_?={self.path(folder)}".split(" ")
         return self.run(folder / "uninstall.exe", "/S", *place)[0]
 
     def pretend(self, version: str) -> None:
-        """Say to programs which version of Windows this is, such as "win10"."""
         self.run("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", version, "/f")
 
     def path(self, path: Path) -> str:
-        """A path of drive C: as Windows names it."""
         return "C:\\" + "\\".join(path.relative_to(self.drive).parts)
 
     def registered(self) -> dict[str, str]:
-        """What the list of installed programs says of StyleForge."""
+        """Return StyleForge's entry in the list of installed programs."""
         exported = self.drive / "exported.reg"
         if self.run("reg", "export", KEY, self.path(exported), "/y")[0]:
             return {}
@@ -127,7 +118,7 @@ class Windows:
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The setup program, and the stand-in that it holds as uv.exe."""
+    """Return the setup program, and the stand-in that it contains as uv.exe."""
     folder = tmp_path_factory.mktemp("setup")
     uv = folder / "uv" / "uv.exe"
     (uv.parent / "licenses").mkdir(parents=True)
@@ -147,7 +138,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def installed_wine(tmp_path_factory: pytest.TempPathFactory, programs) -> Iterator[Windows]:
     made = Windows(tmp_path_factory.mktemp("wine") / "prefix", *programs)
     made.run("wineboot", "--init")
-    subprocess.run(["wineserver", "-p"], env=made.environment(), check=False)  # quick to start
+    # makes programs start fast
+    subprocess.run(["wineserver", "-p"], env=made.environment(), check=False)
     made.pretend("win10")
     yield made
     subprocess.run(["wineserver", "-k"], env=made.environment(), check=False)
@@ -156,7 +148,7 @@ def installed_wine(tmp_path_factory: pytest.TempPathFactory, programs) -> Iterat
 
 @pytest.fixture
 def windows(installed_wine: Windows) -> Iterator[Windows]:
-    """Windows, on which every test installs into a folder of its own."""
+    """Yield a Windows on which every test installs into its own folder."""
     yield installed_wine
     installed_wine.run("reg", "delete", KEY, "/f")
     installed_wine.shortcut.unlink(missing_ok=True)
@@ -164,12 +156,11 @@ def windows(installed_wine: Windows) -> Iterator[Windows]:
 
 @pytest.fixture
 def folder(windows: Windows, tmp_path: Path) -> Path:
-    """A folder to install into that is not there yet."""
+    """Return a folder to install into that does not exist yet."""
     return windows.drive / tmp_path.name / "Größe Ω" / "Style Forge"
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """What a folder holds, but for the log."""
     found = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     return {name: data for name, data in found.items() if name != "setup.log"}
 
@@ -179,7 +170,7 @@ def log(folder: Path) -> str:
 
 
 def step_is_running() -> bool:
-    """Whether the stand-in is installing packages, in whichever Windows."""
+    """Return whether the stand-in is installing packages, in any Windows."""
     commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
     return any(words and "uv.exe" in words[0] and "pip" in words for words in commands)
 
@@ -202,7 +193,7 @@ def test_it_installs_into_a_path_with_spaces_and_letters_of_every_kind(windows, 
         WEIGHTS,
         "auto",
         "0",
-    ]  # and Python is not registered with Windows
+    ]  # Python is not registered with Windows
     assert log(folder).startswith("StyleForge setup 1.2.3\n")
     assert f"Creating virtual environment at: {windows.path(folder)}\\env.new" in log(folder)
     assert "Downloading torch (2.4GiB)" in log(folder)
@@ -245,7 +236,7 @@ def test_a_step_that_fails_leaves_only_the_log_which_says_why(windows, folder, s
     assert last.endswith(f"The log is '{windows.path(folder)}\\setup.log'.")
     assert not windows.registered()
     assert not windows.shortcut.exists()
-    assert windows.install(folder) == 0  # and the folder can be used
+    assert windows.install(folder) == 0  # the folder stays usable
 
 
 def test_a_second_run_replaces_the_environment_and_a_failed_one_keeps_it(windows, folder):
@@ -348,7 +339,7 @@ def test_the_uninstaller_removes_what_setup_made_and_nothing_else(windows, folde
 def test_the_uninstaller_removes_itself_and_an_empty_folder(windows, folder):
     assert windows.install(folder) == 0
     assert windows.run(folder / "uninstall.exe", "/S")[0] == 0
-    end = time.monotonic() + PATIENCE_S  # a copy of it is still at work
+    end = time.monotonic() + PATIENCE_S  # a copy of it is still running
     while folder.exists() and time.monotonic() < end:
         time.sleep(0.1)
     assert not folder.exists()
@@ -370,7 +361,7 @@ def test_a_second_folder_is_refused_while_there_is_an_installation(windows, fold
     other = folder.with_name("another")
     assert windows.install(other) == FAILED
     assert not other.exists()
-    assert windows.install() == 0  # without a folder it is the one there is
+    assert windows.install() == 0  # without a folder, it is the existing one
     assert not (windows.local / "Programs" / "StyleForge" / "env").exists()
 
 

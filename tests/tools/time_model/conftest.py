@@ -1,4 +1,4 @@
-"""A report without a GPU: times that the model makes of constants that are known."""
+"""A report made without a GPU: the model's times from known constants."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ MakeReport = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def told() -> Calibration:
-    """The program's kernels with the constants that reports are made of."""
     return replace(calibration(), constants=CONSTANTS)
 
 
 @pytest.fixture
 def make_report(told: Calibration) -> MakeReport:
-    """Makes a report of an H200; `held_out` is a factor of the times on fewer multiprocessors."""
+    """Return a function that makes a report of an H200.
+
+    `held_out` is a factor on the times with fewer multiprocessors.
+    """
 
     def make(held_out: float = 1.0) -> dict[str, Any]:
         return {

@@ -1,5 +1,5 @@
-// A CUDA driver that divides a GPU of 132 multiprocessors, in steps of 2, and counts what is left
-// undestroyed. Its structs are those of cuda.h.
+// A CUDA driver that divides a GPU of 132 multiprocessors in steps of 2, and counts the resources
+// not destroyed. Its structs are those in cuda.h.
 #include <cuda.h>
 #include <string.h>
 

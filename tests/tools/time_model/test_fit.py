@@ -1,4 +1,4 @@
-"""The constants are found that times were made of, and only from times of the whole GPU."""
+"""Fitting recovers the constants behind given times, and uses only times of the whole GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tools.time_model.fit import BANDWIDTH_SHARE, fit, squared_error
 
 @pytest.fixture
 def stored(tmp_path):
-    """A copy of the program's calibration."""
     path = tmp_path / "calibration.json"
     path.write_bytes(prediction.FILE.read_bytes())
     return path

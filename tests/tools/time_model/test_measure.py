@@ -1,4 +1,4 @@
-"""A part of a GPU, and blocks that take more than they need, stand for a smaller GPU."""
+"""Part of a GPU, with blocks that take more than they need, simulates a smaller GPU."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ WHOLE = H200.gpu.shared_bytes_of_multiprocessor
 
 @pytest.fixture(scope="module")
 def divided(tmp_path_factory):
-    """The path of a driver that divides a GPU."""
     source = Path(__file__).with_name("green_context_stub.c")
     return stubs.shared_library(tmp_path_factory.mktemp("driver"), "libgreen.so", source)
 
@@ -95,7 +94,7 @@ def test_padded_blocks_share_a_multiprocessor_as_on_a_card_with_less_memory(shar
 
 
 def layers_of(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Each layer of a description, and of another one."""
+    """Yield each layer of two descriptions."""
     assert before.keys() == after.keys()
     if "occupied_bytes" in before:
         yield before, after
@@ -122,7 +121,7 @@ def test_a_calibration_of_other_kernels_is_refused():
 
 @pytest.fixture
 def measuring(monkeypatch, no_waiting):
-    """What `measure` gives over plans that launch nothing; and what it made plans of."""
+    """Return the results of `measure` with plans that launch nothing, and the plans' arguments."""
     told = calibration()
     library = SimpleNamespace(abi=told.traits)
     made: list[tuple[str, Gpu]] = []
@@ -203,7 +202,6 @@ def test_a_case_that_does_not_run_here_is_told_and_left_out(measuring, monkeypat
 
 @pytest.fixture
 def weights():
-    """Random weights of both networks, by name."""
     generator = torch.Generator().manual_seed(0)
     return {
         name: {

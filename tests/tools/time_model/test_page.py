@@ -1,4 +1,4 @@
-"""The page of predictions is what the stored calibration and the stored check make of it."""
+"""The page of predictions matches the stored calibration and the stored check."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tools.time_model.fit import predicted
 
 
 def test_the_page_agrees_with_the_calibration_and_the_check():
-    """Otherwise run `python -m tools.time_model page`."""
+    """If this fails, run `python -m tools.time_model page`."""
     text = PAGE.read_text("utf-8")
     assert page.refreshed(text, calibration(), page.stored_report()) == text
     assert [match[2] for match in page.BLOCK.finditer(text)] == ["predictions", "check"]
 
 
 def test_the_stored_check_has_the_predictions_of_the_stored_constants():
-    """Otherwise run `python -m tools.time_model fit`."""
+    """If this fails, run `python -m tools.time_model fit`."""
     report = page.stored_report()
     if report is None:
         pytest.skip("nothing was measured yet")

@@ -1,4 +1,4 @@
-"""Files appear whole, under any name that a file system takes."""
+"""Files appear complete, under any name that a file system accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from utils.files.atomic import atomic_write, replacing, temporary_name
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
-LONGEST = 255  # bytes of a name on almost every file system
+LONGEST = 255  # bytes per name on almost every file system
 
 
 def weights(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A reader of a file never sees half of it, and a power failure leaves the old or the new one."""
+"""A reader never sees a partial file, and a power failure leaves the old or the new one."""
 
 from __future__ import annotations
 

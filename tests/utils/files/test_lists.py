@@ -1,4 +1,4 @@
-"""Lists that people write are read without blank lines and comments, or refused in a sentence."""
+"""Handwritten lists are read without blank lines and comments, or refused in one sentence."""
 
 from __future__ import annotations
 

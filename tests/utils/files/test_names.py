@@ -1,4 +1,4 @@
-"""Names that are made of typed texts can be used on every system."""
+"""File names made from typed texts are valid on every system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is no regular one, or too large, is refused before it is read."""
+"""A special file or an oversized one is refused before it is read."""
 
 from __future__ import annotations
 

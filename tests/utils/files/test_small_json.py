@@ -1,4 +1,4 @@
-"""JSON of others is bounded in size, depth and numbers; what is refused is one sentence."""
+"""Untrusted JSON is limited in size, depth and numbers; a refusal is one sentence."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_toml_has_the_same_bounds(text: str, tmp_path: Path):
 
 
 def test_no_reader_of_files_parses_json_or_toml_by_itself():
-    """The rest reads files that come with the program, or what our own processes print."""
+    """The exceptions read files of the program or the output of our own processes."""
     root = Path(__file__).parents[3]
     own = {
         "app/commands/gpu.py",

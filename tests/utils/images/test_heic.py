@@ -1,4 +1,4 @@
-"""HEIC photos are read where pillow-heif is installed; elsewhere a sentence names what to do."""
+"""HEIC photos are readable if pillow-heif is installed; otherwise a sentence says what to do."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_heic_photo_is_read_upright_with_its_transparency(tmp_path: Path) -> N
     path = tmp_path / "photo.heic"
     pixels = picture(64, 48)
     exif = Image.Exif()
-    exif[0x0112] = 6  # held upright: shown, it is as wide as it was high
+    exif[0x0112] = 6  # held upright: displaying it swaps width and height
     Image.fromarray(pixels).save(path, format="HEIF", quality=-1, chroma=444, exif=exif.tobytes())
     read = read_picture(path)
     assert read.pixels.shape == (64, 48, 3)

@@ -1,4 +1,4 @@
-"""Whatever a picture file holds, reading it ends soon, in a picture or in one sentence."""
+"""Reading any picture file ends soon, with a picture or with one sentence."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from utils.images.reading import read_picture, read_pixels
 
 ROOT = Path(__file__).resolve().parents[3]
 LENGTH = 50_000_000  # bytes of a hostile file
-SECONDS = 60  # against hanging, on a busy machine; what is refused takes 1 or 2
+SECONDS = 60  # guards against hanging on a busy machine; a refusal takes 1 or 2
 MEMORY = 3 << 30
 
-# What a child process runs, so that a file that takes for ever cannot take the tests with it.
+# Code for a child process, so that a file that never finishes does not block the tests.
 READ = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
@@ -72,7 +72,7 @@ def png(before: bytes = b"", after: bytes = b"") -> bytes:
 
 
 def dds(four: bytes, form: int = 0, flags: int = 4) -> bytes:
-    """A DDS picture of 16x16 in the pixel format `four`, or `form` of DirectX 10."""
+    """Return a DDS picture of 16x16 in pixel format `four`, or `form` of DirectX 10."""
     header = struct.pack("<7I44x", 124, 0x1007, 16, 16, 0, 0, 0)
     header += struct.pack("<2I4s5I", 32, flags, four, 24, 1, 2, 3, 4) + struct.pack("<5I", *5 * [0])
     if four == b"DX10":
@@ -115,7 +115,7 @@ def test_a_length_in_a_file_takes_no_memory(tmp_path: Path) -> None:
 
 
 def test_numbers_that_are_none_are_read_without_a_warning(tmp_path: Path) -> None:
-    signalling = struct.pack("<I", 0x7F800001) * 16  # a NaN that warns when it is converted
+    signalling = struct.pack("<I", 0x7F800001) * 16  # a NaN whose conversion warns
     (tmp_path / "odd.pfm").write_bytes(b"Pf\n4 4\n-1.0\n" + signalling)
     assert read_pixels(tmp_path / "odd.pfm").shape == (4, 4, 3)
 
@@ -143,7 +143,7 @@ def test_odd_pictures_end_in_a_picture_or_in_a_sentence(tmp_path: Path, content:
 
 
 def assert_readable_or_told(path: Path) -> None:
-    """The picture in `path` has pixels, or its fault is one sentence for people."""
+    """Check that the picture in `path` has pixels, or that its error is one sentence for people."""
     fault = ""
     try:
         assert read_picture(path).pixels.dtype == np.uint8
@@ -220,7 +220,7 @@ def test_a_name_that_cannot_be_is_a_file_that_is_not_there(name: str) -> None:
 
 
 def tiff(entries: dict[int, tuple[int, int]], more: bytes = b"") -> bytes:
-    """A TIFF of 4x4 gray pixels with further `entries`: tag -> (type, value)."""
+    """Return a TIFF of 4x4 gray pixels with additional `entries`: tag -> (type, value)."""
     whole = {
         256: (3, 4), 257: (3, 4), 258: (3, 8), 259: (3, 1), 262: (3, 1), 277: (3, 1), 278: (3, 4),
         279: (4, 16), **entries,

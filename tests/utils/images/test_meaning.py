@@ -1,4 +1,4 @@
-"""A file's numbers mean the same in 8 and in 16 bits: transparency, white, and colors."""
+"""A file's numbers mean the same in 8 and 16 bits: transparency, white, and colors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from utils.images.reading import Picture, read_picture
 
 GRAY_LINEAR = profile(SRGB, gamma(1), space=b"GRAY", further={b"kTRC": gamma(1)})
 RGB_LINEAR = profile(SRGB, gamma(1))
-FIFTH = 124  # of 255, the light of 20 % in sRGB
+FIFTH = 124  # of 255: light of 20 % in sRGB
 P3_COLOR, P3_IN_SRGB = (180, 90, 60), (193, 83, 51)
 ADOBE_COLOR, ADOBE_IN_SRGB = (150, 110, 90), (164, 110, 89)
 GAMMA_1 = (b"gAMA", struct.pack(">I", 100_000))
@@ -44,7 +44,7 @@ def png(
 
 
 def tiff(path: Path, pixel: np.ndarray, photometric: int, **tags: Any) -> Picture:
-    """Write a TIFF of 8x8 equal pixels; "extra" are its ExtraSamples, "profile" its profile."""
+    """Write a TIFF of 8x8 equal pixels; "extra" sets its ExtraSamples, "profile" its profile."""
     data, samples = np.tile(pixel, (8, 8, 1)).tobytes(), len(pixel)
     directory = ImageFileDirectory_v2()
     directory[256], directory[257], directory[278], directory[277] = 8, 8, 8, samples
@@ -62,7 +62,7 @@ def tiff(path: Path, pixel: np.ndarray, photometric: int, **tags: Any) -> Pictur
 
 
 def shown(read: Picture) -> list[int]:
-    """Return the color of equal pixels, which 16 bits have as well."""
+    """Return the color of equal pixels and check that the 16-bit version agrees."""
     assert (read.pixels == read.pixels[0, 0]).all()
     if read.deep is not None:
         assert np.abs(read.deep / 257 - read.pixels).max() <= 0.51

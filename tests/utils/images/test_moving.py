@@ -1,4 +1,4 @@
-"""Films and animations are told from pictures, and how these move is read from their blocks."""
+"""Films and animations are distinguished from pictures; blocks store how an animation moves."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_in_a_folder_sound_is_no_film_and_pictures_are_not_opened(tmp_path):
     assert moves_in_folder(write_animation(tmp_path / "a.gif"))
 
 
-# How films begin that cameras, recorders and FFmpeg write.
+# The first bytes of films from cameras, recorders and FFmpeg.
 BEGINNINGS = {
     "MOV001.MOD": "000001ba2100010001c33367",
     "tape.vro": "000001ba4400040004018666",

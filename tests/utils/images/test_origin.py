@@ -1,4 +1,4 @@
-"""Results keep the colors, the depth, the EXIF data and the transparency of their picture."""
+"""Results preserve the colors, the depth, the EXIF data and the transparency of their picture."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def test_a_profile_is_applied_and_what_is_saved_has_it(tmp_path: Path, ending: s
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_colors_beyond_srgb_come_back_where_the_picture_is_kept(tmp_path: Path, dtype) -> None:
-    """The most saturated colors of a wide profile are cut by sRGB."""
+    """sRGB clips the most saturated colors of a wide profile."""
     stored: np.ndarray = np.zeros((6, 6, 3), dtype)
-    stored[..., 1] = np.iinfo(dtype).max  # a green that sRGB does not have
+    stored[..., 1] = np.iinfo(dtype).max  # a green outside sRGB
     found = color_profile(PROFILES["Adobe RGB"])
     assert found is not None
     path = tmp_path / "green.png"
@@ -160,7 +160,7 @@ def test_other_programs_read_our_tiff_files(tmp_path: Path) -> None:
 
 
 def photograph(path: Path) -> None:
-    """A photograph held upright, with what a camera writes."""
+    """Write a photograph held upright, with a camera's metadata."""
     exif = Image.Exif()
     exif[0x0112], exif[0x010F], exif[0x0110] = 6, "Maker", "Model"
     exif[0x010E], exif[0x8298] = "a harbor", "somebody"
@@ -205,7 +205,7 @@ def test_the_thumbnail_is_not_kept(tmp_path: Path) -> None:
     thumbnail = io.BytesIO()
     Image.fromarray(picture(16, 12)).save(thumbnail, "JPEG")
     data = thumbnail.getvalue()
-    base = exif.tobytes()  # one directory, to which a second one is appended
+    base = exif.tobytes()  # one directory; a second one is appended
     body = bytearray(base[6:])
     (count,) = struct.unpack_from(">H", body, 8)
     struct.pack_into(">I", body, 10 + 12 * count, len(body))

@@ -1,4 +1,4 @@
-"""Pictures come out of any file the way a person sees them, and files are never half written."""
+"""Pictures are read from any file the way a person sees them, and never half written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from utils.images.writing import KEEPS_ALPHA, SAVED, write_pixels
 from utils.opencv import cv2
 
 ASYMMETRIC = numbered(0b1011, 48, 24)
-ORIENTED = {  # what a camera stores that is held in this orientation
+ORIENTED = {  # the pixels that a camera stores when held in this orientation
     1: ASYMMETRIC,
     2: ASYMMETRIC[:, ::-1],
     3: ASYMMETRIC[::-1, ::-1],
@@ -259,7 +259,7 @@ def test_what_is_saved_comes_back_with_its_metadata(tmp_path: Path, ending: str)
     write_pixels(path, ASYMMETRIC, metadata)
     difference = np.abs(read_pixels(path).astype(int) - ASYMMETRIC)
     lossless = ending in (".png", ".tif", ".tiff")
-    assert difference.mean() <= (0 if lossless else 6)  # WebP halves the chroma
+    assert difference.mean() <= (0 if lossless else 6)  # WebP subsamples the chroma
     assert read_metadata(path) == metadata
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
@@ -303,7 +303,7 @@ def test_a_character_cut_in_two_does_not_hide_a_text() -> None:
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "LA", "P", "L", "CMYK", "I;16"])
 def test_pillow_is_never_asked_for_more_than_a_band_at_once(tmp_path, monkeypatch, mode):
-    """It keeps all other threads waiting meanwhile, the window's too."""
+    """Pillow blocks all other threads meanwhile, the window's included."""
     whole = Image.fromarray(numbered(0b1011, 60, 50))
     if mode == "I;16":
         picture = Image.fromarray(np.asarray(whole.convert("L")).astype(np.uint16) * 257)

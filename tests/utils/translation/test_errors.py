@@ -1,4 +1,4 @@
-"""What goes wrong below the window is said in the language of the window."""
+"""Errors below the window use the window's language."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Speak = Callable[[dict[str, str]], None]
 
 @pytest.fixture
 def speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Speak]:
-    """Uses German with these texts."""
+    """Yield a function that selects German with the given texts."""
 
     def use(translations: dict[str, str]) -> None:
         folder = tmp_path / "languages" / "de"

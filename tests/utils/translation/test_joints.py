@@ -1,4 +1,4 @@
-"""Texts joined with the signs of the chosen language."""
+"""Texts joined with the punctuation of the chosen language."""
 
 from __future__ import annotations
 

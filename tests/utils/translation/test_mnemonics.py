@@ -1,4 +1,4 @@
-"""Labels without their mnemonics, as they are read aloud."""
+"""Labels without their mnemonics, for reading aloud."""
 
 from __future__ import annotations
 

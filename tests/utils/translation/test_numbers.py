@@ -1,4 +1,4 @@
-"""Numbers and lists as the chosen language writes them."""
+"""Numbers and lists in the format of the chosen language."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from utils.translation.numbers import number, significant
 
 @pytest.fixture
 def comma():
-    """Numbers with a decimal comma."""
     numbers.use(lambda value, decimals: f"{value:.{decimals}f}".replace(".", ","))
     yield
     numbers.use(None)

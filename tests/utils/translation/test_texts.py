@@ -1,4 +1,4 @@
-"""Texts in the chosen language, in English where it has none."""
+"""Texts in the chosen language, or in English if it lacks them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from utils.translation.texts import tr, trn
 
 @pytest.fixture
 def speak(tmp_path, monkeypatch):
-    """Uses a language with these texts."""
+    """Yield a function that selects a language with the given texts."""
 
     def use(language: str, **translations: object) -> None:
         folder = tmp_path / language

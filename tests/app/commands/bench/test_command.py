@@ -1,4 +1,4 @@
-"""`styleforge bench` measures what it says, compares like with like, and keeps what it has."""
+"""`styleforge bench` measures what it reports, compares like with like, and saves its results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STYLE = "sketch"
 
 
 class TrainingRequest:
-    """The arguments of a measurement of a small style, and the report that came of it."""
+    """The arguments that measure a small style, and the resulting report."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "figures.json"
@@ -65,7 +65,7 @@ def order(tmp_path, monkeypatch):
 
 @pytest.fixture
 def measured(order):
-    """`measured("--sizes", ...)` is the report from the CPU."""
+    """Return a function that returns the CPU's report: `measured("--sizes", ...)`."""
 
     def measure(*arguments: str) -> dict[str, Any]:
         assert main([*order("cpu"), *arguments]) == 0
@@ -135,7 +135,7 @@ def test_a_network_that_errs_has_its_error_told(measured, monkeypatch):
     errors = {row["kernels"]: (row["difference"], row["psnr"]) for row in rows_of(report)}
     difference, psnr = errors.pop("fused")
     assert difference == pytest.approx(5.0, abs=0.05)
-    assert psnr == pytest.approx(20 * math.log10(255 / 5), abs=1.0)  # what is clamped differs less
+    assert psnr == pytest.approx(20 * math.log10(255 / 5), abs=1.0)  # clamped values differ less
     assert all(difference < 0.05 and psnr > 80 for difference, psnr in errors.values())
 
 
@@ -167,12 +167,12 @@ def test_what_is_compiled_is_compared_with_what_runs_as_it_is(measured, monkeypa
         assert "triton.cudagraphs" not in how["options"]
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of PyTorch itself
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # from PyTorch itself
 @pytest.mark.parametrize("mode", COMPILE_MODES)
 def test_the_compiler_knows_the_options_of_every_mode(mode):
     candidate = compiled_candidate(
         COMPILED, "Compiled", nn.Identity(), mode, FP32, CPU
-    )  # refuses others
+    )  # raises for unknown options
     assert candidate.is_compiled
 
 
@@ -304,8 +304,7 @@ def test_float64_in_strips_is_the_same_network(monkeypatch):
 
 
 class Echo:
-    """A path and a stream that count, and check that no more frames are sent than there are slots
-    for."""
+    """A path and a stream that count frames and check that no more than two are in flight."""
 
     def __init__(self) -> None:
         self.styled = self.sent = self.received = 0
@@ -335,7 +334,7 @@ def test_frame_to_frame_times_single_frames_and_the_gaps_between_overlapped_ones
 
 
 class Waited:
-    """A styler of which every frame without texture takes 2 seconds of `now`, with it 3."""
+    """A styler whose frames take 2 seconds of `now` without texture and 3 with it."""
 
     def __init__(self) -> None:
         self.now, self.under_way, self.given = 0.0, 0, []
@@ -368,7 +367,7 @@ def test_frames_with_texture_are_timed_beside_those_without(monkeypatch):
 @pytest.mark.timeout(400)
 def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
     arguments = "--sizes", "72x50", "--runs", "3", "--compile", "--compile-precision", "fp16"
-    # In a process of its own: the compiler leaves threads behind.
+    # The compiler leaves threads behind, so it runs in a separate process.
     done = subprocess.run(
         [sys.executable, "-m", "app", *order("cuda:0"), *arguments],
         cwd=ROOT,
@@ -397,7 +396,7 @@ def test_on_a_gpu_frames_are_timed_alone_and_overlapped(order, native_kernels):
     assert main([*order("cuda:0"), "--frames", "--sizes", "72x50"]) == 0
     (row,) = order.report()["frames"]
     assert (row["width"], row["height"], row["precision"]) == (72, 50, "FP16")
-    # Which is shorter depends on the machine: small pictures gain nothing by overlapping.
+    # The machine decides which is shorter: small pictures gain nothing from overlapping.
     assert row["latency"]["median_ms"] > 0
     assert row["interval"]["median_ms"] > 0
 

@@ -1,4 +1,4 @@
-"""The floor is that of the network's exact rewrites, and knows what it is the floor of."""
+"""The floor covers the network's exact rewrites and names what it bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of the command stand on what those of the evaluation stand on."""
+"""Fixtures shared with the tests of the evaluation."""
 
 from __future__ import annotations
 

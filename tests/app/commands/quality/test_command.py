@@ -1,4 +1,4 @@
-"""The command: it measures everything asked for, and tells what is wrong."""
+"""`styleforge quality` measures everything requested and names what is wrong."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
 
 
 def test_texture_is_judged_on_sheets_and_in_figures(place: Path, capsys) -> None:
-    """Without the objective: most of the photograph is a sky, the rest noise."""
+    """Most of the photograph is sky, the rest noise; the objective is not measured."""
     rng = np.random.default_rng(0)
     scene = np.full((160, 160, 3), 150, np.uint8)
     scene[120:] = rng.integers(0, 256, (40, 160, 3))
@@ -175,7 +175,7 @@ def test_texture_is_judged_on_sheets_and_in_figures(place: Path, capsys) -> None
 
 
 def test_texture_that_follows_the_scene_is_no_flicker() -> None:
-    """A network that copies its input shows the frames themselves."""
+    """A network that copies its input leaves the flicker of the frames themselves."""
     scene = to_tensor(render(2.0, 256, 144), torch.device("cpu"))
     for meter in (still_flicker, panned_flicker):
         plain = meter(lambda x: x, scene, frames=6)
@@ -259,7 +259,7 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
     only = ("--photos", place / "photos" / "1.webp", "--size", 384)
     assert main(arguments(place, *mixing, *nothing, *only)) == 0
     page = read_pixels(place / "mix.png").astype(int)
-    height = (page.shape[0] - 34 - 2 * 8) // 2  # below the head, two rows and their gaps
+    height = (page.shape[0] - 34 - 2 * 8) // 2  # below the header: two rows and their gaps
     above, below = page[34 : 34 + height], page[34 + height + 8 : 34 + 2 * height + 8]
     left = page.shape[1] - 5 * 384 - 4 * 8
     first, last = slice(left, left + 384), slice(-384, None)

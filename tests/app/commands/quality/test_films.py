@@ -20,7 +20,7 @@ QUICK = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32", "--
 
 
 def write_film(path: Path, frames: int = 8, size: tuple[int, int] = (96, 64)) -> Path:
-    """A camera that moves over a noisy scene, with a cut after five frames."""
+    """Write a film of a camera moving over a noisy scene, with a cut after five frames."""
     width, height = size
     rng = np.random.default_rng(0)
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 25, size)

@@ -1,4 +1,4 @@
-"""The tests of the command stand on what those of training stand on."""
+"""Fixtures shared with the tests of training."""
 
 from __future__ import annotations
 

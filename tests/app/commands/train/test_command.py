@@ -1,4 +1,4 @@
-"""The command: it makes a pack the program reads, and never harms one that is there."""
+"""`styleforge train` writes a pack that the program reads, and never harms an existing one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_command_makes_a_pack_the_program_reads(
     assert pack.thumbnail is not None
     TransformerNetBaseline().load_state_dict(load_checkpoint(pack.weights))
     training = tomllib.loads((out / "great_wave" / "style.toml").read_text("utf-8"))["training"]
-    assert training["iterations"] == 4  # two epochs of four photographs, two a batch
+    assert training["iterations"] == 4  # two epochs of four photographs in batches of two
     assert training["style_scales"] == [1.0, 0.5]
     assert training["photographs"] == 4
     assert training["final_loss"] > 0

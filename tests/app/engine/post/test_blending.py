@@ -1,4 +1,4 @@
-"""Strength, colors and comparison are arithmetic one can check by hand."""
+"""Strength, colors and comparison are arithmetic that one can check by hand."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_half_strength_is_half_way():
 
 def test_keeping_colors_keeps_the_luma_of_the_result_and_the_chroma_of_the_source():
     gray = np.full_like(source, 128)
-    calm = np.full_like(source, (140, 110, 120))  # far from the edges, so nothing clips
+    calm = np.full_like(source, (140, 110, 120))  # far from the limits, so nothing clips
     mixed = cv2.cvtColor(blend(gray, calm, 1.0, True), cv2.COLOR_RGB2YCrCb).astype(int)
     assert np.abs(mixed[..., 0] - 128).max() <= 1
     assert np.abs(mixed[..., 1:] - cv2.cvtColor(calm, cv2.COLOR_RGB2YCrCb)[..., 1:]).max() <= 1
 
 
 def test_keeping_colors_weighs_red_green_and_blue_as_bt_601_does():
-    colored = np.full_like(source, (150, 120, 100))  # red and blue exchanged: a luma of 117
+    colored = np.full_like(source, (150, 120, 100))  # red and blue swapped: a luma of 117
     calm = np.full_like(source, 128)
     kept = blend(colored, calm, 1.0, True)
     assert np.abs(kept.astype(float) - (0.299 * 150 + 0.587 * 120 + 0.114 * 100)).max() <= 1
@@ -71,7 +71,7 @@ def test_joined_bands_have_the_strokes_of_one_and_the_sharpness_of_the_other():
 
 
 def test_the_gpus_arithmetic_is_the_cpus():
-    """It is PyTorch's, so any device shows it."""
+    """PyTorch does the arithmetic, so any device shows it."""
     strokes, detail = picture(96, 64, seed=1), picture(331, 187, seed=2)
     on_gpu = two_resolution.join(torch.from_numpy(strokes)[None], torch.from_numpy(detail)[None])
     apart = np.abs(on_gpu[0].numpy().astype(int) - join_bands(strokes, detail))

@@ -1,4 +1,4 @@
-"""A small result comes back to the frame's size with the frame's edges and its own strokes."""
+"""A small result is upsampled to the frame's size with the frame's edges and its own strokes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from utils.opencv import cv2
 
 
 def halves(width: int, height: int, left: tuple[int, ...], right: tuple[int, ...]) -> np.ndarray:
-    """Two plain fields that meet a third of the way across."""
+    """Return two plain fields that meet a third of the way across."""
     made = np.empty((height, width, 3), np.uint8)
     made[:, : width // 3], made[:, width // 3 :] = left, right
     return made
@@ -33,7 +33,7 @@ def off_by(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
 
 
 def test_an_edge_of_the_frame_is_sharp_in_the_result(frame):
-    styled = halves(300, 180, (200, 30, 40), (250, 120, 30))  # what a large network would give
+    styled = halves(300, 180, (200, 30, 40), (250, 120, 30))  # the result of a large network
     small = shrunk(styled)
     guided = GuidedUpsampler().enlarge(small, shrunk(frame), frame, guided=True)
     smooth = GuidedUpsampler().enlarge(small, shrunk(frame), frame, guided=False)

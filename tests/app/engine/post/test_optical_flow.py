@@ -1,4 +1,4 @@
-"""The motion of a scene is found at every pixel, and nowhere in noise or light."""
+"""Optical flow finds the motion of a scene at every pixel, and none in noise or light."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from utils.opencv import cv2
 
 
 def structure(height: int, width: int) -> np.ndarray:
-    """A gray picture with something to follow everywhere, coarse and fine."""
+    """Return a gray picture with coarse and fine structure to follow everywhere."""
     noise = np.random.default_rng(4).normal(0, 1, (2, height, width)).astype(np.float32)
     blurred = [cv2.GaussianBlur(each, (0, 0), s) for each, s in zip(noise, (2, 8), strict=True)]
     return np.asarray(128 + sum(25 * each / each.std() for each in blurred), np.float32)
@@ -21,7 +21,7 @@ INSIDE = slice(16, -16)
 
 
 def view(right: float, down: float, width: int = 160, height: int = 120) -> np.ndarray:
-    """A part of a wide picture, from so far to the right and below of its middle."""
+    """Return a part of a wide picture, offset to the right and down from its middle."""
     matrix = np.array([[1, 0, 120 + right], [0, 1, 90 + down]], np.float64)
     how = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
     return np.asarray(cv2.warpAffine(WIDE, matrix, (width, height), flags=how), np.float32)

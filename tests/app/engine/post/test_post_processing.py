@@ -1,4 +1,4 @@
-"""What follows the network: smoothing, upsampling, and mixing with the frame."""
+"""The steps after the network: smoothing, upsampling, and mixing with the frame."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_smoothing_steadies_a_stream_and_begins_anew_after_a_cut(engine, config)
 
 def test_a_single_picture_is_never_smoothed(engine, config, frame):
     noise = np.random.default_rng(5).normal(0, 6, frame.pixels.shape)
-    before = Frame(np.clip(frame.pixels + noise, 0, 255).astype(np.uint8))  # no cut lies between
+    before = Frame(np.clip(frame.pixels + noise, 0, 255).astype(np.uint8))  # not a cut
     plain = shown(engine, config, frame).frame.pixels
     engine.configure(replace(config, smoothing=1.0))
     for mode in (ProcessMode.SINGLE, ProcessMode.REFINE):
@@ -85,7 +85,7 @@ def test_sharpening_costs_what_the_timings_call_blend(engine, config):
     ids=str,
 )
 def test_results_do_not_share_memory(engine, config, frame, changes):
-    """A recording and the window go on holding them."""
+    """A recording and the window keep references to them."""
     engine.configure(replace(config, **changes))
     first = engine.process(frame)
     kept = first.frame.pixels.copy()

@@ -1,4 +1,4 @@
-"""Smoothing steadies what stands still and what moves, and leaves no trail."""
+"""Smoothing steadies still and moving scenes, and leaves no trail."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def change(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def flicker(amount: float, sensor: float) -> float:
-    """Of a still scene with sensor noise, whose result flickers three times as much."""
+    """Return the flicker of a still scene, with noise of 6 in the result, `sensor` in the frame."""
     smoother, results = TemporalSmoother(), []
     for _ in range(25):
         results.append(smoother.smooth(noisy(SCENE, 6), noisy(SCENE, sensor), amount))
@@ -62,7 +62,7 @@ def test_what_moves_leaves_no_trail():
     for x in range(10, 90, 4):
         result = smoother.smooth(square_at(x, styled), square_at(x, SCENE), 1.0)
     apart = np.abs(result.astype(int) - square_at(86, styled)).max(axis=2)
-    assert apart.max() <= 16  # of a pixel between two colors
+    assert apart.max() <= 16  # on a pixel between two colors
     assert (apart > 6).sum() <= 4
 
 
@@ -77,13 +77,13 @@ def test_a_thin_thing_that_moves_leaves_no_trail():
 
 
 def panned(frame: int) -> np.ndarray:
-    """A scene that moves by 3 pixels to the left and 2 up in each frame."""
+    """Return a scene that moves by 3 pixels to the left and 2 up in each frame."""
     wide = picture(320, 240, seed=5)
     return wide[20 + 2 * frame : 140 + 2 * frame, 20 + 3 * frame : 180 + 3 * frame].copy()
 
 
 def panned_flicker(amount: float) -> float:
-    """Along the motion of the scene, of a result that flickers."""
+    """Return the flicker of a result along the motion of the scene."""
     smoother, results = TemporalSmoother(), []
     for frame in range(15):
         scene = panned(frame)
@@ -113,7 +113,7 @@ def test_what_comes_from_behind_a_thing_that_moves_is_not_covered_by_it():
         scene = panned(frame)
         scene[30:80, 10 + 6 * frame : 50 + 6 * frame] = (230, 20, 40)
         result = smoother.smooth(255 - scene, scene, 1.0)
-    behind = slice(30, 80), slice(50, 86)  # where the thing was in the last six frames
+    behind = slice(30, 80), slice(50, 86)  # the path of the thing over the last six frames
     apart = np.abs(result.astype(int) - (255 - scene)).max(axis=2)
     assert np.quantile(apart[behind], 0.99) < 16
     assert np.median(apart[behind]) <= 1
@@ -143,7 +143,7 @@ def test_a_cut_shows_the_new_picture_at_once():
     np.testing.assert_array_equal(smoother.smooth(255 - other, other, 1.0), 255 - other)
 
 
-OTHER = np.ascontiguousarray(255 - SCENE[:, ::-1])  # another scene
+OTHER = np.ascontiguousarray(255 - SCENE[:, ::-1])  # a different scene
 
 
 def test_a_cut_is_not_smoothed_across():
@@ -178,7 +178,7 @@ def test_two_flashes_apart_do_not_end_the_stream():
 
 
 def test_a_fade_is_no_cut():
-    """What stays dark in a fade is smoothed on."""
+    """Smoothing continues where a fade stays dark."""
     smoother = TemporalSmoother()
     lit = np.full_like(SCENE, 0)
     lit[:, 30:] = 60 + SCENE[:, 30:] // 2
@@ -190,7 +190,7 @@ def test_a_fade_is_no_cut():
         shown[:, :16] = noisy(np.full_like(shown[:, :16], 120), 6)
         results.append(smoother.smooth(shown, faded, 1.0))
     pairs = list(pairwise(result[40:80, :12] for result in results[2:]))
-    assert fmean(change(*pair) for pair in pairs) < 5  # of noise that changes by 6.8
+    assert fmean(change(*pair) for pair in pairs) < 5  # the noise itself changes by 6.8
 
 
 @pytest.mark.parametrize("amount", [0.0, 0.3, 1.0])
@@ -243,7 +243,7 @@ def test_a_stream_goes_on_in_another_smoother_and_not_by_other_kernels(smoothed_
         first.smooth(*pair, 0.8)
     state = first.state()
     second.restore(state)
-    first.smooth(*given[0], 0.8)  # what is kept is a copy
+    first.smooth(*given[0], 0.8)  # the saved state is a copy
     for pair, wanted in zip(given[5:], expected[5:], strict=True):
         np.testing.assert_array_equal(second.smooth(*pair, 0.8), wanted)
     monkeypatch.setattr(temporal_smoothing, "is_ready", lambda: smoothed_by != "native")

@@ -1,4 +1,4 @@
-"""Jobs that copy films: what is tested is everything around the network."""
+"""Jobs that copy films, to test everything around the network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNNING = RunInfo("Plain", Precision.fp32, "CPU")
 
 
 class Plain:
-    """Styles nothing, a batch late, as a GPU does."""
+    """Returns frames unstyled, one batch late, as a GPU does."""
 
     has_history = False
 
@@ -30,7 +30,6 @@ class Plain:
         self._late: list[Frame] = []
 
     def history(self) -> StreamState:
-        """What styles nothing keeps nothing."""
         return {}
 
     def restore(self, history: StreamState) -> None:
@@ -54,13 +53,12 @@ class Plain:
 
 
 def request(source: Path, target: Path, codec: str = "h264", **how: Any) -> FilmRequest:
-    """A film of `source`, encoded by the CPU in the best quality, in parts of four frames."""
+    """Return a request for `source`: CPU encoder, best quality, parts of four frames."""
     how = {"quality": "best", "where": "cpu", "part": 4, "identity": {}, **how}
     return film_request(film_info(source), target, codec, **how)
 
 
 def copy(source: Path, target: Path, codec: str = "h264", **how: Any):
-    """Make a film and return its report."""
     return FilmJob(request(source, target, codec, **how), Plain()).run()
 
 

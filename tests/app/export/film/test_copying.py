@@ -1,4 +1,4 @@
-"""Everything beside the picture is in the result as it was in the film."""
+"""The result contains everything in the film besides the picture, unchanged."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_sound_that_the_file_cannot_hold_ends_the_film_before_it_is_made(tmp_pat
 
 
 def test_sound_that_is_refused_in_the_head_of_the_file_ends_the_film_before_it_is_made(tmp_path):
-    """QuickTime files take FLAC as a codec, and not as a stream."""
+    """QuickTime files accept FLAC as a codec, but not as a stream."""
     film = write_film(tmp_path / "film.mkv", sound="flac", base=Fraction(1, 1000))
     with pytest.raises(FilmError, match=r"QuickTime files cannot hold its sound \(flac\)"):
         request(film, tmp_path / "out.mov")
@@ -110,13 +110,13 @@ def test_packets_of_sound_without_a_time_are_left_out_and_counted(film, tmp_path
         packets = list(copied_packets(Backwards(source), copied))  # type: ignore[arg-type]
     assert len(turned) == 1
     assert 0 < len(packets) < len(packets_of(film, "audio"))
-    hidden = 1  # by the edit list of the film: AAC's first packet
+    hidden = 1  # AAC's first packet, by the film's edit list
     lost = len(packets_of(film, "audio")) - len(packets) - hidden
     assert copied.all_remarks[-1] == f"{lost} packets of its sound have no time"
 
 
 class Backwards:
-    """A film whose clock goes back once."""
+    """A film whose clock jumps back once."""
 
     def __init__(self, film):
         self.streams, self._film = film.streams, film
@@ -179,13 +179,13 @@ def test_a_turned_film_is_upright_without_being_turned_again(tmp_path):
 
 
 EVEN = [number / 25 for number in range(75)]
-FLASH, BEEP_S = 50, 2.0  # the number of a frame, and when it is shown in the whole film
+FLASH, BEEP_S = 50, 2.0  # the number of a frame, and its time in the whole film
 CUT = Fraction(4, 5)  # seconds
-PACKET_S = 1024 / 44_100  # of AAC
+PACKET_S = 1024 / 44_100  # AAC
 
 
 def seen_and_heard(path) -> tuple[float, float]:
-    """When the frame FLASH is shown, and when the beep begins."""
+    """Return the times at which the frame FLASH is shown and the beep begins."""
     reader = VideoReader(path)
     shown = next(seconds for seconds, pixels in reader if number_of(pixels) == FLASH)
     reader.close()
@@ -208,7 +208,7 @@ def test_sound_that_was_trimmed_off_is_not_heard_again(tmp_path, ending):
     shown, heard = seen_and_heard(tmp_path / f"out.{ending}")
     assert heard == pytest.approx(shown, abs=0.005)
     assert shown == pytest.approx(1.2, abs=0.002)
-    late = PACKET_S if ending == "mkv" else 0  # the first packet is heard whole
+    late = PACKET_S if ending == "mkv" else 0  # the first packet is heard in full
     with av.open(str(tmp_path / f"out.{ending}")) as made:
         begins = [(each.start_time or 0) * (each.time_base or 0) for each in made.streams]
         assert max(begins) <= late + 0.001
@@ -216,7 +216,7 @@ def test_sound_that_was_trimmed_off_is_not_heard_again(tmp_path, ending):
 
 
 def test_packets_before_the_first_time_are_hidden_where_a_file_has_edit_lists(tmp_path):
-    """Decoders of sound need one before they are right."""
+    """Audio decoders need one such packet to warm up."""
     film = write_film(tmp_path / "film.mp4", sound="aac")
     copy(film, tmp_path / "out.mov")
     copy(film, tmp_path / "out.mkv")
@@ -230,7 +230,7 @@ def test_packets_before_the_first_time_are_hidden_where_a_file_has_edit_lists(tm
 
 @pytest.mark.parametrize("ending", ["mp4", "mkv"])
 def test_sound_that_an_edit_list_cuts_out_of_the_middle_is_not_copied(tmp_path, ending):
-    """The file has its half second of silence first, and then sound; both become sound."""
+    """The file starts with half a second of silence, followed by sound; both become sound."""
     film = write_talkie(tmp_path / "film.mp4", EVEN, [], starts=0.5, seconds=2.5)
     data = bytearray(film.read_bytes())
     edits = data.rindex(b"elst") + 8
@@ -252,7 +252,10 @@ def sound_of(path) -> list[tuple[int | None, int]]:
 
 
 def with_sounds(path, codecs, unknown=0):
-    """A film with a track of sound for each codec, the last ones in AAC under an unknown name."""
+    """Write a film with one audio track per codec.
+
+    The last `unknown` tracks are AAC under an unknown name.
+    """
     plain = write_film(path.with_stem("plain"), range(0, 480, 40), base=Fraction(1, 1000))
     with av.open(str(plain)) as film, av.open(str(path), "w") as made:
         picture = made.add_stream_from_template(film.streams.video[0], opaque=True)

@@ -1,4 +1,4 @@
-"""A film that is made has every frame of its source, in its colors, and goes on where it ended."""
+"""A film has every frame of its source in its colors; a stopped one resumes where it ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_frame_comes_out_at_its_time(tmp_path, codec, ending):
     out = tmp_path / f"out{ending}"
     report = copy(film, out, codec)
     assert (report.frames, report.faults) == (len(UNEVEN), ())
-    exact = CONTAINERS[ending] != "matroska"  # whose clock counts milliseconds
+    exact = CONTAINERS[ending] != "matroska"  # its clock counts milliseconds
     assert [float(time) for time in times_of(out)] == pytest.approx(
         [float(time) for time in times_of(film)], abs=0 if exact else 5.1e-4
     )
@@ -74,7 +74,7 @@ def test_a_gray_ramp_comes_out_within_one_of_255(tmp_path, matrix, full, codec):
     out = tmp_path / f"out{CODECS[codec].containers[0]}"
     planned = request(film, out, codec)
     encoding = planned.encoding
-    if codec in LOSSLESS:  # what the codec itself loses is no matter of colors
+    if codec in LOSSLESS:  # losses of the codec itself do not concern colors
         encoder = replace(encoding.encoder, options={}, qualities={"best": LOSSLESS[codec]})
         encoding = replace(encoding, encoder=encoder)
         output = FilmOutput(planned.info, encoding, CONTAINERS[out.suffix])
@@ -125,11 +125,11 @@ def test_packets_are_decoded_in_time_and_in_order():
 
 
 class Stopped(Exception):
-    """What a test ends a film with."""
+    """Raised by a test to stop a film."""
 
 
 class Stopping(Plain):
-    """Fails behind a number of frames."""
+    """A styling that fails after a number of frames."""
 
     def __init__(self, after: int, batch: int = 2) -> None:
         super().__init__(batch)
@@ -142,7 +142,7 @@ class Stopping(Plain):
 
 
 def stopped(film, out, after, batch=2, **how):
-    """Run a job that fails behind `after` frames, and return how many are finished."""
+    """Run a job that fails after `after` frames, and return the number of finished frames."""
     job = FilmJob(request(film, out, **how), Stopping(after, batch))
     with pytest.raises(Stopped):
         job.run()
@@ -152,7 +152,7 @@ def stopped(film, out, after, batch=2, **how):
 
 
 def test_a_film_goes_on_behind_its_finished_parts_and_ends_in_the_same_bits(tmp_path):
-    """Through FFV1: x264 does not always code small frames twice in the same way."""
+    """FFV1 is deterministic; x264 does not always code small frames identically twice."""
     film = write_film(tmp_path / "film.mp4", sound="aac")
     copy(film, tmp_path / "whole.mkv", "ffv1")
     out = tmp_path / "out.mkv"
@@ -170,7 +170,7 @@ def test_a_film_goes_on_behind_its_finished_parts_and_ends_in_the_same_bits(tmp_
 def test_where_results_depend_on_those_before_them_batches_stay_the_same(
     tmp_path, monkeypatch, batch
 ):
-    """Those of a film that goes on begin where those of one that was not stopped do."""
+    """A resumed film begins its batches at the same frames as an uninterrupted one."""
     monkeypatch.setattr(Plain, "has_history", True)
     film = write_film(tmp_path / "film.mp4")
     whole = Plain(batch)
@@ -286,7 +286,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
 
     rng = np.random.default_rng(0)
     noise = rng.integers(0, 255, (12, 128, 128, 3), np.uint8)
-    noise[:8] = 90  # parts that fit, and one that does not
+    noise[:8] = 90  # some parts fit, and one does not
     film = write_film(tmp_path / "film.mp4", picture=lambda n: noise[n])
     out = tmp_path / "out.mp4"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -349,7 +349,7 @@ def test_damaged_packets_are_passed_over_and_counted(tmp_path):
 def test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so(tmp_path):
     look = Look(options=(("crf", "1"), ("g", "1")))
     made = write_film(tmp_path / "film.mp4", range(0, 60_000, 1001), look=look, sound="aac")
-    copy(made, tmp_path / "whole.mp4")  # whose index is in front
+    copy(made, tmp_path / "whole.mp4")  # its index is at the front
     whole = (tmp_path / "whole.mp4").read_bytes()
     made.write_bytes(whole[: len(whole) // 2])
     out = tmp_path / "out.mp4"

@@ -1,4 +1,4 @@
-"""What a film with texture and smoothing shows does not depend on where a run was cut."""
+"""The pictures of a film with texture and smoothing do not depend on where a run was cut."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ Make = Callable[..., FilmReport]
 
 
 def scene(number: int) -> np.ndarray:
-    """A view of some dark things on a wall, which moves to the right, and after CUT another one
-    that moves down; the wall is so flat that it gets texture."""
+    """Return a view of dark things on a wall, moving right; from CUT on, another, moving down.
+
+    The wall is flat enough to get texture.
+    """
     rng = np.random.default_rng(3 + (number >= CUT))
     wall = np.full((240, 320, 3), 150 - 30 * (number >= CUT), np.uint8)
     for x, y in rng.integers(0, (320, 240), (14, 2)):
@@ -41,7 +43,7 @@ def scene(number: int) -> np.ndarray:
 
 
 def pictures(path: Path) -> np.ndarray:
-    """[N, H, W, 3] of a film."""
+    """Return the frames of a film, [N, H, W, 3]."""
     return np.array([each.frame.pixels for each in read_frames(film_info(path), FilmReading())])
 
 
@@ -53,7 +55,7 @@ def film(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make(film: Path, library: Library, native_kernels) -> Make:
-    """Makes the film, with an engine of its own for each run."""
+    """Return a function that makes the film, with a new engine for each run."""
 
     def made(
         out: Path,
@@ -64,7 +66,7 @@ def make(film: Path, library: Library, native_kernels) -> Make:
         smoothing: float = 0.8,
         texture: float = 0.7,
     ) -> FilmReport:
-        """With `stop`, a run that fails behind so many frames."""
+        """Make the film; a run with `stop` fails after that many frames."""
         engine = Engine(library)
         look = EngineConfig(device=device, size=96, network="full", smoothing=smoothing)
         engine.configure(replace(look, texture=texture))
@@ -85,7 +87,7 @@ def make(film: Path, library: Library, native_kernels) -> Make:
 
 
 class Stopped(Exception):
-    """What ends a run."""
+    """Raised to stop a run."""
 
 
 def stopped(make: Make, out: Path, stop: int, **how: object) -> None:
@@ -101,7 +103,7 @@ LOOKS = {
 
 
 def shows_no_cut(make: Make, folder: Path, *, batch: int, **how: object) -> None:
-    """Make the film at once and in three runs, and compare every frame."""
+    """Make the film in one run and in three, and compare every frame."""
     make(folder / "whole.mkv", batch=batch, **how)
     out = folder / "out.mkv"
     stopped(make, out, 16 + batch, batch=batch, **how)
@@ -131,7 +133,7 @@ def test_on_a_gpu_a_film_that_was_stopped_twice_is_that_of_one_run(make, tmp_pat
 def test_without_what_was_kept_a_film_would_differ_behind_the_cut_of_a_run(
     make, tmp_path, monkeypatch
 ):
-    """So the tests above can fail."""
+    """This shows that the tests above can fail."""
     make(tmp_path / "whole.mkv")
     out = tmp_path / "out.mkv"
     stopped(make, out, 24)

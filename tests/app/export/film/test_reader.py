@@ -1,4 +1,4 @@
-"""Films are read as they are shown: in their colors, upright, each frame at its time."""
+"""Films are read as shown: in their colors, upright, each frame at its time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_gray_ramp_is_read_within_one_of_255(tmp_path, matrix, full, pixels):
 @pytest.mark.parametrize("full", [False, True], ids=["limited", "full"])
 @pytest.mark.parametrize("matrix", [BT601, BT709], ids=["601", "709"])
 def test_colors_are_those_of_the_matrix(tmp_path, matrix, full):
-    """The rounding of luma and chroma is off by 2; the other matrix by 20, the range by 12."""
+    """Rounding of luma and chroma costs 2; the wrong matrix costs 20, the wrong range 12."""
     color = np.array([200, 40, 90])
     look = Look(matrix=matrix, full=full, options=LOSSLESS)
     film = write_film(
@@ -73,7 +73,7 @@ def test_a_turned_film_is_read_upright(tmp_path, turned, mirrored):
     wanted = np.rot90(numbered(0), turned // 90)[..., 0] > 200  # FFmpeg counts counterclockwise
     wanted = wanted[:, ::-1] if mirrored else wanted
     assert corner == (wanted[4, 4], wanted[4, -4], wanted[-4, 4], wanted[-4, -4])
-    if not mirrored:  # OpenCV knows rotations only
+    if not mirrored:  # OpenCV supports rotations only
         shown = VideoReader(path)
         assert shown.grab() is not None
         seen = shown.decode()
@@ -103,7 +103,7 @@ def test_reading_goes_on_behind_any_frame(tmp_path, ending):
 
 
 def test_a_film_in_ten_bits_without_a_clock_of_its_own_is_read(tmp_path):
-    """A raw stream has no times, so its frames follow one another at its rate."""
+    """A raw stream has no timestamps, so its frames follow one another at its rate."""
     path = write_film(tmp_path / "film.264", look=Look(pixels="yuv420p10le"))
     frames, _ = read(path)
     steps = np.diff([frame.pts for frame in frames])

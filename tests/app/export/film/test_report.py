@@ -1,4 +1,4 @@
-"""The report of a film says how busy each stage was, and which one the others waited for."""
+"""The report of a film shows how busy each stage was, and which one the others waited for."""
 
 from __future__ import annotations
 

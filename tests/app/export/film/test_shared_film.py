@@ -1,4 +1,4 @@
-"""A film that several processes make is the film that one makes, whatever order parts come in."""
+"""A film made by several processes equals the film of one, in any order of parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tests.helpers.films import Look, numbered, packets_of, times_of, write_film
 
 TIMES = [1001 * n + (n % 3) for n in range(120)]
 EVERY_TEN = Look(options=(("crf", "1"), ("g", "10"), ("keyint_min", "10"), ("sc_threshold", "0")))
-# Key frames that are followed by frames shown before them, and that are whole a few frames later.
+# Key frames followed by frames that are shown earlier, and key frames that are complete only a
+# few frames later.
 OPEN = "open-gop=1:keyint=10:min-keyint=10:scenecut=0"
 REFRESHED = (("crf", "1"), ("intra-refresh", "1"), ("g", "10"), ("sc_threshold", "0"))
 ONE_KEY = Look(options=(("g", "1000"), ("sc_threshold", "0")))
@@ -32,8 +33,6 @@ def film(tmp_path: Path) -> Path:
 
 
 class Heard:
-    """Keeps what a process says."""
-
     def __init__(self) -> None:
         self.on_stop: Callable[[], object] = lambda: None
         self.said: list[Said] = []
@@ -55,7 +54,7 @@ def made(
     progress: Callable[[FilmProgress], object] = lambda now: None,
     sharing: int = 2,
 ):
-    """Make a film in FFV1, the parts taken in an order by as many processes, one after another."""
+    """Make a film in FFV1 with several processes, one after another, in an order of parts."""
     info = film_info(film)
 
     def makers(work: FilmWork, left: Sequence[Part]) -> Iterator[Said]:

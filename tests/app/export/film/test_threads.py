@@ -1,4 +1,4 @@
-"""Values go from thread to thread in order, and nobody waits for one who has given up."""
+"""Values pass between threads in order, and no thread waits for one that has given up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_channel_hands_values_over_in_order_and_holds_no_more_than_its_room():
     thread.start()
     taken = []
     for value in channel:
-        assert len(put) <= value + 4  # two wait, one is taken, one is being put
+        assert len(put) <= value + 4  # two wait, one was taken, one is being put
         taken.append(value)
     thread.join()
     assert taken == list(range(20))

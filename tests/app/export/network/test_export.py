@@ -1,4 +1,4 @@
-"""A style becomes a file that paints in its own runtime what StyleForge paints, or no file."""
+"""An exported file paints in its own runtime what StyleForge paints; a bad one is not written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def out(tmp_path) -> Path:
 
 
 def painted_here(style: Style, pixels: np.ndarray, *, lite: bool = False) -> np.ndarray:
-    """What the network paints in PyTorch, [H, W, 3], 0-255, not rounded."""
+    """Return the network's result in PyTorch, [H, W, 3], 0-255, not rounded."""
     weights = style.lite if lite and style.lite else style.weights
     shape = LITE if lite else SMALL
     network = TransformerNetBaseline(shape.num_residual_blocks, shape.widths, shape.end_kernel)
@@ -59,7 +59,7 @@ def painted_here(style: Style, pixels: np.ndarray, *, lite: bool = False) -> np.
 
 
 def run_script(script: Path, pixels: np.ndarray) -> np.ndarray:
-    """The picture that a script makes of another one, in a process that knows nothing of ours."""
+    """Return a script's result for a picture, from a process without our packages."""
     source, target = script.with_name("photo.png"), script.with_name("styled.png")
     Image.fromarray(pixels).save(source)
     environment = {key: os.environ[key] for key in ("PATH", "SYSTEMROOT") if key in os.environ}
@@ -79,7 +79,7 @@ def test_the_script_paints_with_the_file_what_the_network_paints(styles, out, en
     assert all(file.is_file() for file in exported.files)
     assert {file.name for file in out.iterdir()} == {file.name for file in exported.files}
     assert exported.verified.difference < 0.01
-    pixels = picture(53, 38)  # sides that are multiples of nothing
+    pixels = picture(53, 38)  # odd sizes, which nothing divides
     styled = run_script(exported.script, pixels)
     expected = painted_here(styles.get("sketch"), pixels)
     assert styled.shape == expected.shape
@@ -194,7 +194,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(styles, out, m
     monkeypatch.setattr(runtimes, "find_spec", lambda name: None)
     kind = FORMATS[ending]
     if not kind.packages:
-        assert kind.missing == ""  # PyTorch is here
+        assert kind.missing == ""  # PyTorch is installed
         return
     with pytest.raises(ExportError, match=rf"pip install 'styleforge\[{kind.extra}\]'"):
         export_network(styles, "sketch", out / f"sketch{ending}", Wanted())

@@ -1,4 +1,4 @@
-"""Previews are painted in the time that the stream leaves, those in view first."""
+"""Previews use the time that the stream leaves free, visible ones first."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ CONFIG = EngineConfig(style="a", device="cpu")
 
 
 class Clock:
-    """Counts the seconds that it is told of."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -34,7 +32,7 @@ class Clock:
 
 
 class Painting(Negative):
-    """An engine that takes `seconds` for a picture; "broken" is a style that it cannot paint."""
+    """An engine that takes `seconds` per picture and cannot paint the style "broken"."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -78,7 +76,7 @@ def still(picture: Frame, config: EngineConfig = CONFIG) -> Between:
 
 
 def stream(painter: PreviewPainter, clock: Clock, frames: int) -> Iterator[Preview]:
-    """The previews that are painted beside so many frames."""
+    """Yield the previews painted while a number of frames passes."""
     for number in range(frames):
         clock.now += FRAME_S
         between = Between(frame(number % 256), CONFIG, moving=True, idle=False)
@@ -87,7 +85,7 @@ def stream(painter: PreviewPainter, clock: Clock, frames: int) -> Iterator[Previ
 
 
 def fill(painter: PreviewPainter, between: Between) -> list[str]:
-    """The styles that are painted one after another while nothing else is to be done."""
+    """Return the styles painted one after another while the stream is idle."""
     painted: list[str] = []
     while (preview := painter.step(between)) is not None:
         painted.append(preview.style)
@@ -107,7 +105,7 @@ def test_a_stream_loses_at_most_two_percent_of_its_frames(painter, engine, clock
             assert spent <= SHARE * (now - begun) + 1e-6
             spent += seconds
             painted += 1
-    without = (clock.now - begun) / FRAME_S  # frames, had nothing been painted beside them
+    without = (clock.now - begun) / FRAME_S  # frames that would have passed without painting
     assert painted > 10
     assert without - frames <= SHARE * without + seconds / FRAME_S
 
@@ -126,13 +124,13 @@ def test_every_style_is_painted_at_once_for_a_picture_that_stands_still(painter,
 
 def test_a_preview_is_the_middle_of_the_picture_in_the_size_of_a_card(painter):
     pixels = np.zeros((90, 160, 3), np.uint8)
-    pixels[:, :10] = pixels[:, -10:] = 255  # left and right of the middle
+    pixels[:, :10] = pixels[:, -10:] = 255  # left and right edges
     painter.want(["a"], 1)
     preview = painter.step(still(Frame(pixels)))
     assert preview is not None
     assert preview.pixels is not None
     assert preview.pixels.shape == (SIZE[1], SIZE[0], 3)
-    assert (preview.pixels == 255).all()  # the negative of black alone
+    assert (preview.pixels == 255).all()  # only the negative of black
 
 
 def test_nothing_is_painted_while_the_picture_is_computed(painter, clock):
@@ -206,7 +204,7 @@ def test_a_style_that_cannot_paint_says_why_and_is_not_tried_again(painter):
     assert (preview.style, preview.pixels) == ("broken", None)
     assert preview.reason == "its weights are damaged"
     assert fill(painter, picture) == ["b"]
-    painter.evict("broken")  # its files were replaced
+    painter.evict("broken")  # its files have been replaced
     assert fill(painter, picture) == ["broken"]
 
 

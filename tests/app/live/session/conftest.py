@@ -1,4 +1,4 @@
-"""A session with the shipped styles on the real engine."""
+"""A session with the bundled styles on the real engine."""
 
 from __future__ import annotations
 

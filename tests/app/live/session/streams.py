@@ -1,4 +1,4 @@
-"""Sources that give frames as a camera or a picture does, and how tests wait for results."""
+"""Sources that deliver frames like a camera or a picture, and a wait for results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import picture
 
 
 class Clockwork(FrameSource):
-    """Frames at a fixed rate, the newest one only, as a camera gives them."""
+    """A source of frames at a fixed rate that delivers only the newest one, as a camera does."""
 
     kind = "camera"
 
@@ -45,7 +45,7 @@ class Clockwork(FrameSource):
 
 
 class Still(Clockwork):
-    """One picture, delivered once."""
+    """A source of one picture, delivered once."""
 
     live = False
 
@@ -66,7 +66,7 @@ def give(session: Session, source: S) -> S:
 
 
 def styled_with(qtbot, session, **wanted):
-    """The first result whose config has `wanted`."""
+    """Wait for the first result whose config has `wanted` and return it."""
 
     def matches(result):
         return all(getattr(result.config, k) == v for k, v in wanted.items())

@@ -1,4 +1,4 @@
-"""Opening sources, getting kernels ready, and shutting down at any moment."""
+"""A session opens sources, prepares kernels, and shuts down at any moment."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
     session = Session(library, config)
     session.open("clockwork")
     assert opened.wait(5)
-    time.sleep(0.2)  # the job ends; its result waits for the event loop, which runs no more
+    time.sleep(0.2)  # the job ends; its result waits for the event loop, which has stopped
     end(session)
     assert source.closed_on
 
@@ -101,7 +101,7 @@ def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, c
 
 
 def test_a_source_that_the_worker_never_took_is_closed(qtbot, library, config, native_kernels):
-    """It was played while the worker was busy, and the session ended before the worker was free."""
+    """It starts while the worker is busy, and the session ends before the worker is free."""
     busy, go_on = threading.Event(), threading.Event()
 
     class Slow(Clockwork):

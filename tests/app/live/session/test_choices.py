@@ -1,4 +1,4 @@
-"""What is chosen while the session streams takes effect between two frames."""
+"""A choice made while the session streams takes effect between two frames."""
 
 from __future__ import annotations
 

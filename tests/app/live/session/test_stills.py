@@ -1,4 +1,4 @@
-"""A picture that stands still: styled once, refined, and styled again after a change."""
+"""A still picture is styled once, refined, and styled again after a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream through the session: what arrives, how old it is, and what is said of faults."""
+"""A stream through the session: its results, their age, and the reports of faults."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_of_a_fast_stream_the_screen_gets_the_next_result_not_one_that_waited(se
     session.styled.connect(lambda result: shown.append(result.frame.index))
     results = [replace(first, frame=replace(first.frame, index=n)) for n in range(4)]
     session.delivery._latest.put(results[0])
-    session.delivery._latest.put(results[1])  # at once, so that another one is expected
+    session.delivery._latest.put(results[1])  # at once, so that the reader expects another one
     session.delivery._deliver_at = 0.0
     session.delivery._on_time()
     assert shown == []

@@ -1,4 +1,4 @@
-"""What is dropped on the window, and what becomes of it."""
+"""The kinds of data dropped on the window, and the window's answer to each."""
 
 from __future__ import annotations
 

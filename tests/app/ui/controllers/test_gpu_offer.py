@@ -1,4 +1,4 @@
-"""An NVIDIA card that is not used is offered the command that mends it, and nothing else is."""
+"""The offer appears only for an unused NVIDIA card, and contains the command that fixes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings and sources: their words, and their way to a config and back."""
+"""Settings and sources: their texts, and their conversion to a config and back."""
 
 from __future__ import annotations
 

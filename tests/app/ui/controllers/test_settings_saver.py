@@ -1,4 +1,4 @@
-"""Settings are written while the window goes on, and the newest win."""
+"""Settings are written in the background, and the newest win."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.ui.controllers.settings_saver import SettingsSaver
 
 
 class Jobs:
-    """Runs work on threads of its own; stands in for session.run."""
+    """A stand-in for session.run that runs work on its own threads."""
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
@@ -33,7 +33,7 @@ def test_the_disk_is_waited_for_by_another_thread():
         writers.append(threading.current_thread())
 
     SettingsSaver(jobs.run, write).save(Settings())
-    disk.set()  # would never come, were this thread waiting
+    disk.set()  # never reached if this thread waited
     jobs.wait()
     assert writers == jobs.threads
 
@@ -48,7 +48,7 @@ def test_older_settings_never_replace_newer_ones():
     saver = SettingsSaver(jobs.run, write)
     for split in (0.1, 0.2, 0.3):
         saver.save(Settings(split=split))
-        time.sleep(0.01)  # the first is being written by now, or soon
+        time.sleep(0.01)  # a thread writes the first one by now, or soon
     disk.set()
     saver.save_now(Settings(split=0.4))
     jobs.wait()

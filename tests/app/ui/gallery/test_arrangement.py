@@ -1,4 +1,4 @@
-"""Styles are arranged by favorites, by group, by hand and by the library, in this order."""
+"""The gallery sorts styles by favorites, then by group, by hand and by the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gallery: styles are chosen, named and drawn."""
+"""The gallery lets the user choose styles, names them and draws them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 
 def at_once(work: Callable, done: Callable, *, doing: str) -> None:
-    """A job that runs where it is asked for."""
     done(work())
 
 

@@ -1,4 +1,4 @@
-"""The families that are asked for in a language."""
+"""The font families requested in each language."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ def app(qapp):
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Sets which families there are."""
-
     def install(*names: str) -> None:
         monkeypatch.setattr(QFontDatabase, "hasFamily", lambda name: name in names)
 

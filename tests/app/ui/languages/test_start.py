@@ -1,4 +1,4 @@
-"""The language at the start: what the system wants, numbers, Qt's dialogs, the direction."""
+"""The language at the start: the system's preference, numbers, Qt's dialogs, the direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history: changes are named, gestures are one, and what could not be used leaves no trace."""
+"""The history names changes, merges gestures, and leaves no trace of a refused change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the player stand on: the window of a real session."""
+"""Fixtures for the player: the window of a real session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing controls: there for videos and strips, and silent when they follow."""
+"""The playback bar appears for videos and strips, and emits nothing when it follows."""
 
 from __future__ import annotations
 

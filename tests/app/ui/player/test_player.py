@@ -1,4 +1,4 @@
-"""Films are played by keys and the bar: to the frame, a part in a loop, heard or not."""
+"""Keys and the bar play films: to the frame, part of it in a loop, with or without sound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SILENCE = "There is no device that plays sound: connect one"
 
 
 class Device(SilentOutput):
-    """A device that nobody hears, which the program takes for a real one."""
+    """A silent device that the program takes for a real one."""
 
     def __init__(self, fill: Fill, lost: Callable[[], None]) -> None:
         super().__init__(fill, "")
@@ -32,7 +32,7 @@ class Device(SilentOutput):
 
 @pytest.fixture
 def talkie(window, session, tmp_path, qtbot, monkeypatch):
-    """The window with a film with sound, paused at its beginning."""
+    """Return the window with a film with sound, paused at its beginning."""
     monkeypatch.setattr(portaudio, "PortAudioOutput", Device)
     film = write_talkie(tmp_path / "film.mp4", EVEN, (0.5, 1.0))
     with qtbot.waitSignal(session.styled, timeout=5000):
@@ -129,7 +129,7 @@ def test_sound_is_muted_and_louder_and_softer_by_keys_and_kept(talkie, saved, qt
     press(talkie, "mute")
     assert volumes == [0.9, 0.8, 0.0]
     assert talkie.playback_bar.volume.value() == 80
-    press(talkie, "louder")  # which is a wish to hear it
+    press(talkie, "louder")  # also unmutes
     assert volumes[-1] == 0.9
     assert not talkie.actions_by_key["mute"].isChecked()
     QTest.keyClick(talkie.playback_bar.volume, Qt.Key.Key_Home)

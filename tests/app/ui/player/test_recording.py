@@ -1,4 +1,4 @@
-"""Recordings have the sound that was asked for, and a light that says so."""
+"""Recordings contain the requested sound, and a light shows it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from utils.pyav import av
 
 
 class Microphone:
-    """A microphone that a test speaks into."""
-
     def __init__(self) -> None:
         self.closed = 0
         self.listener: Listener | None = None
@@ -50,7 +48,6 @@ def playing(window, session, films, tmp_path, qtbot):
 
 
 def streams(folder: Path) -> tuple[int, int]:
-    """How many streams of pictures and of sound the recording has."""
     [path] = folder.iterdir()
     with av.open(str(path)) as film:
         return len(film.streams.video), len(film.streams.audio)

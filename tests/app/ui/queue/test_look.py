@@ -1,4 +1,4 @@
-"""What becomes a job: the command line understands it, and no result is written over another."""
+"""A new job: the command line understands it, and no result overwrites another."""
 
 from __future__ import annotations
 

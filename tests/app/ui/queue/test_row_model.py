@@ -1,4 +1,4 @@
-"""The list of rows: what is chosen stays chosen, whatever comes, goes and moves."""
+"""The list of rows keeps its selection whatever is added, removed or moved."""
 
 from __future__ import annotations
 

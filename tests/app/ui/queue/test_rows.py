@@ -1,4 +1,4 @@
-"""What a row says: states in words, why something failed, how long it takes."""
+"""The text of a row: its state, the reason of a failure, its duration."""
 
 from __future__ import annotations
 

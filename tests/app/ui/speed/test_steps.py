@@ -1,4 +1,4 @@
-"""The steps of the bar: derived from measured times, Automatic in the middle, strokes as wide."""
+"""The steps of the bar derive from measured times, keep stroke widths, and center on Automatic."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def times(kind: Kind, pixels: int, ms: float, device: str = "cpu") -> FrameTimes
 
 
 def machine(kind: Kind, size: int, ms: float, **others) -> Machine:
-    """One on which Automatic takes `ms` with a kind of network at a size."""
+    """Return a machine on which Automatic takes `ms` with a kind of network at a size."""
     sizes = kept_strokes(*FRAME, size, 384)
     device = others.pop("device", "cpu")
     return Machine(times(kind, sizes.pixels, ms, device), FRAME, now=(kind, sizes), **others)
 
 
-SLOW = machine(LITE, 384, 50.0)  # two cores
+SLOW = machine(LITE, 384, 50.0)  # with two cores
 MIDDLING = machine(LITE, 768, 60.0)
 FAST = machine(FULL, 1280, 20.0, device="gpu", fast=Precision.fp16)
 

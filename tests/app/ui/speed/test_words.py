@@ -1,4 +1,4 @@
-"""Plain words: where the network runs, which version of the style, and that it got faster."""
+"""Plain words for the network's device, the version of the style, and a speedup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the parts of the window share."""
+"""Fixtures for the parts of the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of actions: each has a key, a title and a tip, and the help lists them all."""
+"""Each action in the table has a key, a title and a tip, and the help lists them all."""
 
 from __future__ import annotations
 

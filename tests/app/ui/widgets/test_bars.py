@@ -1,4 +1,4 @@
-"""Bars and boxes: what they say, ask, and answer once."""
+"""Bars and boxes: their messages, their questions, and their single answer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_notice_goes_by_itself_and_a_state_stays(qtbot, monkeypatch):
     parent.show()
     field.setFocus()
     bar = NoticeBar(parent)
-    bar.move(0, 100)  # away from the pointer, which would hold the notice
+    bar.move(0, 100)  # away from the pointer, which would keep the notice open
     bar.show_state("The camera was unplugged")
     bar.show_notice("Saved it")
     assert bar.text == "Saved it"
@@ -87,7 +87,7 @@ def test_a_question_gives_its_answer_once_and_a_no_gives_none(qtbot):
     assert bar.field.accessibleName() == "Title"
     QTest.keyClicks(bar.field, "Big ")
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
-    assert answers == ["Big"]  # typing replaced the text, which was selected
+    assert answers == ["Big"]  # typing replaced the selected text
     assert not bar.isVisible()
     bar.ask("Remove?", "&Remove", answers.append)
     assert not bar.field.isVisible()

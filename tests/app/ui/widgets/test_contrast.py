@@ -1,4 +1,4 @@
-"""Contrast of every pair of colors that the style sheet puts on each other, in both themes."""
+"""Contrast of every pair of colors that the style sheet combines, in both themes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT, GRAPHICS = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11
 NAMES = [field.name for field in fields(Tokens)]
 NAMED = Tokens(**{name: "light" if name == "name" else f"@{name}" for name in NAMES})
 
-# What is behind a rule that has no background of its own.
+# The backgrounds behind a rule that has none of its own.
 SURFACES = ("window", "panel")
 BACKGROUNDS = {
     "#problem QLabel": ("alert",),
@@ -30,13 +30,13 @@ BACKGROUNDS = {
     "QToolButton": ("raised",),
     "QPushButton": ("raised",),
 }
-# What widgets paint themselves with the palette, see `app.ui.theme.theme.palette`.
+# Pairs that widgets paint themselves with the palette, see `app.ui.theme.theme.palette`.
 PAINTED = {
     *product(("text", "muted"), ("canvas", "window", "panel", "raised", "hover")),
     *product(("fault",), ("window", "panel", "raised", "hover")),
     ("on_accent", "accent"),
 }
-INACTIVE = ("disabled",)  # the state of what cannot be operated has no least contrast
+INACTIVE = ("disabled",)  # WCAG demands no contrast for inactive controls
 
 RULES = [
     (selector.strip(), body)
@@ -46,7 +46,6 @@ RULES = [
 
 
 def tokens_of(body: str, attribute: str) -> set[str]:
-    """The tokens that a rule gives an attribute."""
     found = re.findall(rf"(?<![-\w]){attribute}: [^;]*@(\w+)", body)
     return set(found)
 
@@ -71,14 +70,14 @@ def text_pairs() -> set[tuple[str, str]]:
 
 
 def graphic_pairs() -> set[tuple[str, str]]:
-    """Borders that tell the focus or the edge of a field, and what is filled to be seen."""
+    """Return the pairs for borders of fields and of the focus, and for visible fills."""
     found = set()
     for selector, body in RULES:
         if selector.endswith(":focus"):
             for border in tokens_of(body, "border") | tokens_of(body, "border-color"):
                 found |= set(product([border], SURFACES))
         if "border: 1px solid" in body and not selector.startswith("QMenu"):
-            # The key on a card of the first page lies on what is raised.
+            # The key on a card of the first page has a raised background.
             around = ("raised", *SURFACES) if selector.startswith("QLabel") else SURFACES
             found |= set(product(tokens_of(body, "border"), around))
         filled = "::chunk", "::groove", "::sub-page:", "::handle", "::indicator:checked"

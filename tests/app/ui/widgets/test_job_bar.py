@@ -1,4 +1,4 @@
-"""The bar of long work: it tells what takes a while, and cancels it once."""
+"""The bar of long work names what is running and cancels it once."""
 
 from __future__ import annotations
 

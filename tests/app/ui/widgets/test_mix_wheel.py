@@ -1,4 +1,4 @@
-"""The wheel of a mix: places give shares, by mouse and keys, and shares give the place."""
+"""The wheel of a mix converts places to shares, by mouse and keys, and shares to a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overlay: a line for every figure, drawn seldom."""
+"""The overlay shows a line for every figure and is rarely redrawn."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_flicker_is_told_over_the_motion_of_the_source(flicker, words):
 
 
 def layered(count: int) -> Timings:
-    """Of a network of `count` residual blocks, whose layers take 0.125 ms each."""
+    """Return timings of a network of `count` residual blocks whose layers take 0.125 ms each."""
     names = (
         *(f"encoder/conv{number}" for number in (1, 2, 3)),
         *(f"residual blocks/res{n}.conv{k}" for n in range(1, count + 1) for k in (1, 2)),
@@ -124,7 +124,7 @@ def test_where_no_layer_was_timed_the_overlay_says_why(reading):
 @pytest.mark.parametrize(
     ("width", "height", "blocks", "said"),
     [
-        (970, 560, 5, "res5.conv2"),  # the viewport of a window of 1280x800
+        (970, 560, 5, "res5.conv2"),  # the viewport in a window of 1280x800
         (970, 560, 10, "res10.conv2"),
         (970, 300, 5, "res5.conv2"),
         (400, 240, 5, "shown in a larger window"),

@@ -1,4 +1,4 @@
-"""Colors and icons: readable in both themes, which change live."""
+"""Colors and icons are readable in both themes, which switch live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.ui.theme.tokens import DARK, LIGHT, Tokens
 
 
 def contrast(one: str, other: str) -> float:
-    """As WCAG 2.2 defines it."""
+    """Return the contrast ratio as WCAG 2.2 defines it."""
 
     def luminance(color: str) -> float:
         channels = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
@@ -44,7 +44,7 @@ def test_text_and_edges_have_contrast_enough(tokens: Tokens):
 
 
 class Noting(QObject):
-    """An event filter that puts `what` on `noted` whenever an event of `kind` comes."""
+    """An event filter that appends `what` to `noted` at every event of `kind`."""
 
     def __init__(self, kind: QEvent.Type, noted: list[QWidget], what: QWidget) -> None:
         super().__init__(what)
@@ -65,7 +65,7 @@ def test_the_theme_changes_live(theme, qapp, qtbot):
             theme.choice = choice
         qtbot.waitUntil(lambda t=tokens: widget.palette().window().color().name() == t.window)
         assert tokens.accent in widget.styleSheet()
-    assert not qapp.styleSheet()  # which would hold the window up
+    assert not qapp.styleSheet()  # setting it would block the window
 
 
 def shown_dialogs(window: QWidget) -> list[QDialog]:

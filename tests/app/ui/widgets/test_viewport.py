@@ -1,4 +1,4 @@
-"""The viewport shows the pixels it is given, splits them, compares them, and says when it did."""
+"""The viewport shows its pixels, splits them, compares them, and reports when it did."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plain(color: tuple[int, int, int], width: int = 64, height: int = 48) -> Fra
 
 
 def styled(comparison: Comparison | None = None, size: tuple[int, int] = (64, 48)) -> StyledFrame:
-    """Red made of green."""
+    """Return a red result for a green frame."""
     running = RunInfo("Fused", Precision.fp32, "CPU")
     return StyledFrame(
         plain(RED, *size), plain(GREEN, *size), EngineConfig(), Timings(), size, running, comparison
@@ -316,7 +316,7 @@ def test_a_large_picture_is_averaged_and_nothing_moves(width):
 
 
 def test_painting_keeps_the_references_of_none(viewport):
-    """PySide6 6.12.0 lost one with every event, and the program died when they were used up."""
+    """PySide6 6.12.0 lost a reference per event, and the program crashed when none was left."""
     before = sys.getrefcount(None)
     for _ in range(2000):
         viewport.repaint()

@@ -1,4 +1,4 @@
-"""Zoom and pan: the pixel at the pointer stays, nothing larger than the screen is made."""
+"""Zoom and pan keep the pixel under the pointer, and create nothing larger than the screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOISE = np.random.default_rng(7).integers(0, 256, (300, 400, 3), np.uint8)
 
 
 def part_of(frame: Frame, size: QSize, part: QRect) -> np.ndarray:
-    """The colors of a scaled part, which is made as the screen takes it."""
+    """Return the colors of a scaled part, converted from the screen's format."""
     return scale_part(frame, size, part)[..., 2::-1]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the window stand on: a real session of an engine without a network."""
+"""Fixtures for the window: a real session with an engine that has no network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def picture(tmp_path) -> Path:
 
 @pytest.fixture
 def streaming(window, session, picture, qtbot):
-    """The window with a picture open and styled."""
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(picture))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)
@@ -70,7 +69,6 @@ def streaming(window, session, picture, qtbot):
 
 @pytest.fixture
 def moving(window, session, tmp_path, qtbot):
-    """The window with a video playing."""
     film = write_video(tmp_path / "film.mp4")
     with qtbot.waitSignal(session.styled, timeout=5000):
         session.open(str(film))
@@ -79,6 +77,6 @@ def moving(window, session, tmp_path, qtbot):
 
 
 def press(window: MainWindow, key: str) -> None:
-    """The first key of an action, sent to the picture."""
+    """Send the first key of an action to the picture."""
     window.viewport.setFocus()
     QTest.keySequence(window, window.actions_by_key[key].shortcut())

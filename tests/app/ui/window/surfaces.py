@@ -1,4 +1,4 @@
-"""Opens every page and dialog of the window, for tests that walk all controls."""
+"""Every page and dialog of the window, for tests that visit all controls."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ def _welcome(window: MainWindow) -> QWidget:
 
 
 def _messages(window: MainWindow) -> QWidget:
-    """Every bar and the whole panel."""
     window.problems.add(Problem("Could not open it", "trace", "Open another one."))
     window.notices.show_offer("Trained", "&Use it", "Use the style", print)
     window.questions.ask("Install it?", "&Install", print, label="&Title:")
@@ -119,7 +118,7 @@ def _slideshow(window: MainWindow) -> QWidget:
 
 def _about(window: MainWindow) -> QWidget:
     window.actions_by_key["about_style"].trigger()
-    deadline = QDeadlineTimer(20_000)  # its facts are read in the background
+    deadline = QDeadlineTimer(20_000)  # a background job reads its facts
     while (dialog := window.findChild(AboutStyle)) is None or not dialog.isVisible():
         assert not deadline.hasExpired()
         QTest.qWait(20)
@@ -142,16 +141,14 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
 
 
 def opened(window: MainWindow, name: str) -> QWidget:
-    """Open a surface and wait until it is laid out."""
     surface = SURFACES[name](window)
-    QTest.qWait(350)  # bars of work wait for 300 ms
+    QTest.qWait(350)  # progress bars appear after 300 ms
     surface.window().activateWindow()
     QApplication.processEvents()
     return surface
 
 
 def controls(surface: QWidget) -> list[QWidget]:
-    """Everything on a surface that can be operated now."""
     found = [each for kind in KINDS for each in surface.findChildren(kind)]
     return [
         each
@@ -161,8 +158,10 @@ def controls(surface: QWidget) -> list[QWidget]:
 
 
 def _is_qts(widget: QWidget) -> bool:
-    """Whether Qt put it inside of a control: a list of a drop-down, a scroll bar, a tab's arrow,
-    the line that a number is typed into."""
+    """Return whether Qt created the widget inside a control.
+
+    Examples: the list of a drop-down, a scroll bar, a tab's arrow, the line edit of a number.
+    """
     if widget.objectName().startswith("qt_"):
         return True
     parent = widget.parentWidget()
@@ -176,14 +175,13 @@ def _is_qts(widget: QWidget) -> bool:
 
 
 def accessible(widget: QWidget) -> QAccessibleInterface:
-    """What a screen reader is told of `widget`."""
     interface = QAccessible.queryAccessibleInterface(widget)
     assert interface is not None
     return interface
 
 
 def descendants(interface: QAccessibleInterface) -> Iterator[QAccessibleInterface]:
-    """Everything that is not invisible below `interface`, and itself."""
+    """Yield `interface` and everything below it that is not invisible."""
     yield interface
     for index in range(interface.childCount()):
         child = interface.child(index)

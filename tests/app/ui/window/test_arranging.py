@@ -1,4 +1,4 @@
-"""The gallery is searched, and arranged by hand."""
+"""Searching the gallery, and arranging it by hand."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_keys_move_the_chosen_style(window):
     press(window, "move_style_right")
     assert window.gallery.keys == ["mosaic", "candy", "udnie"]
     press(window, "move_style_right")
-    press(window, "move_style_right")  # it is the last one already
+    press(window, "move_style_right")  # it is already the last one
     assert window.gallery.keys == ["mosaic", "udnie", "candy"]
     press(window, "move_style_left")
     assert window.settings.current().style_order.split("\n") == ["mosaic", "candy", "udnie"]

@@ -1,4 +1,4 @@
-"""The badge: frames a second in the corner of the picture, which opens the figures."""
+"""The badge shows frames per second in the corner of the picture and opens the figures."""
 
 from __future__ import annotations
 

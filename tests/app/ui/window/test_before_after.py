@@ -1,4 +1,4 @@
-"""The picture and its original are saved together: as one picture, as a film, as an animation."""
+"""The window saves the picture with its original, as one picture, a film or an animation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.ui.showing.before_after import NO_PICTURE
 from tests.app.ui.window.conftest import press
 from utils.images.metadata import read_metadata
 
-RED, CYAN = (255, 0, 0), (0, 255, 255)  # the picture of `streaming`, and its negative
+RED, CYAN = (255, 0, 0), (0, 255, 255)  # the picture in `streaming` and its negative
 
 
 @pytest.fixture

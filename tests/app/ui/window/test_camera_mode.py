@@ -27,7 +27,7 @@ SIZES = {(160, 120): (30.0, 100.0), (320, 240): (30.0,)}
 
 @pytest.fixture
 def device(monkeypatch) -> FakeCamera:
-    """A camera of this machine called Eye, which takes every size."""
+    """Return a camera of this machine, called Eye, that accepts every size."""
     device = FakeCamera(size=(160, 120))
     device.obeys = True
     monkeypatch.setattr("sys.platform", "linux")
@@ -39,7 +39,6 @@ def device(monkeypatch) -> FakeCamera:
 
 @pytest.fixture
 def filmed(device, window, session, qtbot) -> MainWindow:
-    """The window with that camera open."""
     device.exposure = 100.0
     window.camera._offers_of = lambda _: Offers(SIZES, NAMED)
     with qtbot.waitSignal(session.styled, timeout=5000):
@@ -63,7 +62,6 @@ def network() -> Iterator[NetworkCamera]:
 
 
 def pick(box, value: object) -> None:
-    """As a user does it."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 
@@ -159,7 +157,7 @@ def test_every_control_of_the_settings_has_a_name_and_a_tip(dialog):
     assert not [w for w in found if not w.accessibleName() or not w.toolTip()]
 
 
-# A camera that is lost
+# A lost camera
 
 
 def test_the_last_picture_of_a_lost_camera_stays_dimmed_and_it_comes_back(
@@ -195,7 +193,7 @@ def test_the_still_picture_of_a_lost_camera_can_be_styled(window, session, netwo
     qtbot.waitUntil(lambda: window.viewport.styled.config.style == "mosaic", timeout=5000)
 
 
-# A picture that is frozen
+# A frozen picture
 
 
 def test_a_frozen_picture_holds_still_while_styles_go_on_working(window, session, network, qtbot):
@@ -205,7 +203,7 @@ def test_a_frozen_picture_holds_still_while_styles_go_on_working(window, session
     held = window.camera.held
     assert held.text == FROZEN
     assert not held.dimmed
-    qtbot.wait(300)  # for frames under way
+    qtbot.wait(300)  # for frames in flight
     still = window.viewport.styled.source.pixels
     press(window, "style_3")
     qtbot.waitUntil(lambda: window.viewport.styled.config.style == "udnie")

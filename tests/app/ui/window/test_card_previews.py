@@ -13,7 +13,6 @@ from utils.images.writing import write_pixels
 
 
 def colors(window) -> dict[str, str]:
-    """The color of each card that has a picture."""
     model, found = window.gallery.model, {}
     for key in window.gallery.keys:
         pixmap = model.index(model.row_of(key)).data(Qt.ItemDataRole.DecorationRole)
@@ -24,7 +23,7 @@ def colors(window) -> dict[str, str]:
 
 @pytest.fixture
 def filled(streaming, qtbot):
-    """The window whose cards all show the open picture, which is red, as its negative."""
+    """Return the window once all cards show the negative of the open picture, which is red."""
     qtbot.waitUntil(lambda: set(colors(streaming)) == set(KEYS))
     return streaming
 

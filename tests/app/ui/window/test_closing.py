@@ -1,4 +1,4 @@
-"""Closing the window asks once about everything that runs, and loses nothing of it."""
+"""Closing the window asks once about all running work, and loses no part of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ __all__ = ["film", "films", "held", "playing"]  # fixtures
 
 
 def asked(window) -> str:
-    """The question that is shown; empty while there is none."""
     questions = window.questions
     return questions.accessibleDescription() if questions.isVisible() else ""
 
@@ -79,7 +78,7 @@ def test_everything_that_runs_is_in_one_question(playing, film, held, films, tmp
     )
     playing.questions.accept.click()
     qtbot.wait(100)
-    assert playing.isVisible()  # the export ends with its batch, which is held
+    assert playing.isVisible()  # the export ends after its batch, which waits
     assert not playing.isEnabled()
     playing.close()
     assert playing.isVisible()
@@ -88,7 +87,7 @@ def test_everything_that_runs_is_in_one_question(playing, film, held, films, tmp
     closed(playing, qtbot)
     assert not playing.film_exporter.under_way
     assert not store_folder(out).exists()  # no part was finished
-    assert list(playing.film_exporter.folder.iterdir())  # it is offered all the same
+    assert list(playing.film_exporter.folder.iterdir())  # the next start offers it all the same
     [path] = films.iterdir()
     assert frames(path) >= 2
 
@@ -112,7 +111,7 @@ def test_a_picture_that_is_being_saved_is_saved_before_the_window_closes(
 
     monkeypatch.setattr(picture_exporter, "write_result", slow)
     streaming.exporter.save(streaming.viewport.styled, tmp_path / "a.png")
-    streaming.notices.show_notice("Moved to b.png")  # does not cover what follows
+    streaming.notices.show_notice("Moved to b.png")  # must not hide the next notice
     streaming.close()
     assert not asked(streaming)
     qtbot.wait(100)
@@ -134,7 +133,7 @@ def test_a_recording_whose_window_is_gone_ends_with_the_session(session, tmp_pat
     (recording,) = (thread for thread in threading.enumerate() if thread.name == "recording")
     shiboken6.delete(window)
     session.shutdown()
-    session.blockSignals(True)  # what follows its signals is gone
+    session.blockSignals(True)  # its receivers are gone
     recording.join(timeout=10)
     [path] = (tmp_path / "films").iterdir()
     assert frames(path) >= 2

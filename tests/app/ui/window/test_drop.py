@@ -1,4 +1,4 @@
-"""Drop and paste: what can be opened or installed is, and what cannot is refused with a reason."""
+"""Drop and paste open or install what is supported, and refuse the rest with a reason."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def drag(window: QWidget, data: QMimeData, actions: Qt.DropAction = COPY) -> QDr
 
 def _at(data: QMimeData, actions: Qt.DropAction) -> tuple:
     left, plain = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    shift = Qt.KeyboardModifier.ShiftModifier  # which makes a source propose a move
+    shift = Qt.KeyboardModifier.ShiftModifier  # makes a source propose a move
     return QPointF(200, 200), actions, data, left, plain if actions == COPY else shift
 
 
@@ -205,7 +205,7 @@ def test_only_the_newest_of_two_drops_asks(window, tmp_path, qtbot, monkeypatch)
     drop(window, files(checkpoint(tmp_path / "second.pth")))
     qtbot.waitUntil(window.questions.isVisible)
     waiting.set()
-    qtbot.waitUntil(lambda: not window.session._jobs._callbacks)  # the first has answered too
+    qtbot.waitUntil(lambda: not window.session._jobs._callbacks)  # the first has finished too
     assert window.questions.field.text() == "Second"
 
 

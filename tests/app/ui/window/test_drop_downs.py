@@ -1,4 +1,4 @@
-"""Drop-downs: each shows all its rows, and what is longer than the screen can be scrolled."""
+"""Each drop-down shows all its rows; one longer than the screen scrolls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.helpers.windows import show_window
 
 
 def unseen(box: OptionBox) -> list[str]:
-    """The rows of the list on screen that are not wholly inside it."""
+    """Return the rows of the open list that are not wholly inside it."""
     view, model = box.view(), box.model()
     inside = view.viewport().rect()
     rows = range(box.count())
@@ -26,12 +26,11 @@ def unseen(box: OptionBox) -> list[str]:
 
 
 def pop_up(box: OptionBox, qtbot) -> None:
-    """Open the list with the keyboard, as who tabs through the window does."""
     show_window(box.window(), qtbot)
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: box.view().isVisible())
-    qtbot.wait(30)  # arrows to scroll with come a moment later
+    qtbot.wait(30)  # scroll arrows appear a moment later
 
 
 def boxes(window: MainWindow, studio: TrainingWindow) -> list[OptionBox]:
@@ -51,7 +50,7 @@ def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
     found = boxes(window, studio)
     assert len(found) == 10
     for box in found:
-        for _ in range(2):  # the second time the list exists already
+        for _ in range(2):  # the second time, the list already exists
             pop_up(box, qtbot)
             assert unseen(box) == [], box.accessibleName()
             box.hidePopup()

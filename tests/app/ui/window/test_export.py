@@ -1,4 +1,4 @@
-"""Out of the window: pictures are copied, saved and recorded as they were seen."""
+"""The window copies, saves and records pictures as it shows them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ def frames(path: Path) -> float:
 
 
 def record(window: MainWindow, qtbot) -> None:
-    """Record until the film has some frames."""
     press(window, "record")
     with qtbot.waitSignals([window.session.styled] * 3, timeout=5000):
         pass
@@ -103,7 +102,7 @@ def test_of_a_still_picture_there_is_no_film_but_a_sentence(streaming, films):
 
 def test_while_nothing_moves_there_is_no_film_but_a_sentence(moving, session, films, qtbot):
     press(moving, "pause")
-    qtbot.wait(200)  # what was under way arrives
+    qtbot.wait(200)  # results in flight arrive
     press(moving, "record")
     press(moving, "record")
     assert moving.notices.text == NOTHING_MOVED
@@ -115,7 +114,7 @@ def test_a_paused_picture_that_gets_better_is_no_film(moving, session, films, qt
     press(moving, "pause")
     qtbot.wait(200)
     press(moving, "record")
-    session.styled.emit(replace(moving.viewport.styled, size=(96, 64)))  # the same one, refined
+    session.styled.emit(replace(moving.viewport.styled, size=(96, 64)))  # the same picture, refined
     press(moving, "record")
     assert moving.notices.text == NOTHING_MOVED
     assert not films.exists()

@@ -1,4 +1,4 @@
-"""Asking for files: where dialogs begin, what they show, what they remember and suggest."""
+"""File dialogs: their first folder, their filters, what they remember and suggest."""
 
 from __future__ import annotations
 
@@ -20,13 +20,11 @@ PICKERS = {"open": "open_folder", "open_folder": "open_folder", "install_style":
 
 
 def ask(window: MainWindow, key: str) -> QFileDialog:
-    """The dialog that an action opens."""
     window.actions_by_key[key].trigger()
     return asked(window)
 
 
 def asked(window: QWidget) -> QFileDialog:
-    """The dialog on screen."""
     [dialog] = (each for each in window.findChildren(QFileDialog) if each.isVisible())
     return dialog
 
@@ -42,7 +40,7 @@ def folder_of(dialog: QFileDialog) -> Path:
 
 @pytest.fixture
 def own_folders_of_the_system(tmp_path) -> Path:
-    """The folders that the system says are for pictures, videos and downloads; none exists yet."""
+    """Point the system's folders for pictures, videos and downloads to missing ones."""
     config = tmp_path / "config"
     config.mkdir()
     names = ("PICTURES", "VIDEOS", "DOWNLOAD")
@@ -94,7 +92,7 @@ def test_a_picker_begins_where_the_last_of_its_kind_ended(
 
 
 def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session, picture, qtbot):
-    """Taking a dialog down would hold the window up."""
+    """Destroying a dialog would block the window."""
     opened: list[object] = []
     session.source_changed.connect(opened.append)
     first = ask(window, "open")
@@ -141,7 +139,7 @@ def test_pickers_show_what_can_be_opened(window):
 
 def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():
     Image.init()
-    optional = {".heic", ".heif"}  # of which a sentence says what is missing
+    optional = {".heic", ".heif"}  # for these, a sentence names what to install
     assert set(PICTURES) - optional <= Image.registered_extensions().keys()
 
 

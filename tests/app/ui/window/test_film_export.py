@@ -1,4 +1,4 @@
-"""A film is exported out of the window: with progress, a preview, a pause and an end."""
+"""The window exports a film, with progress, a preview, a pause and an end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from utils.images.animation import read_animation
 
 
 class Held(Plain):
-    """Styles nothing, two batches of two frames and then as many as it is allowed."""
+    """A styling that changes nothing; after two batches it waits until a test allows more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,6 @@ class Held(Plain):
 
 @pytest.fixture
 def held(window, monkeypatch):
-    """What styles the frames of the export."""
     made = Held()
     monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: made)
     monkeypatch.setattr(film_exporter, "SHOWN_EVERY_S", 0.0)
@@ -73,7 +72,7 @@ def test_a_film_is_exported_with_progress_and_a_preview(playing, film, held, tmp
     assert playing.film.text.startswith("Exporting out.mp4: ")
     assert "frames a second, " in playing.film.text
     assert playing.session.paused
-    held.allow(1)  # its frames tell what styled them
+    held.allow(1)  # its frames name their styling
     qtbot.waitUntil(lambda: playing.viewport.styled.running.kernels == "Plain", timeout=5000)
     held.allow()
     qtbot.waitUntil(lambda: playing.notices.text.startswith("Saved "), timeout=10000)
@@ -92,7 +91,7 @@ def test_an_export_is_paused_and_goes_on(playing, film, held, tmp_path, qtbot):
     held.allow()
     qtbot.waitUntil(lambda: len(held.seen) >= 6, timeout=5000)
     qtbot.wait(100)
-    assert len(held.seen) == 6  # the batch under way has ended, and no other has begun
+    assert len(held.seen) == 6  # the current batch has ended, and no other has begun
     assert playing.film_exporter.under_way
     playing.film.pause.click()
     qtbot.waitUntil(lambda: playing.notices.text.startswith("Saved "), timeout=10000)
@@ -108,7 +107,7 @@ def test_a_canceled_export_says_so_and_leaves_no_film(playing, film, held, tmp_p
     assert playing.film.text == "Cancelling..."
     assert not playing.film.pause.isEnabled()
     assert playing.viewport.hasFocus()
-    playing.film_exporter.pause(True)  # does not hold the cancellation up
+    playing.film_exporter.pause(True)  # must not delay the cancellation
     held.allow()
     qtbot.waitUntil(lambda: "was cancelled" in playing.notices.text, timeout=10000)
     assert not out.exists()
@@ -134,20 +133,17 @@ def test_only_a_film_is_exported(streaming):
 
 
 def options_of(window) -> FilmDialog:
-    """The dialog that asks how, which is open."""
     (dialog,) = window.findChildren(FilmDialog)
     assert dialog.isVisible()
     return dialog
 
 
 def file_dialog(window) -> QFileDialog:
-    """The dialog that asks for the file, which is open."""
     made = (each for each in window.findChildren(QFileDialog) if each.isVisible())
     return next(each for each in made if each.windowTitle() == "Export the film")
 
 
 def pick(box: OptionBox, value: str) -> None:
-    """Choose as the user does."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 
@@ -240,7 +236,6 @@ def test_an_animation_plays_and_is_exported_as_one(
 
 
 def another_signal(signal, qtbot) -> bool:
-    """Whether a signal is emitted within half a second."""
     waiting = qtbot.waitSignal(signal, timeout=500, raising=False)
     waiting.wait()
     return waiting.signal_triggered
@@ -250,7 +245,7 @@ def test_a_frame_of_an_export_is_no_frame_of_the_stream(playing, session, film, 
     painted: list[str] = []
     playing.film_exporter.export(film, film.with_name("out.mp4"))
     qtbot.waitUntil(lambda: playing.session.paused, timeout=5000)
-    # What the engine had begun before the pause would be shown over a preview.
+    # Frames that the engine began before the pause would replace a preview.
     while another_signal(session.styled, qtbot):
         pass
     session.painted.connect(lambda styled: painted.append(styled.running.kernels))

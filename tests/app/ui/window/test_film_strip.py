@@ -1,4 +1,4 @@
-"""The pictures of a folder are a strip below the picture, styled as they come into view."""
+"""A strip below the picture shows a folder's pictures, styled as they scroll into view."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ COUNT = 30
 
 
 class Negatives:
-    """Paints negatives; fails, or waits, where it is told to."""
+    """A painter of negatives that fails or waits on demand."""
 
     def __init__(self) -> None:
         self.painted = 0
         self.fault = ""
-        self.at_once = 0  # calls under way
+        self.at_once = 0  # calls in flight
         self.most_at_once = 0
         self._lock = threading.Lock()
 
@@ -85,7 +85,6 @@ def rgb(image: QImage, place: QPoint) -> tuple[int, int, int]:
 
 
 def color(window: MainWindow, row: int) -> tuple[int, ...] | None:
-    """That of the middle of a thumbnail; None while there is none."""
     shown = strip(window).model.index(row).data(Qt.ItemDataRole.DecorationRole)
     if not isinstance(shown, QPixmap) or shown.isNull():
         return None

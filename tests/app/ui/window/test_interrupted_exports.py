@@ -1,4 +1,4 @@
-"""An export that ended with the program is offered at the next start."""
+"""The next start offers to resume an export that ended with the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["film", "held", "playing"]  # fixtures
 
 @pytest.fixture
 def interrupted(playing, film, held, tmp_path, qtbot, monkeypatch) -> ExportOrder:
-    """An export that the user quit behind its first part of two frames."""
+    """Return an export that the user quit after its first part of two frames."""
     monkeypatch.setattr(film_exporter, "film_request", partial(film_request, part=2))
     out = tmp_path / "out.mp4"
     playing.film_exporter.export(film, out)
@@ -45,7 +45,6 @@ def records(window: MainWindow) -> list[Path]:
 
 @pytest.fixture
 def styling() -> Held:
-    """Styles the frames of an export that is resumed."""
     made = Held()
     made.allow()
     return made
@@ -53,7 +52,6 @@ def styling() -> Held:
 
 @pytest.fixture
 def later(interrupted, session, styling, qtbot, monkeypatch):
-    """The window of the next start."""
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
     monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: styling)
@@ -81,7 +79,7 @@ def test_it_is_resumed_behind_its_finished_parts(interrupted, later, styling, fi
 
 @pytest.fixture
 def damaged(interrupted, playing) -> Path:
-    """A second record that no program can read, sorted in front of the good one."""
+    """Write a second record that no program can read, sorted before the good one."""
     (good,) = records(playing)
     path = good.with_name("0.json")
     path.write_bytes(good.read_bytes()[:-9])

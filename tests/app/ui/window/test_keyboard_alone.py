@@ -1,4 +1,4 @@
-"""The window is operated by the keyboard alone: Tab comes to every control of every page."""
+"""The keyboard alone operates the window: Tab reaches every control of every page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def test_tab_comes_to_every_control_and_back_again(streaming, name):
 
 
 def _is_reached_by_arrows(widget: QWidget) -> bool:
-    """A button of an exclusive group beside the one that is checked."""
     if not isinstance(widget, QAbstractButton):
         return False
     group = widget.group()
@@ -39,7 +38,7 @@ def _is_reached_by_arrows(widget: QWidget) -> bool:
 
 
 def test_the_focus_is_seen(streaming, qtbot):
-    """Each control looks different with the focus."""
+    """Each control looks different when it has the focus."""
     surface = opened(streaming, "messages and panel")
     for control in controls(surface):
         if control.visibleRegion().isEmpty():

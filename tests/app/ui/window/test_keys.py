@@ -1,4 +1,4 @@
-"""Names and keys: every control has a name, Tab reaches it, and each key does its one thing."""
+"""Every control has a name, Tab reaches it, and each key does exactly one thing."""
 
 from __future__ import annotations
 
@@ -22,14 +22,12 @@ from tests.app.ui.window.conftest import press
 
 
 def controls(window: QWidget) -> list[QWidget]:
-    """Everything the user can operate."""
     kinds = (QAbstractButton, QComboBox, QAbstractSlider, QLineEdit, QAbstractItemView)
     found = [w for kind in kinds for w in window.findChildren(kind)]
     return [w for w in found if w.focusPolicy() != Qt.FocusPolicy.NoFocus and _is_ours(w)]
 
 
 def _is_ours(widget: QWidget) -> bool:
-    """False for what Qt puts inside a drop-down."""
     parent = widget.parentWidget()
     while parent is not None:
         if isinstance(parent, QComboBox):

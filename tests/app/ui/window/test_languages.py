@@ -1,4 +1,4 @@
-"""The language of the window: chosen in a menu, in force from the next start on."""
+"""The window's language is chosen in a menu and applies from the next start on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from utils.translation.languages import LANGUAGES, SYSTEM
 
 @pytest.fixture
 def german(qapp, session, qtbot, request):
-    """The window in German, or in the language of the parameter."""
+    """Yield the window in German, or in the parameter's language."""
     before, language = QLocale(), getattr(request, "param", "de")
     apply_language(qapp, language)
     window = MainWindow(session, Settings(language=language), lambda _: None)
@@ -64,7 +64,6 @@ def dialogs(window: MainWindow) -> list[QDialog]:
 
 
 def marked(parent: QWidget) -> list[str]:
-    """The letters of the mnemonics below a widget."""
     parts = (*parent.findChildren(QLabel), *parent.findChildren(QAbstractButton))
     return [p.text()[p.text().index("&") + 1].lower() for p in parts if "&" in p.text()]
 

@@ -1,4 +1,4 @@
-"""Letters of twice the size: nothing that is written is cut off."""
+"""With letters of twice the size, no text is cut off."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.ui.main_window import MainWindow
 from tests.app.ui.window.surfaces import SURFACES, opened
 from tests.helpers.windows import show_window
 
-BORDERS = 4  # px, of a button, above and below its letters
+BORDERS = 4  # px of a button above and below its letters
 
 
 @pytest.fixture
 def large(qapp, session, picture, qtbot):
-    """The window with a picture open, and letters of 200 %."""
+    """Yield the window with a picture open and letters of 200 %."""
     before = qapp.font()
     twice = QFont(before)
     twice.setPointSizeF(2 * before.pointSizeF())
@@ -61,17 +61,17 @@ def test_an_error_has_half_of_the_bar_at_least_and_its_buttons_below(large):
 
 
 def _may_elide(widget: QWidget) -> bool:
-    """Whether it shows what there is room for, and all of it in its tooltip."""
+    """Return whether it elides its text to fit, with the full text in its tooltip."""
     policy = widget.sizePolicy().horizontalPolicy()
     return policy in (QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
 
 
 def _missing(widget: QLabel | QAbstractButton) -> tuple[int, int] | None:
-    """Return the size that it needs, if that is more than it has."""
+    """Return the size that it needs, if that exceeds its size."""
     if isinstance(widget, QLabel) and widget.wordWrap():
         width = widget.minimumSizeHint().width()
         height = widget.heightForWidth(widget.width())
-    else:  # a hint of a button's height is at least the 40 px of a target, of whatever letters
+    else:  # a button's height hint is at least the 40 px of a target, whatever its letters need
         width = widget.sizeHint().width()
         button = isinstance(widget, QAbstractButton)
         height = widget.fontMetrics().height() + (BORDERS if button else 0)

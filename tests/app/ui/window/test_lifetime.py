@@ -1,4 +1,4 @@
-"""A window takes all it held with it: pictures of a stream are large."""
+"""A deleted window frees everything it held: pictures of a stream are large."""
 
 from __future__ import annotations
 

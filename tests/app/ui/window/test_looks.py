@@ -1,4 +1,4 @@
-"""Looks in the window: saved, renamed, deleted, used again, and brought back by a snapshot."""
+"""Looks in the window: saved, renamed, deleted, applied, and restored from a snapshot."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def names(window: MainWindow) -> list[str]:
 
 
 def wait_for_stored(qtbot, *names: str) -> None:
-    """Wait until the file, which is written in the background, has looks of these names."""
+    """Wait until the file, which a background job writes, has looks of these names."""
     qtbot.waitUntil(lambda: [each.name for each in LookFile().read()[0]] == list(names))
 
 

@@ -1,4 +1,4 @@
-"""Messages: each comes where it is looked for, and goes when it is over or dismissed."""
+"""Each message appears where the user expects it, and disappears when it is over or dismissed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, s
     session.studio.finished.emit(style)
     assert (session.config.style, session.config.mix) == ("candy", "mosaic")
     assert streaming.notices.text == "'Udnie' is trained and ready in the gallery"
-    session.notice.emit("Saved a picture")  # hides it for a while, and no longer
+    session.notice.emit("Saved a picture")  # hides it only for a while
     assert not streaming.notices.offer_button.isVisible()
     streaming.notices.dismiss()
     assert streaming.notices.offer_button.isVisible()
@@ -73,11 +73,11 @@ def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, s
     assert not streaming.notices.isVisible()
 
 
-# The picture stays where it is
+# The picture does not move
 
 
 def place_of_the_picture(window: MainWindow) -> tuple:
-    window.viewport.grab()  # paints it where it is now
+    window.viewport.grab()  # paints it at its current place
     viewport = window.viewport
     return viewport.mapTo(window, viewport.rect().topLeft()), viewport.size(), viewport._picture
 
@@ -166,7 +166,7 @@ def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
     assert streaming.viewport.hasFocus()
 
 
-# A notice lies at the bottom of the picture and moves nothing
+# A notice covers the bottom of the picture and moves nothing
 
 
 def test_a_notice_that_comes_and_goes_moves_no_button(streaming, session, qtbot):

@@ -1,4 +1,4 @@
-"""Mixing styles in the window: of pictures up to four on a wheel, networks in twos or threes."""
+"""Mixing styles in the window: up to four picture styles on a wheel, two or three networks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ("gold", "plum", "red", "teal", "wheat")
 
 @pytest.fixture
 def colors(session, tmp_path):
-    """Five styles of an any-style network, by their keys, of which the first is chosen."""
+    """Install five styles of an any-style network and choose the first; return their keys."""
     network = save_tiny(tmp_path / "net.safetensors")
     for name in NAMES:
         Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
@@ -32,7 +32,6 @@ def colors(session, tmp_path):
 
 
 def options(window) -> dict[str, bool]:
-    """The titles of the list of further styles, and whether they can be chosen."""
     box = window.panel.mix
     enabled = Qt.ItemFlag.ItemIsEnabled
     return {
@@ -171,7 +170,7 @@ def test_a_style_that_is_removed_leaves_the_mix(window, session, colors, qtbot):
     assert session.config.parts == (("plum", 0.5), ("red", 0.5))
 
 
-# What has no meaning for a style of a picture
+# Controls without a meaning for picture styles
 
 
 def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window, session, colors):
@@ -222,7 +221,6 @@ def test_a_style_of_another_kind_is_not_mixed_in_and_the_reason_is_told(window, 
 
 
 def drop_on(window, key: str, onto: str) -> None:
-    """Drop the card of a style in the middle of another one."""
     view, model = window.gallery.view, window.gallery.model
     data = QMimeData()
     data.setData(MIME, key.encode())

@@ -1,4 +1,4 @@
-"""Nothing moves by itself for those who ask for that."""
+"""Nothing moves by itself if the user asks for reduced motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.app.ui.window.conftest import press
 
 
 def dots(window, monkeypatch) -> set[str]:
-    """The colors of the dot of a recording over some seconds."""
+    """Return the colors of the recording dot over four seconds."""
     seen = set()
     light = window.recording_light
     light.show()
@@ -33,7 +33,7 @@ def test_a_recording_blinks_and_work_is_busy_unless_motion_is_reduced(
 ):
     assert len(dots(streaming, monkeypatch)) == 2
     streaming.job._show()
-    assert streaming.job.progress.maximum() == 0  # busy
+    assert streaming.job.progress.maximum() == 0  # an indeterminate bar
     press(streaming, "reduce_motion")
     assert streaming.actions_by_key["reduce_motion"].isChecked()
     for part in (streaming.recording_light, streaming.job.progress):

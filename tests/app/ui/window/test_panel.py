@@ -1,4 +1,4 @@
-"""The panel: it writes the configuration and follows it, mixes styles, and opens sources."""
+"""The panel writes the configuration and follows it, mixes styles, and opens sources."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_devices_and_remarks_are_filled_in(window, qtbot):
 def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window, qtbot):
     kernels = window.panel.kernels
     qtbot.waitUntil(lambda: window.panel.kernels_remark.text() != "")
-    assert not window.panel._runtimes_asked  # that would take seconds of a processor
+    assert not window.panel._runtimes_asked  # the search would cost seconds of CPU time
     assert kernels.findText("OpenVINO CPU") == -1
     kernels.setFocus()
     qtbot.waitUntil(lambda: kernels.findText("OpenVINO CPU") >= 0, timeout=60_000)
@@ -271,7 +271,7 @@ def test_once_an_address_is_open_its_field_closes_and_letters_are_keys_again(
         qtbot.waitUntil(lambda: str(camera.port) in session.info.title, timeout=5000)
         qtbot.waitUntil(streaming.viewport.hasFocus)
         assert not streaming.panel.address.isVisible()
-        session.open(str(picture))  # or the camera would wait for its viewer to go
+        session.open(str(picture))  # or the camera would wait for its viewer to disconnect
         qtbot.waitUntil(lambda: session.info.title == "waves.png", timeout=5000)
 
 
@@ -348,7 +348,7 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     window, session, qtbot, monkeypatch
 ):
     monkeypatch.setattr(Precision, "remark", lambda *_: "")
-    session.kernels_changed.emit(statuses("cpu"))  # then the panel asks for remarks anew
+    session.kernels_changed.emit(statuses("cpu"))  # makes the panel update its remarks
     session.config = replace(session.config, precision=Precision.tf32)
     said = "TF32 multiplies 11 of FP32's 24 bits"
     qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
@@ -358,7 +358,6 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
 
 @pytest.fixture
 def pictures_as_styles(session, tmp_path):
-    """Two styles of an any-style network, "red" and "teal"."""
     network = save_tiny(tmp_path / "net.safetensors")
     for name in ("red", "teal"):
         Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
@@ -460,11 +459,10 @@ def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, se
     assert [place(streaming, control) for control in controls] == before
 
 
-# What a key opens is where one looks
+# Controls opened by a key are in view
 
 
 def in_view(window) -> bool:
-    """Whether all of what has the focus is seen within the panel."""
     control, panel = window.focusWidget(), window.panel.viewport()
     corner = control.mapTo(panel, control.rect().topLeft())
     return panel.rect().contains(QRect(corner, control.size()))
@@ -488,13 +486,14 @@ def test_a_key_shows_the_panel_that_has_what_it_opens(window, qtbot):
     assert in_view(window)
 
 
-ELSEWHERE = ("menu", "sources", "language", "projector", "train", "help", "questions")  # windows
+# open windows
+ELSEWHERE = ("menu", "sources", "language", "projector", "train", "help", "questions")
 LONG = ("quit", "fullscreen", "copy_report", "virtual_camera", "compare", "view_compare")
 OPENS = [entry.key for entry in ACTIONS if entry.key not in (*ELSEWHERE, *LONG)]
 
 
 def test_after_no_action_the_focus_is_out_of_sight(streaming, qtbot, monkeypatch):
-    """Walks over all actions but those that open a menu or another window, or end this one."""
+    """All actions are triggered, except ones that open a menu or a window, or close this one."""
     streaming.resize(1280, 640)
     monkeypatch.setattr(QDialog, "open", lambda dialog: None)
     for key in OPENS:

@@ -1,4 +1,4 @@
-"""Styles of pictures in the window: dropped, pasted or chosen, renamed, exported and trained."""
+"""Picture styles in the window: dropped, pasted or chosen, renamed, exported and trained."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ FULL, LITE = SHIPPED
 
 @pytest.fixture
 def network(window, session, tmp_path, qtbot) -> Path:
-    """The full any-style network, installed."""
     path = save_tiny(tmp_path / "any_style" / FULL)
     session.styles_changed.emit()
     qtbot.waitUntil(lambda: not session._jobs._callbacks)  # the window has looked for it
@@ -56,7 +55,7 @@ def painting(tmp_path) -> Path:
 
 @pytest.fixture
 def red_sea(window, session, network, painting, qtbot) -> str:
-    """The key of a style of a picture, which is chosen."""
+    """Install and choose a picture style; return its key."""
     session.user_styles.install_picture(painting)
     qtbot.waitUntil(lambda: session.config.style == "red_sea", timeout=10_000)
     return "red_sea"
@@ -95,7 +94,7 @@ def test_a_picture_dropped_on_the_styles_becomes_the_style(
     assert (style.title, style.family) == ("Red Sea", ANY_STYLE)
     assert load_code(style.weights).network == AnyStyleNetwork.load(network).digest
     assert window.gallery.view.currentIndex().data() == "Red Sea"
-    assert session.info is None  # it was not opened
+    assert session.info is None  # the picture was not opened
     qtbot.waitUntil(lambda: session.engine.config is not None)
     qtbot.waitUntil(lambda: session.engine.config.style == "red_sea", timeout=10_000)
 
@@ -304,7 +303,7 @@ def test_a_style_is_prepared_for_the_lite_network_in_the_background(
     assert len(list(style.weights.parent.glob("code-*.safetensors"))) == 1
     said.clear()
     window.mixer.choose_style("candy")
-    window.mixer.choose_style(style.key)  # it is known to be prepared
+    window.mixer.choose_style(style.key)  # it is already prepared
     assert said == []
 
 
@@ -331,7 +330,7 @@ def test_preparing_can_be_canceled_and_the_style_before_stays(
     assert window.problems.problems == ()
     assert not list(style.weights.parent.glob("code-*.safetensors"))
     assert window.gallery.view.currentIndex().data() == "Candy"
-    window.mixer.choose_style(style.key)  # it is prepared when it is chosen again
+    window.mixer.choose_style(style.key)  # choosing it again prepares it
     qtbot.waitUntil(lambda: session.engine.config.style == style.key, timeout=10_000)
 
 
@@ -424,7 +423,7 @@ def test_proper_training_opens_the_studio_with_the_kept_picture(window, session,
 
 def test_a_run_that_is_not_finished_is_not_replaced(window, session, red_sea, monkeypatch):
     busy = replace(session.studio.state, phase=Phase.TRAINING)
-    with monkeypatch.context() as training:  # a window that closes would ask
+    with monkeypatch.context() as training:  # closing a window would ask otherwise
         training.setattr(session.studio, "_state", busy)
         press(window, "train_picture")
     studio = window.training_launcher.window

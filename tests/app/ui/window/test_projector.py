@@ -32,13 +32,12 @@ def is_checked(window: MainWindow) -> bool:
 
 
 def key(projector: ProjectorWindow, window: MainWindow, action: str) -> None:
-    """The first key of an action of the window, sent to the projector."""
     projector.activateWindow()
     QTest.keySequence(projector, window.actions_by_key[action].shortcut())
 
 
 def pixels_of(projector: ProjectorWindow) -> np.ndarray:
-    """[H, W, 3]: what it shows."""
+    """Return the visible pixels, [H, W, 3]."""
     image = projector.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
@@ -64,7 +63,8 @@ def test_it_shows_the_very_frames_of_the_window(moving, session, qtbot):
 def test_its_frames_are_not_counted_as_painted_twice(moving, session, qtbot):
     press(moving, "projector")
     painted = []
-    session.painted.connect(painted.append)  # kept, so that no two have one address
+    # keeps them alive, so that no two have the same address
+    session.painted.connect(painted.append)
     qtbot.waitUntil(lambda: len(painted) > 5)
     assert len(set(map(id, painted))) == len(painted)
 

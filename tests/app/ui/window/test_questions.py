@@ -1,4 +1,4 @@
-"""Questions are answered with the keys of the window, whoever has the focus."""
+"""The window's keys answer questions, whatever has the focus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.app.ui.window.conftest import press
 
 @pytest.fixture
 def mine(window, session, tmp_path, qtbot):
-    """The user's own style, which is chosen."""
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
         session.user_styles.install(tmp_path / "mine.pth")

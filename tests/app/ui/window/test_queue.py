@@ -1,4 +1,4 @@
-"""The queue in the window: what is dropped is painted, and outlives what happens to processes."""
+"""The queue in the window paints dropped files and survives the loss of processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LONG = 100_000  # ms, for a process that loads PyTorch on a busy machine
 
 @pytest.fixture
 def queue(window, tmp_path):
-    """The window's queue, of pictures that take an instant, with its page shown."""
+    """Yield the window's queue with fast jobs and its page shown."""
     window.settings.update(queue_folder=str(tmp_path / "out"))
     window.session.config = window.session.config.mixed([("candy", 1.0)])
     window.actions_by_key["queue"].trigger()
@@ -61,7 +61,6 @@ def album(tmp_path) -> list[Path]:
 
 
 def settled(queue, qtbot) -> None:
-    """Wait until the files are as they were asked to be."""
     qtbot.waitUntil(lambda: not queue.store.busy, timeout=LONG)
 
 
@@ -80,7 +79,6 @@ def states(queue) -> list[RowState]:
 
 
 def key(queue, name: str) -> None:
-    """The first key of an action of the page, sent to the list."""
     queue.page.list.setFocus()
     QTest.keySequence(queue.page.list, queue.actions[name].shortcut())
 
@@ -90,7 +88,6 @@ def choose(queue, *names: str) -> None:
 
 
 def listed() -> list[dict]:
-    """What the command line says of the queue."""
     line = [sys.executable, "-m", "app", "queue", "list", "--json"]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in told.stdout.splitlines()]
@@ -310,16 +307,17 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
     key(queue, "open")
     key(queue, "reveal")
     qtbot.waitUntil(lambda: len(opened) == 2, timeout=5000)
-    assert sorted(opened) == [str(out), str(out / "3-candy.png")]  # by jobs in the background
+    # background jobs open them in any order
+    assert sorted(opened) == [str(out), str(out / "3-candy.png")]
     write_pixels(album[2], pixels(24, 18))
     key(queue, "retry")
     settled(queue, qtbot)
-    # No row that failed was chosen, so all of them wait again.
+    # No failed row was selected, so all of them wait again.
     assert states(queue) == [done, skipped, RowState.WAITING, done, RowState.WAITING]
 
 
 def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session, album, qtbot):
-    for path in album:  # each takes longer than the window does to ask
+    for path in album:  # each takes longer than the window needs to ask
         write_pixels(path, pixels(1920, 1440))
     added(queue, qtbot, *album)
     key(queue, "start")
@@ -332,10 +330,10 @@ def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session
     jobs = JobQueue.default()
     left = [job for job in jobs.jobs()[0] if job.state is not JobState.DONE]
     assert left
-    # One whose process had to be killed is not put back, but goes on all the same.
+    # A job whose process had to be killed stays RUNNING, but continues all the same.
     assert {job.state for job in left} <= {JobState.WAITING, JobState.RUNNING}
     assert not any(jobs.is_running(job) for job in left)
-    for path in album:  # which the next window can be quick with
+    for path in album:  # small, so that the next window is quick
         write_pixels(path, pixels(24, 18))
     again = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(again)
@@ -441,7 +439,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
 def test_the_window_answers_with_fifty_pictures_that_are_painted(
     queue, window, session, tmp_path, qtbot
 ):
-    """The GUI thread computes nothing long and waits for no file, from the drop to the end."""
+    """From the drop to the end, the GUI thread computes nothing long and waits for no file."""
     many = []
     for number in range(50):
         many.append(tmp_path / "many" / f"{number:02}.jpg")
@@ -467,5 +465,5 @@ def test_the_window_answers_with_fifty_pictures_that_are_painted(
     watch.stop()
     assert RowState.WAITING in states(queue)
     assert watch.worst_cpu_ms < most_computed_ms(), watch.gaps
-    # The process's priority is looked up in /proc, which is no disk.
+    # The process's priority comes from /proc, which is not a disk.
     assert not [wait for wait in watch.waits if "/proc/" not in wait]

@@ -1,4 +1,4 @@
-"""A still picture says that it gets better, and another style is not seen first."""
+"""A still picture announces its refinement, and never shows another style first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.app.ui.window.conftest import press
 
 @pytest.fixture
 def refined(session, monkeypatch):
-    """An event that refining waits for."""
+    """Return an event that refining waits for."""
     goes_on = threading.Event()
     plain = session.engine.infer
 
@@ -41,7 +41,7 @@ def test_refining_is_shown_until_the_better_picture_is_there(refined, streaming,
 def test_a_film_goes_on_at_once_although_its_still_is_being_refined(
     moving, session, monkeypatch, qtbot
 ):
-    """Refining asks between layers whether it goes on, as networks on a CPU do."""
+    """Refining checks between layers whether to continue, as networks on a CPU do."""
     plain, began = session.engine.infer, threading.Event()
 
     def infer(frame, mode=ProcessMode.LIVE):

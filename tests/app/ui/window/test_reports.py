@@ -1,4 +1,4 @@
-"""A report is copied from the menu and from an error, and the window goes on meanwhile."""
+"""The menu and an error copy a report while the window stays responsive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.app.ui.window.conftest import press
 
 @pytest.fixture
 def made(monkeypatch) -> threading.Event:
-    """Set it to let the report be made."""
+    """Return an event that lets the report finish."""
     may = threading.Event()
 
     def make_report() -> str:

@@ -1,4 +1,4 @@
-"""Controls are reset: by a double click on them or their names, and by a key."""
+"""A double click on a control or its name, or a key, resets the control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window where writing goes from right to left: its parts turn, and the picture never does."""
+"""In right-to-left languages the window's parts are mirrored, and the picture never is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ WIDE, NARROW = (1280, 800), (900, 600)
 
 @pytest.fixture
 def turned(qapp, session, qtbot):
-    """The window from right to left."""
     qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
@@ -33,7 +32,7 @@ def turned(qapp, session, qtbot):
 
 @pytest.fixture
 def halves(turned, session, tmp_path, qtbot):
-    """The window with a picture that is white at the left and black at the right."""
+    """Return the window with a picture that is white at the left and black at the right."""
     pixels = np.zeros((48, 64, 3), np.uint8)
     pixels[:, :32] = 255
     path = tmp_path / "halves.png"
@@ -59,7 +58,6 @@ def parts(window: MainWindow) -> dict[str, QWidget]:
 
 
 def shown(window: MainWindow, x: int) -> tuple[int, int, int]:
-    """The color of the picture at a column of the viewport."""
     picture = window.viewport
     at = picture.grab().toImage()
     ratio = at.devicePixelRatio()
@@ -103,7 +101,7 @@ def test_the_drawer_is_at_the_left_and_a_click_beside_it_closes_it(turned, qtbot
 
 
 def groove_click(slider: QSlider, share: float) -> None:
-    """Drag the handle to a share of the way from the left edge."""
+    """Drag the handle to a fraction of the groove, from the left edge."""
     option = QStyleOptionSlider()
     slider.initStyleOption(option)
     control, part = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderHandle
@@ -135,7 +133,7 @@ def test_the_marks_of_a_film_are_where_its_handle_is(turned, qtbot):
     slider.initStyleOption(option)
     control, part = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderHandle
     handle = slider.style().subControlRect(control, option, part, slider)
-    assert handle.center().x() > slider.width() / 2  # a film begins at the right
+    assert handle.center().x() > slider.width() / 2  # a film starts at the right
     before = slider.grab().toImage()
     slider.show_part(slider.value() * 3, slider.value() * 4, looped=True)
     after = slider.grab().toImage()
@@ -156,7 +154,7 @@ def test_the_divider_follows_the_pointer_and_the_original_stays_left_of_it(halve
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     assert viewport.split == pytest.approx(0.25, abs=0.01)
     assert shown(halves, picture.left() + round(0.1 * picture.width())) == (255, 255, 255)
-    assert shown(halves, picture.left() + round(0.4 * picture.width())) == (0, 0, 0)  # negative
+    assert shown(halves, picture.left() + round(0.4 * picture.width())) == (0, 0, 0)  # the negative
     before = viewport.split
     viewport.setFocus()
     QTest.keyClick(viewport, Qt.Key.Key_Right)

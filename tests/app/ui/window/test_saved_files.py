@@ -1,4 +1,4 @@
-"""What was saved is told with a button that shows it in its folder."""
+"""The notice of a saved file has a button that shows the file in its folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.app.ui.window.conftest import press
 
 
 class Opener(QObject):
-    """Stands for the system's programs; keeps what they were asked to open."""
+    """A stand-in for the system's programs that records what they should open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,6 @@ def opener(monkeypatch) -> Iterator[Opener]:
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path, window) -> Path:
-    """Where snapshots and recordings go."""
     folder = tmp_path / "kept"
     window.exporter._folder = window.exporter._recordings_folder = lambda: folder
     return folder

@@ -1,4 +1,4 @@
-"""What a screen reader is told: a name, a role and a value or state of every control."""
+"""A screen reader gets a name, a role and a value or state for every control."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_control_has_a_name_a_role_and_what_it_is_set_to(streaming, name):
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_everything_that_takes_the_focus_has_a_name(streaming, name):
-    """Custom widgets too, and what Qt makes inside of views: items, tabs."""
+    """This includes custom widgets and the items and tabs that Qt creates inside views."""
     surface = opened(streaming, name)
     focusable = [each for each in descendants(accessible(surface)) if each.state().focusable]
     assert focusable

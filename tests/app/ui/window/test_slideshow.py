@@ -1,4 +1,4 @@
-"""The slideshow changes the style every few seconds, and fades one into the next by mixing."""
+"""The slideshow changes the style every few seconds and cross-fades by mixing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from tests.app.ui.window.test_keys import controls
 
 
 class Clock:
-    """A clock that goes on when it is told to."""
-
     def __init__(self) -> None:
         self.now = 0.0
 
@@ -32,7 +30,7 @@ def clock(window) -> Clock:
 
 @pytest.fixture
 def showing(streaming, clock) -> Slideshow:
-    """The slideshow of the window with a picture, which shows Candy and has not begun to run."""
+    """Return the slideshow of a window with a picture in Candy, not yet started."""
     return streaming.showing.slideshow
 
 
@@ -45,7 +43,7 @@ def test_the_next_style_is_faded_in_by_mixing(streaming, showing, session, clock
     assert showing.fading
     seen: list[float] = []
     session.styled.connect(lambda styled: seen.append(dict(styled.config.parts).get("mosaic", 0)))
-    with qtbot.waitSignal(session.styled, timeout=5000):  # which begins the fade
+    with qtbot.waitSignal(session.styled, timeout=5000):  # begins the fade
         pass
     for part in range(1, 10):
         clock.now = FADE_S * part / 10
@@ -92,7 +90,7 @@ def test_what_cannot_be_mixed_is_cut(streaming, showing, session, monkeypatch):
 
 def test_a_mix_that_the_engine_refuses_becomes_a_cut(streaming, showing, session):
     press(streaming, "slideshow")
-    session.config = session.config.mixed((("candy", 1.0),))  # as when the engine refuses it
+    session.config = session.config.mixed((("candy", 1.0),))  # as when the engine refuses the mix
     assert not showing.fading
     assert session.config.parts == (("mosaic", 1.0),)
 

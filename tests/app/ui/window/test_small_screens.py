@@ -1,4 +1,4 @@
-"""Small screens: the window and its dialogs fit, and everything in them can be reached."""
+"""On small screens the window and its dialogs fit, and everything in them is reachable."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_a_wider_window_has_its_panel_back_beside_the_picture(narrow, saved, qtb
     press(narrow, "panel")
     press(narrow, "panel")
     narrow.close()
-    assert not saved[-1].show_panel  # the drawer is no preference
+    assert not saved[-1].show_panel  # the drawer does not change the setting
 
 
 def test_full_screen_closes_the_drawer(narrow, qtbot):
@@ -266,7 +266,7 @@ def test_full_screen_closes_the_drawer(narrow, qtbot):
 
 
 def test_a_window_at_rest_lays_nothing_out(window, qtbot):
-    """A toolbar that folded whenever it was laid out once kept a processor busy."""
+    """A toolbar that folded on every layout once kept a processor busy."""
     seen: list[QEvent.Type] = []
 
     class Watch(QObject):
@@ -275,7 +275,7 @@ def test_a_window_at_rest_lays_nothing_out(window, qtbot):
             return False
 
     watch = Watch()
-    qtbot.wait(200)  # what showing it has begun
+    qtbot.wait(200)  # lets the first layouts finish
     window.toolbar.installEventFilter(watch)
     qtbot.wait(200)
     assert seen.count(QEvent.Type.LayoutRequest) <= 2

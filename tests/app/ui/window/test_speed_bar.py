@@ -1,4 +1,4 @@
-"""The bar from smooth to sharp: it writes the config, follows it, and tells the measured rates."""
+"""The bar from smooth to sharp writes the config, follows it, and shows the measured rates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_moving_the_bar_changes_version_size_and_precision_together(window, sess
     assert config.size == 1280
     assert window.panel.speed.title.text() == "Sharpest"
     QTest.keyClick(slider, Qt.Key.Key_Home)
-    # The styles of these tests have no fast version.
+    # The styles in these tests have no fast version.
     assert (session.config.network, session.config.size) == ("full", 384)
     assert window.panel.speed.title.text() == "Smoothest"
     QTest.mouseClick(window.panel.speed.automatic, Qt.MouseButton.LeftButton)

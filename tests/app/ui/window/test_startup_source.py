@@ -1,4 +1,4 @@
-"""From one start to the next: what was chosen comes back, and something is always shown."""
+"""A restart restores the last choices, and something is always shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.ui.viewport.text_painting import INK
 from tests.app.ui.window.conftest import press
 from tests.helpers.windows import show_window
 
-# What it remembers
+# Saved choices
 
 
 def test_what_was_chosen_is_saved_on_closing(streaming, session, saved, picture):
@@ -108,8 +108,6 @@ def test_settings_that_cannot_be_written_are_a_problem(session, qtbot):
 
 
 class Scripted:
-    """Records what a Beginning opens."""
-
     def __init__(self, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened: list[object] = []
         monkeypatch.setattr(session, "open", self.opened.append)
@@ -184,7 +182,7 @@ def test_the_first_window_says_that_the_program_is_starting(qapp, qtbot):
     show_window(starting, qtbot)
     painted = starting.grab().toImage()
     inks = {painted.pixelColor(x, painted.height() // 2).name() for x in range(painted.width())}
-    assert {LIGHT.canvas, INK.name()} <= inks  # words on the theme's canvas
+    assert {LIGHT.canvas, INK.name()} <= inks  # text on the theme's canvas
     assert starting.accessibleName() == "StyleForge is starting"
 
 

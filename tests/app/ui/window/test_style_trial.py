@@ -1,4 +1,4 @@
-"""A style is tried on the picture without being chosen."""
+"""The user tries a style on the picture without choosing it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def window(window):
 
 
 def shown(window) -> str:
-    """The key of the style of the picture on screen."""
     return window.viewport.styled.config.style
 
 
 def point_at(window, key: str) -> None:
     view = window.gallery.view
     index = window.gallery.model.index(window.gallery.model.row_of(key))
-    QTest.mouseMove(window.viewport, QPoint(100, 100))  # on X11, one that stays where it was left
-    QTest.qWait(20)  # by the window of the test before tells this one nothing
+    # on X11, a pointer left on the card by the previous test's window sends no event
+    QTest.mouseMove(window.viewport, QPoint(100, 100))
+    QTest.qWait(20)
     QTest.mouseMove(view.viewport(), view.visualRect(index).center())
 
 
@@ -37,7 +37,6 @@ def leave(window) -> None:
 
 @pytest.fixture
 def trying(streaming, qtbot):
-    """The window in which Mosaic is tried and Candy is chosen."""
     point_at(streaming, "mosaic")
     qtbot.waitUntil(lambda: shown(streaming) == "mosaic")
     return streaming

@@ -1,4 +1,4 @@
-"""What is clicked is large enough, and everything is reached in a window of 900 x 600."""
+"""Click targets are large enough, and all are reachable in a window of 900 x 600."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
 
 from tests.app.ui.window.surfaces import SURFACES, controls, opened
 
-LARGE, INLINE = 40, 24  # px, at the usual size of letters
+LARGE, INLINE = 40, 24  # px, at the default font size
 
-# Within a line of text, or over the picture: 24 px (WCAG 2.2, 2.5.8).
+# In a line of text or over the picture: 24 px (WCAG 2.2, 2.5.8).
 INLINE_NAMES = {"What runs, and why", "Frames a second"}
 
 
@@ -65,7 +65,7 @@ def test_everything_is_reached_at_900_by_600(streaming, name, qtbot):
 
 
 def _is_reached(widget: QWidget) -> bool:
-    """Whether all of it is seen, once what scrolls around it is scrolled to it."""
+    """Return whether all of it is visible once its scroll areas are scrolled to it."""
     area = widget.parentWidget()
     while area is not None and not area.isWindow():
         if isinstance(area, QScrollArea):

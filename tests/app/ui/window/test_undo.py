@@ -22,7 +22,6 @@ def handle(slider) -> QPoint:
 
 
 def drag(slider, *steps: int) -> None:
-    """Drag the handle by steps, in pixels."""
     place = handle(slider)
     QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=place)
     for step in steps:

@@ -1,4 +1,4 @@
-"""Views: keys change them, the overlay and the status line tell what runs, no text is cut off."""
+"""Keys change the view, the overlay and the status line show what runs, and no text is cut off."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_no_text_is_cut_off_at_1280_by_800(streaming, choice, qtbot):
         wraps = isinstance(widget, QLabel) and widget.wordWrap()
         needed = widget.minimumSizeHint()
         assert wraps or widget.width() >= needed.width(), widget.text()
-        # Qt adds 3 pixels to the hint of a tool button, beyond what a style sheet asks for.
+        # Qt adds 3 pixels to a tool button's hint, on top of the style sheet.
         extra = 3 if isinstance(widget, QToolButton) else 0
         assert widget.height() >= needed.height() - extra or wraps, widget.text()
 

@@ -1,4 +1,4 @@
-"""The switch of the virtual camera: other programs see what the window shows, but not mirrored."""
+"""The virtual camera shows the window's picture to other programs, but never mirrored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cameras() -> Iterator[FakeCameras]:
 
 @pytest.fixture
 def on(streaming, cameras, qtbot) -> MainWindow:
-    """The window with a red picture, whose negative the camera shows."""
+    """Return the window with a red picture, whose negative the camera shows."""
     press(streaming, "virtual_camera")
     qtbot.waitUntil(lambda: bool(cameras.opened) and len(cameras.opened[0].frames) > 0)
     return streaming
@@ -150,7 +150,7 @@ def test_a_camera_that_nobody_reads_is_said_to_be_paused(streaming, cameras, qtb
 
 
 def on_screen(window: MainWindow) -> np.ndarray:
-    """[H, W, 3]: what the viewport paints."""
+    """Return the viewport's pixels, [H, W, 3]."""
     image = window.viewport.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
@@ -191,7 +191,7 @@ def test_the_preview_is_mirrored_and_what_is_sent_is_not(
     assert seen() == "right"
 
     def picture_is_sent() -> bool:
-        # One that was opened a moment ago has no picture yet.
+        # A camera opened a moment ago has no picture yet.
         return any(sent.any() for camera in cameras.opened for sent in camera.pictures()[-1:])
 
     qtbot.waitUntil(picture_is_sent)
@@ -210,7 +210,7 @@ def test_mirroring_is_remembered(window, saved, session, qtbot):
     assert again.viewport.mirrored
 
 
-# The settings
+# Settings
 
 
 @pytest.fixture
@@ -222,7 +222,6 @@ def dialog(window) -> CameraDialog:
 
 
 def pick(box, value: object) -> None:
-    """As a user does it."""
     box.show_choice(value)
     box.activated.emit(box.currentIndex())
 
@@ -235,7 +234,7 @@ def test_what_is_chosen_is_remembered_and_used(window, dialog, cameras, saved, q
     dialog.device.setText("/dev/video7")
     dialog.device.editingFinished.emit()
     dialog.always.click()
-    window.actions_by_key["virtual_camera"].trigger()  # the dialog has the keys
+    window.actions_by_key["virtual_camera"].trigger()  # a key would go to the dialog
     qtbot.waitUntil(lambda: bool(cameras.opened))
     asked = cameras.opened[0].asked
     assert (asked["width"], asked["height"], asked["fps"]) == (640, 480, 25)

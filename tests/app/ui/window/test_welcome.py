@@ -1,4 +1,4 @@
-"""The page that the window opens on: a card for each way to begin, and drops as everywhere."""
+"""The window's first page has a card for each way to begin and accepts drops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of the window measures a real one, and says what ran."""
+"""The benchmark measures a real window and reports what ran."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a window manager decides: the frame, full screen, the maximized and the minimized window.
+"""The window under a window manager: the frame, full screen, maximized and minimized.
 
-`tests/integration/test_window_manager.py` runs these; no other screen of the tests has a manager.
+`tests/integration/test_window_manager.py` runs these; no other test screen has a manager.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def another(session, saved, qtbot):
-    """Makes a window with the settings of one before."""
+    """Return a function that opens a window with an earlier one's settings."""
 
     def make(settings: Settings) -> MainWindow:
         made = MainWindow(session, settings, saved.append)
@@ -48,7 +48,7 @@ def test_full_screen_covers_it_and_gives_the_place_back(streaming, qtbot, maximi
     if maximized:
         streaming.showMaximized()
         qtbot.waitUntil(lambda: streaming.width() == screen.width())
-    qtbot.wait(100)  # a manager places a window once more after it is shown
+    qtbot.wait(100)  # a manager moves a window once more after showing it
     before = streaming.geometry()
     press(streaming, "fullscreen")
     qtbot.waitUntil(lambda: streaming.geometry() == screen)

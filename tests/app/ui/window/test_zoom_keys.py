@@ -1,4 +1,4 @@
-"""Zoom in the window: its keys, and what it leaves alone."""
+"""Zoom in the window: its keys, and the state that it does not change."""
 
 from __future__ import annotations
 

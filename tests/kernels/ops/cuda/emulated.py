@@ -1,8 +1,7 @@
-"""The operations' launchers on the CPU: they read and write the addresses that they are given.
+"""The operations' launchers on the CPU: they read and write at the addresses they receive.
 
-What a call of an operation on a GPU prepares (strides, sizes, flags, buffers) is so checked by what
-becomes of it, on any machine. A packed weight is the weight as it was; statistics are computed from
-the result.
+So the result shows, on any machine, whether a GPU call prepares the right strides, sizes, flags and
+buffers. A packed weight is the unchanged weight; statistics are computed from the result.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MOMENTS = 16  # bytes
 
 
 def memory(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype) -> Tensor:
-    """A tensor over the memory at an address."""
+    """Return a tensor over the memory at an address."""
     reach = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
     size = reach * dtype.itemsize
     buffer = (ctypes.c_char * size).from_address(address)
@@ -38,7 +37,7 @@ def memory(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype
 
 
 class EmulatedKernel:
-    """Computes on the CPU what a launcher's kernels do, from its struct and what else it takes."""
+    """Computes a launcher's kernels on the CPU, from its struct and other arguments."""
 
     def __init__(self, run) -> None:
         self._run = run
@@ -48,9 +47,9 @@ class EmulatedKernel:
 
 
 class EmulatedOperations:
-    """Has the names and arguments of Operations. `calls` are the launchers called.
+    """A stand-in with Operations' names and arguments; `calls` lists the called launchers.
 
-    Launchers only take down what they are called with; `error` is what these calls return.
+    Launchers only record their arguments; `error` is the result of these calls.
     """
 
     def __init__(self) -> None:
@@ -133,7 +132,7 @@ class EmulatedOperations:
         return self._submit(residual_block, p)
 
     def _statistics(self, p: StyleforgeConvolution) -> None:
-        """Write all that a convolution may: a buffer that is too small is seen by a checker."""
+        """Write all that a convolution may, so that a checker finds a buffer that is too small."""
         size = MOMENTS * p.samples * self.styleforge_tiles(p) * p.out_channels
         ctypes.memset(p.parts, 255, size)
 

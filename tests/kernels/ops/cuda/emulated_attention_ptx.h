@@ -1,4 +1,4 @@
-// In place of include/attention/ptx.cuh: the same functions, as PTX defines them.
+// A replacement for include/attention/ptx.cuh: the same functions, as PTX defines them.
 #pragma once
 
 #include "emulated_ptx.h"

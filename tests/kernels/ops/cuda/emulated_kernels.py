@@ -1,4 +1,4 @@
-"""Kernels of a library on the CPU, thread by thread, compiled for the host over emulator.h."""
+"""A library's kernels on the CPU, thread by thread, compiled for the host with emulator.h."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.kernels.driver import stubs
 from tests.kernels.network.emulated import MAIN, REWRITTEN
 
 HERE = Path(__file__).parent
-NETWORK = HERE.parents[1] / "network"  # where emulator.h is
-HOPPER = "90a"  # the target of kernels for it alone, whose instructions no emulator here has
+NETWORK = HERE.parents[1] / "network"  # the folder of emulator.h
+HOPPER = "90a"  # the target of Hopper-only kernels, whose instructions no emulator here supports
 
 
 class EmulatedKernels:
-    """In place of a DriverLibrary.
+    """A replacement for a DriverLibrary.
 
     Attributes:
-        names: Of all kernels.
+        names: The names of all kernels.
         launched: The names of the kernels that ran.
         in_turn: The order of a block's threads, see emulator.h.
     """
@@ -62,18 +62,19 @@ class EmulatedKernels:
 def built_or_skipped(
     folder: Path, library: str, headers: Mapping[str, str], *included: str, flag: str = "-O2"
 ) -> tuple[Mapping[str, Any], EmulatedKernels]:
-    """Compile every kernel of a library, once for all processes of a run of tests; without a
-    compiler or CUDA's headers, the test is skipped.
+    """Compile every kernel of a library, once for all processes of a test run.
+
+    Without a compiler or CUDA's headers, the test is skipped.
 
     Args:
-        folder: Of this process, from `tmp_path_factory.mktemp`.
+        folder: This process's folder, from `tmp_path_factory.mktemp`.
         library: Its name.
-        headers: By the path below `kernels/`, what stands in place of a header.
-        included: Headers in front of the sources.
-        flag: For the compiler.
+        headers: Replacements for headers, by their path below `kernels/`.
+        included: Headers to include before the sources.
+        flag: A compiler flag.
 
     Returns:
-        What the library says of itself, and its kernels.
+        The library's description of itself, and its kernels.
     """
     described = stubs.description(library, folder)
     sources = [s for s in sources_of(LIBRARIES[library], described) if s.target != HOPPER]

@@ -1,6 +1,6 @@
 """The kernels for any model on the CPU, thread by thread.
 
-They are launched as on a GPU, by the library's own launchers, on tensors of the CPU.
+The library's own launchers launch them as on a GPU, on CPU tensors.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from tests.kernels.ops.cuda.emulated_kernels import EmulatedKernels
 
 
 class EmulatedLibrary(LibraryKernels):
-    """The launchers over emulated kernels."""
-
     def __init__(self, described: Mapping[str, Any], kernels: EmulatedKernels) -> None:
         self._told: Any = described
         self._library: Any = kernels

@@ -1,6 +1,6 @@
-"""The kernels of transformers on the CPU, thread by thread; all but those for Hopper.
+"""The kernels of transformers on the CPU, thread by thread, except Hopper's.
 
-They are launched as on a GPU, by the library's own launchers, on tensors of the CPU.
+The library's own launchers launch them as on a GPU, on CPU tensors.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from tests.kernels.ops.cuda.emulated_kernels import EmulatedKernels
 
 
 class EmulatedTransformer(Transformer):
-    """The launchers over emulated kernels."""
-
     def __init__(self, described: Mapping[str, Any], kernels: EmulatedKernels) -> None:
         self._told: Any = described
         self._library: Any = kernels

@@ -1,4 +1,4 @@
-"""Every launch of the single operations' launchers, and what a stub wrote down of each."""
+"""Every launch of the single operations' launchers, with a stub's record of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE = Path(__file__).with_name("launches.txt")
 WHAT = "Launches of the single operations"
 STREAM = 0x1234
 WITHOUT_STREAM = ("styleforge_packed_bytes", "styleforge_tiles", "styleforge_norm_scratch")
-# By the name of a kernel's template, what it is called with.
+# The arguments of a kernel, by the name of its template.
 ARGUMENTS = {
     "whole_planes": (structs.Planes,),
     "parts_of_planes": (c_void_p, c_void_p, c_longlong, c_int),
@@ -33,7 +33,7 @@ ARGUMENTS = {
 
 
 def template(kernel: str) -> str:
-    """Of a kernel as C++ names it, the name of its template."""
+    """Return the name of a kernel's template from its C++ name."""
     return kernel.removeprefix("styleforge::").partition("<")[0]
 
 
@@ -47,7 +47,7 @@ def norm(**fields):
 
 
 def norms():
-    """Every type, layout and alignment, and planes on each side of every limit."""
+    """Yield every type, layout and alignment, with planes on each side of every limit."""
     for type_, last, clusters, pixels, channels in itertools.product(
         (0, 1, 2),
         (0, 1),
@@ -89,7 +89,7 @@ def convolution(inputs=32, outputs=32, side=(40, 56), *, last=0, **fields):
 
 
 def convolutions():
-    """Every type, arithmetic and tile, with slices that padding would fill and such that not."""
+    """Yield every type, arithmetic and tile, with slices that padding would fill and others."""
     for type_, math, last, inputs, outputs in itertools.product(
         (0, 1, 2), (0, 1), (0, 1), (3, 8, 16, 20, 128), (3, 8, 9, 32, 33, 64, 65, 128, 200)
     ):
@@ -104,7 +104,7 @@ def convolutions():
 
 
 def calls():
-    """A launcher and its arguments, the struct first, without the stream."""
+    """Yield launchers and their arguments, the struct first, without the stream."""
     for p in convolutions():
         yield "styleforge_packed_bytes", (p,)
         yield "styleforge_tiles", (p,)
@@ -126,7 +126,9 @@ def calls():
 
 
 def values(struct, data):
-    """What a struct holds, without the bytes between its fields, which C++ leaves as they are."""
+    """Return a struct's values without the padding between its fields, which C++ leaves
+    uninitialized.
+    """
     if not issubclass(struct, ctypes.Structure):
         return data
     found = []
@@ -138,7 +140,7 @@ def values(struct, data):
 
 
 def expect(stub: Any, names: Mapping[str, Mapping[str, str]]) -> None:
-    """Tell a stub what each kernel is called with, by the names in the images of each source."""
+    """Register each kernel's arguments with a stub, by the names in the images of each source."""
     for of_source in names.values():
         for kernel, name in of_source.items():
             sizes = [sizeof(argument) for argument in ARGUMENTS[template(kernel)]]
@@ -146,11 +148,9 @@ def expect(stub: Any, names: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def record(library: Any, stub: Any) -> Iterator[Told]:
-    """Make the calls of `calls`.
+    """Make the calls of `calls` with the library's launchers and the stub behind them.
 
-    Args:
-        library: Has the launchers.
-        stub: The loaded stub behind them, which was told what to expect.
+    Call `expect` for the stub first.
     """
     stub.stub_take()
     for launcher, arguments in calls():

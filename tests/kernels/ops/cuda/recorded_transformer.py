@@ -1,4 +1,4 @@
-"""Every launch of the launchers of transformers' kernels, and what a stub wrote down of each."""
+"""Every launch of the transformer kernels' launchers, with a stub's record of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("transformer_launches.txt")
 WHAT = "Launches of transformers' kernels"
 STREAM = 0x1234
 GPU = 132  # multiprocessors
-# By the name of a kernel's template, what it is called with.
+# The arguments of a kernel, by the name of its template.
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {
     "attention::attention_sm90": (structs.TensorMaps, structs.StyleforgeAttention),
     "attention::attention_delta": (structs.StyleforgeAttentionBackward,),
@@ -44,7 +44,7 @@ def attention(queries: int, keys: int, columns: int, **fields: Any) -> structs.S
 
 
 def rows(length: int, columns: int, **fields: Any) -> Rows:
-    """Of a packed projection of 4 heads."""
+    """Return the rows of a packed projection of 4 heads."""
     given: dict[str, Any] = {
         **{"address": 1 << 12, "sizes": (columns, length, 4, 2)},
         "strides": (12 * columns, columns, 12 * columns * length),
@@ -54,7 +54,7 @@ def rows(length: int, columns: int, **fields: Any) -> Rows:
 
 
 def calls() -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-    """A launcher and its arguments, without the stream, which follows them."""
+    """Yield a launcher, its arguments without the stream that follows them, and its options."""
     lengths = ((1, 1), (64, 65), (1000, 77), (4096, 4096), (5000, 5000))
     for (queries, keys), columns in itertools.product(lengths, (32, 64, 128)):
         p = attention(queries, keys, columns)
@@ -73,14 +73,14 @@ def calls() -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
         ("ffn", "output_projection"), ("float32", *HALVES), ((1, 8), (1000, 512), (7, 9))
     ):
         if part == "output_projection" and dtype == "float32":
-            continue  # cuBLAS and PyTorch do that
+            continue  # cuBLAS and PyTorch compute that
         for address, vectorized in ((1 << 12, True), ((1 << 12) + 4, True), (1 << 12, False)):
             p = structs.StyleforgeEpilogue(x=address, y=address, rows=count, columns=columns)
             yield "epilogue", (part, p, dtype, GPU), {"vectorized": vectorized}
 
 
 def expect(stub: Any, names: Mapping[str, Mapping[str, str]]) -> None:
-    """Tell a stub what each kernel is called with, by the names in the images of each source."""
+    """Register each kernel's arguments with a stub, by the names in the images of each source."""
     for of_source in names.values():
         for kernel, name in of_source.items():
             sizes = [sizeof(argument) for argument in arguments_of(kernel)]
@@ -88,11 +88,9 @@ def expect(stub: Any, names: Mapping[str, Mapping[str, str]]) -> None:
 
 
 def record(library: Transformer, stub: Any) -> Iterator[Told]:
-    """Make the calls of `calls`.
+    """Make the calls of `calls` with the library's launchers and the stub behind them.
 
-    Args:
-        library: Has the launchers.
-        stub: The loaded stub behind them, which was told what to expect.
+    Call `expect` for the stub first.
     """
     stub.stub_take()
     for launcher, arguments, options in calls():

@@ -1,4 +1,4 @@
-"""What a call on a GPU hands to the launchers makes the operation's result, on any machine."""
+"""The arguments that GPU calls pass to launchers yield the operation's result, on any machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FUNCTIONS = {
     "fused_conv_instancenorm_forward": convolution.conv_norm_forward,
     "fused_residual_block_forward": convolution.residual_block_forward,
 }
-CPU = -1  # what PyTorch has in place of a GPU's number for the tensors of these tests
+CPU = -1  # PyTorch's GPU number for the tensors in these tests
 ALLOWED = {torch.float32: 3e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1, torch.float64: 1e-9}
 
 

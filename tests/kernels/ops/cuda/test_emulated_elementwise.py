@@ -27,7 +27,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> EmulatedLibrary:
 
 @pytest.fixture
 def launch(library: EmulatedLibrary) -> Any:
-    """In place of a CudaLauncher."""
     calls = Calls()
     return SimpleNamespace(
         library=library, gpu=Gpu(-1, 2, 8), stream=None, calls=calls.calls, keep=calls.keep
@@ -38,7 +37,7 @@ def normal(seed: int, *shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-# By name, the shapes of x and the others and what is done to x.
+# By name: the shapes of x and the others, and a function applied to x.
 LAYOUTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Any]] = {
     "contiguous": ((13, 40), (13, 40), lambda x: x),
     "odd": ((7, 5), (7, 5), lambda x: x),
@@ -64,7 +63,7 @@ def given(function: str, layout: str, dtype: torch.dtype) -> list[Tensor]:
 
 
 def assert_close(got: Tensor, exact: Tensor, units: float = 4) -> None:
-    """As far apart as rounding to the dtype explains, of which the largest of many is larger."""
+    """Check that rounding to the dtype explains the difference, even the largest of many."""
     unit = torch.finfo(got.dtype).eps
     assert got.shape == exact.shape
     if got.numel():
@@ -128,7 +127,7 @@ def test_gelu_is_that_of_float64_wherever_it_is_read(launch):
     exact = reference.forward("bias_gelu", wide)
     (steep,) = reference.backward(grad.double(), wide, "bias_gelu", [True])
     near = x.abs() <= 12
-    assert float((y - exact)[near].abs().max()) < 6e-7  # 12 has a unit of 9.5e-7
+    assert float((y - exact)[near].abs().max()) < 6e-7  # one unit at 12 is 9.5e-7
     assert float(((y - exact) / exact.abs().clamp(min=1e-3)).abs().max()) < 1e-4
     assert float((slope - steep).abs().max()) < 3e-7
     positive = x >= 0
@@ -173,7 +172,7 @@ def test_far_numbers_infinities_and_nan_give_what_pytorch_gives(launch, function
     y = elementwise.forward(launch, function, inputs)
     kept, wanted = [y] if row.of_result else inputs, [True] * len(row.gradients)
     found = elementwise.backward(launch, torch.ones_like(y), kept, function, wanted)
-    # On a CPU these are compared with PyTorch's own, see ops/library/test_elementwise.py.
+    # On a CPU, ops/library/test_elementwise.py compares these with PyTorch's own.
     right = reference.backward(torch.ones_like(y), kept, function, wanted)
     assert_as_pytorch([y, *found], [reference.forward(function, inputs), *right])
 
@@ -206,14 +205,13 @@ def test_tensors_of_several_dtypes_are_promoted(launch):
     assert torch.equal(got, torch.relu(x + y))
 
 
-# Rows and columns, of which some are no multiple of what a block takes, and how many
-# multiprocessors share them.
+# Rows and columns, some not a multiple of a block's share, and the number of multiprocessors that
+# share them.
 SUMMED = [((70, 96), 1), ((37, 264), 2), ((129, 64), 16), ((8, 1024), 2)]
 SUMMING = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
 
 
 def summed_in_the_pass(library: EmulatedLibrary) -> bool:
-    """Whether just the kernels of sums over rows ran."""
     names = [name.split("::")[2].split("<")[0] for name in library.kernels.launched]
     return sorted(names) == ["elementwise_columns", "elementwise_totals"]
 

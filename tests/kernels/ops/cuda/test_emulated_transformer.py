@@ -36,7 +36,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> EmulatedTransformer:
 
 @pytest.fixture
 def launch(library: EmulatedTransformer) -> Any:
-    """In place of a CudaLauncher."""
     library.kernels.in_turn = False
     return SimpleNamespace(library=library, gpu=Gpu(-1, 2, 8), stream=None)
 
@@ -48,7 +47,7 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
 def rows(
     dtype: torch.dtype, heads: int, queries: int, keys: int, size: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k and v as views of one packed tensor, as a projection leaves them."""
+    """Return q, k and v as views of one packed tensor, as a projection returns them."""
     packed = normal(1, max(queries, keys), 3, heads, size).to(dtype)
     q, k, v = packed.permute(2, 0, 3, 1, 4)
     return q[:, :, :queries], k[:, :, :keys], v[:, :, :keys]
@@ -59,7 +58,7 @@ def wide(*given: Any) -> list[Any]:
 
 
 def assert_close(got: Tensor, expected: Tensor, factor: float = 4) -> None:
-    """As far apart as rounding to the dtype explains, and nothing is NaN."""
+    """Check that rounding to the dtype explains the difference, and that nothing is NaN."""
     eps = torch.finfo(got.dtype).eps
     largest = max(1.0, float(expected.abs().max()))
     assert got.shape == expected.shape
@@ -69,7 +68,7 @@ def assert_close(got: Tensor, expected: Tensor, factor: float = 4) -> None:
 def hidden_mask(queries: int, keys: int, dtype: torch.dtype) -> Tensor:
     mask = normal(1, 1, queries, keys, seed=5).to(dtype)
     mask[..., 1::3] = -torch.inf
-    mask[:, :, 2] = -torch.inf  # a query that sees nothing
+    mask[:, :, 2] = -torch.inf  # a fully masked query
     return mask
 
 

@@ -1,7 +1,7 @@
-"""The single operations' launchers launch what is stored in launches.txt, field by field.
+"""The single operations' launchers launch exactly what launches.txt contains, field by field.
 
-They run without a GPU, over a CUDA driver that only writes down each launch. The file was first
-made of the launches of C++ launchers, whose decisions these took over.
+They run without a GPU, with a CUDA driver that only records launches. The file first recorded the
+C++ launchers, whose decisions the current ones took over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ def description(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(description, tmp_path_factory):
-    """A folder of images that the driver's stub takes."""
     folder = tmp_path_factory.mktemp("images")
     write_images("operations", description, folder)
     return folder

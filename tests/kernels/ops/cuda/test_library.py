@@ -1,4 +1,4 @@
-"""The launchers of kernels for any model choose the kernel that fits, and the blocks it needs."""
+"""The launchers of kernels for any model choose the best kernel and the number of blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ MULTIPROCESSORS = 132
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of images that the driver's stub takes."""
     described = stubs.description("library", tmp_path_factory.mktemp("abi"))
     folder = tmp_path_factory.mktemp("images")
     write_images("library", described, folder)
@@ -38,7 +37,6 @@ def library(folder, tmp_path):
 
 
 def launched(library: LibraryKernels, monkeypatch, *inputs: Tensor, function: str = "add_relu"):
-    """The kernel and the blocks of a pass."""
     told: list[tuple[str, int, int]] = []
 
     def kernel(source: str, name: str, threads: int, **_: Any):

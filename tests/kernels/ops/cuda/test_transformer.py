@@ -1,6 +1,6 @@
-"""The launchers of transformers' kernels launch what is stored in transformer_launches.txt.
+"""The transformer kernels' launchers launch exactly what transformer_launches.txt contains.
 
-They run without a GPU, over a CUDA driver that only writes down each launch.
+They run without a GPU, with a CUDA driver that only records launches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ def description(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(description, tmp_path_factory):
-    """A folder of images that the driver's stub takes."""
     folder = tmp_path_factory.mktemp("images")
     write_images("transformer", description, folder)
     return folder
@@ -130,9 +129,10 @@ def test_rows_are_copied_only_where_kernels_cannot_read_them():
     q = packed.permute(2, 0, 3, 1, 4)[0]
     assert readable(q) is q
     for unreadable in (
-        torch.zeros(2, 4, 9, 128, dtype=torch.float16)[..., ::2],  # elements apart
+        torch.zeros(2, 4, 9, 128, dtype=torch.float16)[..., ::2],  # elements are not adjacent
         torch.zeros(2, 4, 9, 68, dtype=torch.float16)[..., :64],  # rows of 136 bytes
-        torch.zeros(2 * 4 * 9 * 64 + 1, dtype=torch.float16)[1:].view(2, 4, 9, 64),  # begins at 2
+        # starts at byte 2
+        torch.zeros(2 * 4 * 9 * 64 + 1, dtype=torch.float16)[1:].view(2, 4, 9, 64),
     ):
         copied = readable(unreadable)
         assert copied.data_ptr() % 16 == 0

@@ -1,4 +1,4 @@
-"""Numbers far from zero and beside it, and the comparison with PyTorch's results of them."""
+"""Numbers far from zero and close to it, and a comparison with PyTorch's results for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NUMBERS = (*_SIZES, *(-size for size in _SIZES), math.inf, -math.inf, math.nan)
 
 
 def far_numbers(dtype: torch.dtype, device: str = "cpu") -> Tensor:
-    """Return the numbers sixteen times over, so that whole vectors and the rest have each."""
+    """Return the numbers sixteen times, so that whole vectors and remainders contain each."""
     return torch.tensor(_NUMBERS * 16, dtype=torch.float64).to(device, dtype)
 
 
 def assert_as_pytorch(ours: Sequence[Tensor], theirs: Sequence[Tensor]) -> None:
-    """Check that NaN and infinities agree, and the other numbers within PyTorch's rounding."""
+    """Check that NaN and infinities agree, and other numbers agree within PyTorch's rounding."""
     for mine, right in zip(ours, theirs, strict=True):
         unit = torch.finfo(mine.dtype).eps
         assert mine.dtype == right.dtype

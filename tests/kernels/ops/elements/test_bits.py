@@ -1,4 +1,4 @@
-"""Bits of elements that the CPU keeps for backward: of relu's results and of what dropout kept."""
+"""The CPU saves one bit per element for backward: relu's results and dropout's kept elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.ops.elements import bits, dropped, masked
 from kernels.ops.registry import prepare
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-SHAPES = (8,), (3, 40), (7, 1032), (1 << 10, 1 << 12)  # the last one goes past the caches in FP32
+SHAPES = (8,), (3, 40), (7, 1032), (1 << 10, 1 << 12)  # the last one bypasses the caches in FP32
 STATE = torch.tensor([5 << 33, 7])
 DROPOUTS: dict[str, Any] = {
     "gelu_dropout": kf.ops.gelu_dropout,
@@ -82,7 +82,7 @@ def test_what_dropout_dropped_has_the_gradient_of_its_numbers(dtype, function):
             assert torch.equal(result, DROPOUTS[function](x, 0.3, True, STATE))
         (found,) = torch.autograd.grad(result, x, grad)
         drawn = kf.ops.elementwise_backward(grad, [x.detach()], function, [True], 0.3, STATE)
-        assert torch.equal(found, drawn[0])  # what drawing the numbers again gives
+        assert torch.equal(found, drawn[0])  # drawing the numbers again yields the same
 
 
 @pytest.mark.parametrize("function", DROPOUTS)

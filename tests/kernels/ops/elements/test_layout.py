@@ -1,4 +1,4 @@
-"""How tensors lie: which dimensions join, which vectors fit, when an index takes 64 bits."""
+"""The layout of tensors: dimensions that merge, vectors that fit, indices that need 64 bits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_single_element_is_a_dimension_too():
 @pytest.mark.parametrize(
     ("found", "fits"),
     [
-        (Walk(7, (7,), ((1,), (1,))), True),  # what is left over is done one by one
+        (Walk(7, (7,), ((1,), (1,))), True),  # the remainder is processed one by one
         (Walk(48, (8, 6), ((1, 8), (1, 0))), True),
         (Walk(48, (8, 6), ((1, 8), (0, 3))), True),
         (Walk(42, (7, 6), ((1, 7), (1, 0))), False),

@@ -1,4 +1,4 @@
-"""relu(x + y) that keeps bits for backward: kernels on the CPU, thread by thread, and gradients."""
+"""relu(x + y) that saves bits for backward: emulated kernels, thread by thread, and gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def launch(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_results_bits_and_gradients_are_those_of_the_reference(launch, monkeypatch):
-    monkeypatch.setattr(masked, "fits", lambda _x, _y: True)  # but for where they are
+    # the samples fit, except for their device
+    monkeypatch.setattr(masked, "fits", lambda _x, _y: True)
     for x, y in masked.samples():
         x.view(-1)[1], y.view(-1)[0] = torch.nan, -x.view(-1)[0]
         result, mask = masked.launch(launch, x, y)

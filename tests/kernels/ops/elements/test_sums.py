@@ -15,7 +15,8 @@ from kernels.ops.registry import OPS, prepare
 
 SUMMED = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
 NAMES = pytest.mark.parametrize("name", SUMMED)
-# The first go past the caches; of the second a row has two tiles and no whole number of pieces.
+# The first bypasses the caches; a row of the second has two tiles and a fractional number of
+# pieces.
 SHAPES = pytest.mark.parametrize("shape", [(2051, 1088), (70, 4168), (33, 64)], ids=str)
 DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 
@@ -33,7 +34,7 @@ def normal(seed: int, *shape: int) -> Tensor:
 
 
 def given(name: str, shape: tuple[int, int], dtype: torch.dtype, *, is_whole: bool) -> list[Any]:
-    """The arguments, with a row and a number as the other inputs; all gradients are summed."""
+    """Return the arguments, with a row and a number as other inputs; all gradients are summed."""
     row, (_, columns) = FUNCTIONS[name], shape
     grad, x = normal(0, *shape).to(dtype), normal(1, *shape).to(dtype)
     others = [normal(2, columns).to(dtype), normal(3, 1).to(dtype)]
@@ -61,7 +62,7 @@ def test_sums_over_rows_and_over_all_are_those_of_pytorch(name, shape, dtype, is
     assert len(found) == len(exact) == is_whole + len(arguments[-1])
     rows, columns = shape
     for mine, right in zip(found, exact, strict=True):
-        # A sum of many terms of either sign may be smaller than what it is rounded by.
+        # A sum of many terms of either sign may be smaller than its rounding error.
         size = max(float(right.abs().max()), (rows * columns / mine.numel()) ** 0.5)
         assert mine.dtype == dtype
         assert mine.shape == right.shape
@@ -95,8 +96,6 @@ def test_a_gradient_that_lies_beside_a_vector_has_the_same_sums(name):
 
 
 class Operations(TorchDispatchMode):
-    """Notes what is called."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Any] = []

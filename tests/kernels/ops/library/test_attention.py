@@ -1,4 +1,4 @@
-"""What holds for the operations of attention, against PyTorch's own."""
+"""Properties of the attention operations, tested against PyTorch's own."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def normal(seed: int, *shape: int) -> Tensor:
 
 
 def rotated(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
-    """By complex numbers."""
+    """Rotate by multiplying complex numbers."""
     pairs = x.unflatten(-1, (-1, 2)) if interleaved else torch.stack(x.chunk(2, -1), -1)
     turned = torch.view_as_complex(pairs.double().contiguous()) * torch.complex(
         cos.double(), sin.double()
@@ -72,7 +72,7 @@ def summed(x: Tensor, places: Tensor, *_: Tensor) -> Tensor:
     return torch.stack([x[places == block].sum(0) for block in range(3)])
 
 
-# By what is tested: the operation, its arguments in FP32, and what PyTorch makes of them.
+# By case: the operation, its arguments in FP32, and PyTorch's result for them.
 Q, K, V = (normal(seed, 2, 3, 6, 8) for seed in range(3))
 MASK = normal(3, 2, 1, 6, 6)
 PLACES = torch.tensor([2, 0, 2, 2])
@@ -113,7 +113,7 @@ EACH = pytest.mark.parametrize("case", CASES)
 
 
 def moved(arguments: tuple[Any, ...], device: str, dtype: torch.dtype) -> list[Any]:
-    """Copies, since the tensors are those of every test."""
+    """Return copies, since all tests share the tensors."""
 
     def copied(x: Tensor) -> Tensor:
         return x.to(device, dtype if x.is_floating_point() else None, copy=True)
@@ -143,7 +143,7 @@ def test_results_and_gradients_are_those_of_pytorch(case, device, dtype):
     name, given, eager = CASES[case]
 
     def run(function: Callable[..., Tensor], dtype: torch.dtype) -> list[Tensor]:
-        # Of half precision, the exact values are those of the rounded arguments.
+        # In half precision, the exact values are computed from the rounded arguments.
         arguments = moved(tuple(moved(given, device, rounded)), device, dtype)
         arguments = [x.clone() if isinstance(x, Tensor) else x for x in arguments]
         leaves = leaves_of(arguments)
@@ -262,7 +262,8 @@ def test_leading_dimensions_may_be_any_number():
 def test_the_number_of_threads_changes_no_bit():
     scores = normal(0, 4, 200, 123)
     weights, x, angles = scores.softmax(-1), normal(3, 2, 3, 100, 8), normal(4, 100, 4)
-    q, k = scores[:, :, :1], torch.ones(4, 150, 1)  # products that no order of sums changes
+    # products that are exact in any order of summation
+    q, k = scores[:, :, :1], torch.ones(4, 150, 1)
     tables = angles.cos(), angles.sin()
     before, found = torch.get_num_threads(), []
     try:
@@ -295,7 +296,7 @@ def test_scores_take_the_memory_of_the_product_alone(device):
 
 def test_a_mask_of_blocks_is_not_repeated_for_each_query():
     q, k, v = (normal(seed, 1, 2, 64, 4) for seed in range(3))
-    blocks = torch.eye(4, dtype=torch.bool)  # of 16 queries, more than a head has numbers
+    blocks = torch.eye(4, dtype=torch.bool)  # blocks of 16 queries, more than the numbers per head
     with torch.no_grad(), Masks() as masks:
         found = kf.ops.block_sparse_attention(q, k, v, blocks, most_blocks=2)
     assert masks.shapes == [(1, 8, 1, 32)]
@@ -304,7 +305,7 @@ def test_a_mask_of_blocks_is_not_repeated_for_each_query():
 
 
 class Masks(TorchDispatchMode):
-    """Notes the shapes of bools that are turned into numbers that are added to scores."""
+    """Records the shapes of bool masks that are converted to numbers and added to scores."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -330,7 +331,7 @@ def test_a_mask_of_blocks_is_looked_through_once_until_it_is_written_to():
 
     assert sorts() == 1
     assert sorts() == 0
-    blocks.logical_not_()  # three of four blocks where there was one
+    blocks.logical_not_()  # three of four blocks instead of one
     assert sorts() == 1
     assert sorts() == 0
 
@@ -380,8 +381,8 @@ def test_places_that_do_not_fit_are_named():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_blocks_are_gathered_and_summed_on_any_threads_as_by_pytorch(dtype):
-    blocks, size = 40, 65600  # in FP32 more than the caches hold: stored past them
-    places = torch.arange(3 * blocks) // 5  # five places for some blocks, none for the others
+    blocks, size = 40, 65600  # in FP32 larger than the caches, so stores bypass them
+    places = torch.arange(3 * blocks) // 5  # five places for some blocks, none for others
     order, begins = gathered.inverse_of(places, blocks)
     x = normal(5, blocks, size).to(dtype)
     placed = kf.kernels.attention.gather_blocks(x, places, order, begins)

@@ -91,7 +91,7 @@ def test_blocks_that_are_seen_are_attended_to_by_one_kernel(launch):
     for q, k, v, mask, scale in sparse.samples():
         if q.dtype not in sparse.DTYPES:
             continue
-        # Heads lie beside one another, as a model has them.
+        # Heads are adjacent, as in a model.
         q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))
         found = sparse.launch(launch, q, k, v, mask, scale)
         exact = sparse.with_whole_mask(q.double(), k.double(), v.double(), mask, scale)
@@ -193,7 +193,7 @@ def test_sums_over_places_are_those_of_float64_rounded_once(launch):
 def test_blocks_are_copied_to_their_places_whole(launch):
     generator = torch.Generator().manual_seed(0)
     places = torch.randint(9, (23,), generator=generator)
-    places[places == 4] = 5  # which is in no place
+    places[places == 4] = 5  # block 4 has no place
     inverse = gathered.inverse_of(places, 9)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for width in (1, 6, 40, 300, 1032):
@@ -225,7 +225,7 @@ def test_more_places_than_a_block_of_threads_has_under_way_are_all_summed(launch
 
 def test_blocks_of_many_places_lie_among_blocks_of_few(launch):
     generator = torch.Generator().manual_seed(0)
-    counts = [1, 17, 0, 16, 40, 3, 1, 5, 33, 2, 0]  # of the blocks, of more than one group
+    counts = [1, 17, 0, 16, 40, 3, 1, 5, 33, 2, 0]  # places per block, in more than one group
     places = torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
     places = places[torch.randperm(len(places), generator=generator)]
     for dtype in (torch.float32, torch.float16):
@@ -252,7 +252,7 @@ def test_blocks_are_gathered_where_a_row_sees_one_of_ten():
 )
 def test_products_have_the_precision_of_fp32(launch, leading, queries, keys, depth):
     generator = torch.Generator().manual_seed(depth)
-    # Heads lie beside one another, as a model has them.
+    # Heads are adjacent, as in a model.
     q = torch.randn(*leading, queries, 2, depth, generator=generator)[..., 1, :]
     k = torch.randn(*leading, keys, depth, generator=generator)
     scores_of = q.new_full((*leading, queries, keys), torch.nan)

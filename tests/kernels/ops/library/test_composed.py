@@ -1,4 +1,4 @@
-"""Operations that are made of PyTorch's and others: linear layers and convolutions."""
+"""Operations composed of PyTorch's and others: linear layers and convolutions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def built() -> None:
 
 
 def changed(value: Any, device: str, wide: bool) -> Any:
-    """A copy of an argument on a device, a leaf where it has a gradient."""
+    """Return a copy of an argument on a device, a leaf if it has a gradient."""
     if isinstance(value, list) and value and isinstance(value[0], Tensor):
         return [changed(each, device, wide) for each in value]
     if not isinstance(value, Tensor):
@@ -180,7 +180,7 @@ def test_an_unknown_activation_and_a_mixed_dtype_are_named():
 
 
 class Largest(TorchDispatchMode):
-    """Notes the elements of the largest tensor that is made."""
+    """Records the size of the largest new tensor, in elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -208,7 +208,7 @@ def test_a_network_without_a_gradient_has_a_part_of_its_hidden_layer_at_a_time(b
         found = kf.ops.ffn(*given)
     assert found.shape == (5, 6, 4)
     torch.testing.assert_close(found, whole)
-    assert largest.elements == max(weight1.numel(), 8 * 64)  # eight rows of thirty
+    assert largest.elements == max(weight1.numel(), 8 * 64)  # eight of thirty rows
     with Largest() as largest:
         kf.ops.ffn(x.clone().requires_grad_(), *given[1:])
     assert largest.elements == 30 * 64
@@ -238,13 +238,12 @@ def test_on_a_gpu_a_transformers_layer_needs_half_of_its_hidden_layer():
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     run()
-    # The hidden layer takes four times as much as x, and before and behind GELU eight times.
+    # The hidden layer needs four times the memory of x, or eight times if stored before and after
+    # GELU.
     assert torch.cuda.max_memory_allocated() - before < 5 * x.numel() * x.element_size()
 
 
 class Biases(TorchDispatchMode):
-    """Notes of each convolution whether it has a bias."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[bool] = []
@@ -317,9 +316,9 @@ def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, 
     for run in (op.operation, op.reference):
         result = run(*given)
         if name == "depthwise_pointwise_conv":
-            result.mul_(2)  # what a convolution gave may be written to
+            result.mul_(2)  # a convolution's result may be modified in place
         first = torch.autograd.grad(result.square().sum(), of, create_graph=True)
-        assert len(summed) == sums  # none by the reference
+        assert len(summed) == sums  # the reference adds none
         total = torch.stack([x.square().sum() for x in first]).sum()
         found.append([*first, *torch.autograd.grad(total, of)])
         del summed[sums:]
@@ -330,7 +329,7 @@ def test_where_a_bias_is_a_pass_of_its_own_its_gradient_is_summed_by_ours(name, 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("apart_from_norm", [False, True], ids=["biased", "apart"])
 def test_a_group_norm_with_gradients_is_joined_with_relu(dtype, apart_from_norm, monkeypatch):
-    """And with the bias, where PyTorch would add it in a pass of its own."""
+    """It also joins the bias, if PyTorch would add that in a separate pass."""
     op = OPS["grouped_conv_norm"]
     image, channels = conv.normal(0, 2, 4, 6, 5), conv.normal(2, 6)
     given = [image + 2, conv.normal(1, 6, 2, 3, 3), channels * 9, channels + 1, channels]

@@ -1,4 +1,4 @@
-"""What holds for every elementwise operation of the table."""
+"""Properties of every elementwise operation in the table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATE = torch.tensor([5 << 33, 7])
 
 
 class Eager(NamedTuple):
-    """An operation as its user would write it: options, and PyTorch's calls."""
+    """An operation as users would write it: options, and PyTorch's calls."""
 
     options: tuple[Any, ...]
     run: Callable[..., Tensor]
@@ -105,7 +105,6 @@ def wide(arguments: list[Any]) -> list[Any]:
 
 
 def apart(found: Tensor, exact: Tensor) -> float:
-    """The largest difference, relative to the largest value."""
     if not exact.numel():
         return 0.0
     largest = float(exact.abs().max())
@@ -192,7 +191,7 @@ def test_tensors_that_are_added_share_one_gradient_and_keep_one_tensor_for_it(na
     first, second = torch.autograd.grad(found.sum(), (x, y))
     assert first is second
     (alone,) = kept
-    if name == "add_relu":  # a bit of each element
+    if name == "add_relu":  # one bit per element
         assert (alone.dtype, alone.numel()) == (torch.uint8, found.numel() // 8)
     else:
         assert alone.data_ptr() == found.data_ptr()
@@ -248,7 +247,7 @@ def test_16_bits_that_go_past_the_caches_are_the_same(op, dtype):
 
 @NAMES
 def test_results_that_go_past_the_caches_are_the_same(op):
-    # Of an odd number of elements, the last of which fill no line of memory.
+    # The number of elements is odd, so the last ones do not fill a cache line.
     shape = (2051, 2049)
     x, y, grad = (normal(seed, *shape) for seed in (0, 1, 2))
     arguments = {"gelu_dropout": [x, 0.4, True, STATE], "prelu_bias": [x, normal(3, 1), y]}
@@ -258,7 +257,7 @@ def test_results_that_go_past_the_caches_are_the_same(op):
         each.requires_grad_()
     found = op.operation(*given)
     gradients = torch.autograd.grad(found, leaves, grad)
-    # Rows of 2,049 by themselves stay in the caches, and begin at other places of lines.
+    # Single rows of 2,049 stay in the caches and start at different offsets in a cache line.
     for row in (0, 1, 2050):
         if op.name == "gelu_dropout":
             kept = kept_elements(STATE, x.numel(), 0.4).view(shape)[row]
@@ -372,7 +371,7 @@ def test_many_tiles_and_rows_are_those_of_pytorch(op, dtype, rest, is_sliced):
     found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
     expected = torch.autograd.grad(exact, exact_leaves, grad.double())
     for mine, right in zip(found, expected, strict=True):
-        # A sum of many terms of either sign may be smaller than what it is rounded by.
+        # A sum of many terms of either sign may be smaller than its rounding error.
         size = max(float(right.abs().max()), (y.numel() / mine.numel()) ** 0.5)
         assert float((mine.double() - right).abs().max()) <= 16 * unit * size
     assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
@@ -449,7 +448,7 @@ def test_dropout_follows_the_seed_and_drops_as_often_as_asked(device):
     assert float((first == 0).double().mean()) == pytest.approx(0.3, abs=0.01)
     kept = first[first != 0]
     expected = F.gelu(x).flatten()[: kept.numel()] / 0.7
-    torch.testing.assert_close(kept, expected, rtol=2**-16, atol=0)  # p is taken in such steps
+    torch.testing.assert_close(kept, expected, rtol=2**-16, atol=0)  # p is rounded to such steps
     assert torch.equal(kf.ops.gelu_dropout(x, 0.3, False), kf.ops.gelu_dropout(x, 0.0))
     assert not kf.ops.gelu_dropout(x, 1.0).any()
 

@@ -1,4 +1,4 @@
-"""What holds for every norm and every reduction of the library, over one table."""
+"""Properties of every norm and every reduction in the library, from one table."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ X, ROW, IMAGE = (33, 136), (136,), (5, 4, 9, 8)
 
 
 class Case(NamedTuple):
-    """A call of an operation."""
-
     op: str
     given: Callable[[], list[Any]]
 
@@ -38,7 +36,6 @@ class Case(NamedTuple):
         return OPS[self.op]
 
     def eager(self, *given: Any) -> Any:
-        """What its user would write with PyTorch's operations."""
         timed = self.row.timed
         assert timed is not None
         return timed.eager(*given)
@@ -97,7 +94,6 @@ def built() -> None:
 
 
 def moved(given: list[Any], device: str, dtype: torch.dtype) -> list[Any]:
-    """Statistics of a batch norm stay in FP32 where others have 16 bits."""
     return [x.to(device, dtype) if isinstance(x, Tensor) else x for x in given]
 
 
@@ -106,7 +102,7 @@ def results(found: Any) -> tuple[Tensor, ...]:
 
 
 def followed(case: Case, given: list[Any]) -> list[Tensor]:
-    """The tensors that have a gradient, among copies that take the place of those given."""
+    """Replace the given tensors by copies and return the ones with a gradient."""
     statistics = (3, 4) if case.op == "batch_norm_relu" else ()
     for at, x in enumerate(given):
         if isinstance(x, Tensor):
@@ -123,7 +119,6 @@ def gradients(case: Case, run: Callable[..., Any], given: list[Any]) -> tuple[Te
 
 
 def apart(found: Tensor, exact: Tensor) -> float:
-    """The largest difference, relative to the largest value."""
     return float((found.double() - exact).abs().max() / exact.abs().max().clamp(min=1e-30))
 
 
@@ -174,7 +169,7 @@ def test_second_derivatives_are_right(case, device):
 
 @EVERY_NATIVE
 def test_the_number_of_threads_changes_no_bit(case, monkeypatch):
-    """Of tensors with work for several."""
+    """The tensors are large enough for several threads."""
     monkeypatch.setattr(sys.modules[__name__], "X", (330, 136))
     monkeypatch.setattr(sys.modules[__name__], "IMAGE", (5, 4, 90, 80))
     before, found = torch.get_num_threads(), []
@@ -223,7 +218,7 @@ def test_it_compiles_into_one_graph_with_its_gradient(case, device):
         results(run(*copy)) for run, copy in zip((compiled, operation), copies, strict=True)
     )
     assert all(map(torch.equal, found, expected))
-    for mine, theirs in zip(*copies, strict=True):  # running statistics, too
+    for mine, theirs in zip(*copies, strict=True):  # running statistics too
         assert not isinstance(mine, Tensor) or torch.equal(mine, theirs)
     for mine, theirs in zip(
         gradients(case, compiled, given), gradients(case, operation, given), strict=True
@@ -399,8 +394,8 @@ def test_norms_of_many_rows_are_those_of_pytorch(name, shape, dtype):
     exact = op.timed.eager(wide[0], [shape[1]], *wide[1:])
     unit = torch.finfo(dtype).eps
     found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
-    # At 0 a ReLU's gradient jumps, and which side of it a rounded norm is on differs: where the
-    # largest differences may be, few elements are far apart, and most are near.
+    # A ReLU's gradient jumps at 0, and a rounded norm may be on either side of it. So single
+    # differences may be large, but few elements are far apart.
     expected = torch.autograd.grad(exact, wide, grad.double())
     for mine, right in zip((y.detach(), *found), (exact.detach(), *expected), strict=True):
         difference = (mine.double() - right).abs() / right.abs().max()
@@ -408,7 +403,7 @@ def test_norms_of_many_rows_are_those_of_pytorch(name, shape, dtype):
     assert all(map(torch.equal, found, torch.autograd.grad(y, leaves, grad)))
 
 
-# Slabs of few blocks and of many, more of them than run at once, and short last parts.
+# Slabs of few and of many blocks, more of them than run at once, with short last parts.
 LARGE_PLANES = [(16, 64, 64, 64), (16, 24, 256, 128), (3, 40, 96, 100), (2, 320, 64, 64)]
 
 
@@ -418,7 +413,7 @@ LARGE_PLANES = [(16, 64, 64, 64), (16, 24, 256, 128), (3, 40, 96, 100), (2, 320,
 @pytest.mark.parametrize("name", ["batch_norm_relu", "group_norm_relu"])
 def test_norms_of_large_planes_are_those_of_pytorch(name, shape, dtype):
     x = (normal(0, *shape) + 1).to("cuda", dtype)
-    grad = (normal(1, *shape) / 64).to("cuda", dtype)  # whose sums FP16 has
+    grad = (normal(1, *shape) / 64).to("cuda", dtype)  # keeps sums in the range of FP16
     leaves = [x, *(normal(seed, shape[1]).to("cuda", dtype) for seed in (2, 3, 4))]
     for leaf in leaves:
         leaf.requires_grad_()
@@ -436,7 +431,7 @@ def test_norms_of_large_planes_are_those_of_pytorch(name, shape, dtype):
     wide, exact = of(op.timed.eager, wide)
     unit = torch.finfo(dtype).eps
     found = torch.autograd.grad(y, leaves, grad, retain_graph=True)
-    # At 0 a ReLU's gradient jumps, as in the test above.
+    # A ReLU's gradient jumps at 0, as in the test above.
     expected = torch.autograd.grad(exact, wide, grad.double())
     for mine, right in zip((y.detach(), *found), (exact.detach(), *expected), strict=True):
         difference = (mine.double() - right).abs() / right.abs().max()

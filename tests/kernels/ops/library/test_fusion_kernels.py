@@ -1,4 +1,4 @@
-"""The CUDA kernels of norms and reductions, run on the CPU thread by thread, on their samples."""
+"""The CUDA kernels of norms and reductions, run on the CPU thread by thread on their samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
 
 class OnGpu(Launcher):
-    """With what a CudaLauncher tells of its GPU."""
+    """A launcher with a CudaLauncher's information about its GPU."""
 
     gpu = Gpu(-1, 2, 8)
 
@@ -37,7 +37,7 @@ def launchers(tmp_path_factory) -> dict[str, OnGpu]:
 
 
 def sums() -> Iterator[tuple[Any, ...]]:
-    """Sums and their norms with every activation, as `rows.reference` takes them."""
+    """Yield sums and their norms with every activation, as arguments of `rows.reference`."""
     for number, given in enumerate(samples.of_sums()):
         x, residual, shape, weight, bias, eps, kind = given
         norm = Norm("norm", rows.ACTIVATIONS[number % 3], kind == "layer")
@@ -50,7 +50,6 @@ def batches() -> Iterator[tuple[Any, ...]]:
 
 
 def by(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Runs a function of channels with the launcher that it is given first."""
     return lambda launch, *given: run(partial(channels.on_cuda, launch), *given)
 
 
@@ -60,8 +59,8 @@ def reduced() -> Iterator[tuple[Any, ...]]:
             yield name, *given
 
 
-# By name: the library, the arguments, what launches, what it means, and how far apart results may
-# be, in units of the dtype.
+# By name: the library, the arguments, the launching function, its reference, and the tolerance in
+# units of the dtype.
 PASSES: dict[str, tuple[str, Any, Any, Any, float]] = {
     "rows": ("fusion", sums, row_kernels.forward_on_cuda, rows.reference, 16),
     "rows backward": (
@@ -151,7 +150,7 @@ def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, mon
     assert all(map(torch.equal, found, row_kernels.backward_on_cuda(launch, *given)))
 
 
-# Large planes, of which a block takes a chunk: of one, of three with a short last one, and odd.
+# Large planes, split into chunks per block: one, three with a short last one, and an odd size.
 PLANES = {(2, 3, 32, 33): 1, (2, 2, 96, 100): 3, (1, 3, 41, 41): 2}
 
 
@@ -183,8 +182,8 @@ def test_blocks_take_chunks_of_large_planes(launchers, shape, dtype, training):
     assert all(map(torch.equal, found, channels.backward(run, *back)))
 
 
-# By shape, the loads of a warp's chunk where planes of FP32 are summed, the blocks of a
-# channel: whole chunks, even ones, short last ones, more of them than warps, and odd planes.
+# By shape: the loads in a warp's chunk when planes of FP32 are summed, and the blocks per channel.
+# Chunks are whole, even, short at the end, or more than warps, and planes are odd.
 SUMMED = {
     (1, 3, 32, 32): (256, 1),
     (2, 3, 32, 32): (256, 1),
@@ -216,10 +215,9 @@ def test_warps_take_chunks_of_the_planes_of_a_channel(launchers, shape, dtype):
         assert arguments[-2:] == (splits, chunk)
 
 
-# By shape and channels of a group, the blocks of a team forward and backward, of FP32 on a GPU of
-# three multiprocessors with 16 KB of shared memory: slabs of one block and of several, with short
-# last parts, teams that begin later, planes that begin and end within parts, and one slab of all
-# blocks.
+# By shape and channels per group: the blocks of a team, forward and backward, in FP32 on a GPU with
+# three multiprocessors of 16 KB shared memory. Slabs of one block and of several, with short last
+# parts, teams that start later, planes that start and end inside parts, and one slab of all blocks.
 SMALL = Gpu(-1, 3, 8, 1 << 14)
 HELD = {
     ((3, 5, 32, 16), 0): (1, 2),
@@ -238,7 +236,7 @@ def test_a_team_of_blocks_holds_what_is_normed_together(
 ):
     launch = launchers["fusion"]
     monkeypatch.setattr(launch, "gpu", SMALL)
-    monkeypatch.setattr(held, "_LEAST_ROW", 64)  # which FP32 has twice
+    monkeypatch.setattr(held, "_LEAST_ROW", 64)  # twice that in FP32
     held.share.cache_clear()
     launch.launched.clear()
     x = samples._normal(0, *shape).to(dtype) + 2
@@ -273,9 +271,9 @@ def test_a_team_of_blocks_holds_what_is_normed_together(
         assert teams == HELD[shape, group]
 
 
-# On an H200, by the size of a plane and the tensors that are read: the blocks of a team, the loads
-# of each, and the phases. 1 GB of a channel is more than the multiprocessors hold, and 32 loads of
-# a plane are too few for a warp.
+# On an H200, by plane size and number of input tensors: the blocks of a team, the loads of each,
+# and the phases. A channel of 1 GB exceeds the multiprocessors' memory, and 32 loads per plane are
+# too few for a warp.
 SHARES = {
     (64 * 64, 1): (4, 4096, 1),
     (128 * 128, 2): (20, 3277, 2),
@@ -289,7 +287,7 @@ SHARES = {
 def test_teams_are_of_as_many_blocks_as_hold_a_slab(inner, tensors):
     gpu, slabs = Gpu(0, 132, 9, 228 << 10), held.Slabs(16, 64, inner)
     assert held.share(gpu, slabs, inner // 4, tensors) == SHARES[inner, tensors]
-    for other in (Gpu(0, 132, 9), Gpu(0, 132, 7, 228 << 10)):  # GPUs that tell no size, or copy
+    for other in (Gpu(0, 132, 9), Gpu(0, 132, 7, 228 << 10)):  # GPUs that report no size, or copy
         assert held.share(other, slabs, inner // 4, tensors) is None
 
 
@@ -308,8 +306,8 @@ def test_a_block_has_threads_for_every_row_that_it_takes(block, width):
     assert team <= threads <= block.threads
 
 
-# By shape and dimension, what is launched: rows that one batch of loads reaches, longer ones, odd
-# ones, and parts, of whole batches and with a short last one.
+# By shape and dimension, the launched kernels: rows that one batch of loads covers, longer rows,
+# odd rows, and parts, in whole batches and with a short last one.
 SUMS: dict[tuple[tuple[int, ...], int], list[str]] = {
     ((3, 512), 1): ["rows"],
     ((40, 20480), 1): ["rows"],
@@ -340,7 +338,7 @@ def test_sums_take_one_launch_or_one_more_over_parts_in_fp32(launchers, shape, d
     assert torch.equal(found, reductions.forward_on_cuda(launch, "mean_abs", x, [dim]))
 
 
-# By shape and whether channels lie together, what sums channels.
+# By shape and whether channels are contiguous, the kernels that sum channels.
 OF_CHANNELS = {
     ((16, 8, 32, 32), False): ["rows", "columns"],
     ((1, 8, 32, 32), False): ["rows"],

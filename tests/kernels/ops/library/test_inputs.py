@@ -1,4 +1,4 @@
-"""What holds for embeddings, pictures and windows, against PyTorch's own."""
+"""Properties of embeddings, pictures and windows, tested against PyTorch's own."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def bytes_of(x: Tensor) -> Tensor:
 
 
 def assert_near(found: Tensor, exact: Tensor, scale: float = 1.0) -> None:
-    """As far apart as rounding to the dtype explains."""
     unit = torch.finfo(found.dtype).eps
     torch.testing.assert_close(
         found.double().cpu(), exact.double().cpu(), atol=8 * scale * unit, rtol=4 * unit
@@ -88,7 +87,7 @@ def test_a_gradient_of_positions_is_that_of_the_result_where_nothing_else_has_it
     assert position.grad is not None
     assert position.grad.data_ptr() == seen[0]
     assert position.grad.eq(2).all()
-    assert seen[1]() is None  # freed
+    assert seen[1]() is None  # the gradient was freed
 
 
 def test_a_gradient_of_positions_has_one_itself():
@@ -126,7 +125,8 @@ def test_a_token_that_is_not_in_the_table_is_an_error(token):
         kf.ops.embedding_position(torch.tensor([[0, token]]), weight, weight)
     with pytest.raises(IndexError, match="a token is not in the table of embeddings"):
         kf.ops.token_embedding([torch.tensor([token])], weight, 3)
-    found, _ = kf.ops.token_embedding([torch.tensor([0, token])], weight, 1)  # cut off
+    # truncated to one token
+    found, _ = kf.ops.token_embedding([torch.tensor([0, token])], weight, 1)
     assert torch.equal(found[0, 0], weight[0])
 
 
@@ -192,7 +192,7 @@ def test_colors_change_as_they_are_named():
 
 # Windows.
 
-# Of groups of 1 to 9 elements, next to each other and apart.
+# Groups of 1 to 9 elements, contiguous and strided.
 WINDOWS = [(1, 1), (4, 1), (3, 3), (5, 2), (3, 7), (40, 1)]
 WINDOWS += [(6, 4), (16, 4), (8, 12), (16, 8), (9, 18)]
 

@@ -1,4 +1,4 @@
-"""The CUDA kernels that make inputs of models, run on the CPU thread by thread."""
+"""The CUDA kernels that create models' inputs, run on the CPU thread by thread."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_gradients_of_tables_are_those_of_the_reference(launch):
 def test_the_row_of_a_frequent_token_is_summed_over_many_blocks(launch, left_out, width):
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(6, (4, 75), generator=generator)
-    tokens[tokens == 3] = 2  # which no token has
+    tokens[tokens == 3] = 2  # no token is 3
     tokens[:, :30] = 4
     tokens[0, 40:60] = 1
     grad = torch.randn(4, 75, width, generator=generator)
@@ -99,7 +99,7 @@ def test_the_row_of_a_frequent_token_is_summed_over_many_blocks(launch, left_out
     exact = tables.reference(tokens, grad.double(), 7, left_out)
     torch.testing.assert_close(found.double(), exact, atol=1e-5, rtol=1e-5)
     assert not found[3].any()
-    assert launch.launched[0][1][-2] < 20  # rows of a block, fewer than the token has
+    assert launch.launched[0][1][-2] < 20  # rows per block, fewer than the token has
 
 
 def test_tokens_that_are_not_in_the_table_have_no_gradient(launch):
@@ -132,7 +132,7 @@ def test_more_tokens_than_tiles_are_searched_for_are_sorted_by_pytorch(launch, m
 
 @pytest.fixture
 def _memory_of_nan():
-    """What is allocated holds NaN."""
+    """Fill newly allocated memory with NaN."""
     torch.use_deterministic_algorithms(True)
     yield
     torch.use_deterministic_algorithms(False)
@@ -161,7 +161,7 @@ def test_a_large_picture_loses_no_digits(launch, size):
     torch.testing.assert_close(found.double(), exact, atol=5e-7, rtol=5e-7)
 
 
-@pytest.mark.parametrize("width", [23, 24])  # eighths of a row lie together, or do not
+@pytest.mark.parametrize("width", [23, 24])  # loads of 8 pixels fit 24, not 23
 def test_more_pictures_than_a_launch_is_told_of_keep_their_own_numbers(launch, width):
     generator = torch.Generator().manual_seed(0)
     given = torch.randint(256, (50, 9, width, 3), generator=generator).byte()

@@ -1,4 +1,4 @@
-"""Losses are PyTorch's, in every dtype, with their gradients, and in little memory."""
+"""Losses match PyTorch's, in every dtype, with gradients, and need little memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ def eager_linear(x: Tensor, w: Tensor, labels: Tensor, b: Tensor | None, **optio
 
 
 def with_gradients(run: Callable[..., Tensor], *given: Any, **options: Any) -> list[Tensor]:
-    """The loss, and the gradients of every floating tensor."""
     leaves = [
         x.detach().clone().requires_grad_()
         if isinstance(x, Tensor) and x.is_floating_point()
@@ -67,13 +66,13 @@ def with_gradients(run: Callable[..., Tensor], *given: Any, **options: Any) -> l
 
 
 def assert_as_good(ours: list[Tensor], theirs: list[Tensor], exact: list[Tensor]) -> None:
-    """No further from float64 than twice PyTorch's own error, and what rounding explains."""
+    """Check that the error against float64 is at most twice PyTorch's own, plus rounding."""
     for mine, eager, right in zip(ours, theirs, exact, strict=True):
         assert mine.dtype == eager.dtype
         assert mine.shape == eager.shape
         largest = float(right.abs().max())
         allowed = 2 * float((eager.double() - right).abs().max())
-        # In FP64 what they are measured against rounds as well, and each vector width its own way.
+        # In FP64 the reference itself rounds, differently for each vector width.
         allowed += 16 * torch.finfo(mine.dtype).eps * largest
         assert float((mine.double() - right).abs().max()) <= allowed
 
@@ -83,7 +82,7 @@ def wide(given: list[Any]) -> list[Any]:
 
 
 class Largest(TorchDispatchMode):
-    """Notes the elements of the largest tensor that is made and not one of those given."""
+    """Records the size of the largest new tensor, in elements, ignoring the given ones."""
 
     def __init__(self, *given: Tensor | None) -> None:
         super().__init__()
@@ -99,8 +98,6 @@ class Largest(TorchDispatchMode):
 
 
 class Written(TorchDispatchMode):
-    """Counts the products that are added to a tensor of a shape."""
-
     def __init__(self, shape: torch.Size) -> None:
         super().__init__()
         self.times = 0
@@ -112,7 +109,7 @@ class Written(TorchDispatchMode):
 
 
 def on_cpu() -> Any:
-    """Runs the kernel, below the dispatcher, so that a mode sees what is made around it."""
+    """Return the kernel below the dispatcher, so that a mode sees the tensors created around it."""
     return rows.on_cpu(CpuLauncher(build.handle("loss")), torch.float32)
 
 
@@ -176,7 +173,7 @@ def test_what_all_rows_ignore_and_what_is_no_class_is_nan(device):
     assert kf.ops.cross_entropy(x, labels, reduction="sum") == 0
     weight = normal(1, 5, 5).to(device)
     assert not with_gradients(kf.ops.cross_entropy, x, labels)[1].any()
-    for chunk in (0, 2):  # forward makes the gradient of the logits, or those of the layer
+    for chunk in (0, 2):  # forward computes the gradient of the logits, or the layer's
         found = with_gradients(kf.ops.linear_cross_entropy, x, weight, labels, chunk_size=chunk)
         assert found[0].isnan()
         assert not found[1].any()
@@ -206,7 +203,6 @@ def test_the_cross_entropy_of_a_linear_layer_is_pytorchs(device, dtype, reductio
 
 
 def kept_of(loss: Any) -> list[Tensor]:
-    """What its gradient is computed from."""
     return loss.grad_fn.saved_tensors
 
 
@@ -340,7 +336,7 @@ def test_the_squared_error_of_mixed_dtypes_and_under_autocast_is_pytorchs(
     device, is_autocast, reduction
 ):
     def promoted(x: Tensor, y: Tensor, reduction: str) -> Tensor:
-        """PyTorch's, whose gradient refuses mixed dtypes on GPUs, and on CPUs before 2.12."""
+        """Promote; PyTorch's gradient refuses mixed dtypes on GPUs, and on CPUs before 2.12."""
         common = torch.promote_types(x.dtype, y.dtype)
         return F.mse_loss(x.to(common), y.to(common), reduction=reduction)
 
@@ -487,7 +483,7 @@ def test_a_cuda_graph_replays_them():
 
 
 def peak_on_gpu(run: Callable[..., Tensor], rows: int, classes: int, features: int) -> int:
-    """The bytes that a step of a head allocates at most, with its gradients."""
+    """Return the peak of bytes that a step of a head allocates, gradients included."""
     hidden, weight = normal(0, rows, features), normal(1, classes, features)
     leaves = [x.cuda().requires_grad_() for x in (hidden, weight)]
     labels = labels_of(classes, rows).cuda()
@@ -512,7 +508,7 @@ def test_on_a_gpu_a_linear_layer_needs_a_fifth_of_the_memory():
 def test_on_a_gpu_the_gradient_of_a_weight_is_in_memory_once():
     rows, classes, features = 1024, 8192, 1024
     gradients = 4 * features * (classes + rows)
-    chunk = 4 * linear.FEWEST_ROWS * (classes + 2 * features)  # of logits, and a product of them
+    chunk = 4 * linear.FEWEST_ROWS * (classes + 2 * features)  # logits and their product
     peak = peak_on_gpu(kf.ops.linear_cross_entropy, rows, classes, features)
     assert peak < 1.1 * (gradients + chunk)
 

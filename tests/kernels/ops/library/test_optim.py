@@ -1,4 +1,4 @@
-"""Optimizers step as PyTorch's do, and each loads the other's state."""
+"""Optimizers step like PyTorch's, and each loads the other's state."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_dtypes_are_mixed_and_rounded_once(ours, theirs, options, device):
     take_steps(ours(mine, lr=0.01, **options), mine, 1, 2)
     take_steps(theirs(wide, lr=0.01, **options), wide, 1, 2)
     for x, exact in zip(mine, wide, strict=True):
-        # The first gradient was rounded as well, which Adam's first step barely sees.
+        # The first gradient was rounded too, but Adam's first step barely depends on it.
         unit = torch.finfo(x.dtype).eps
         torch.testing.assert_close(x.float(), exact, atol=2 * unit, rtol=2 * unit)
 
@@ -199,7 +199,7 @@ def test_what_has_no_kernel_is_refused_or_computed_by_pytorch():
     x.grad = torch.ones(6, 4).to_sparse()
     with pytest.raises(ValueError, match="FusedSGD: a gradient is sparse; expected dense"):
         optimizer.step()
-    x.grad = torch.arange(24.0).view(6, 4)  # laid out otherwise than the parameter
+    x.grad = torch.arange(24.0).view(6, 4)  # its layout differs from the parameter's
     optimizer.step()
     assert torch.equal(x, 1 - torch.arange(24.0).view(6, 4) / 2)
     theirs = torch.optim.AdamW([x], amsgrad=True)
@@ -260,7 +260,7 @@ def test_infinities_and_nan_become_what_the_loop_of_pytorch_makes_of_them(
     monkeypatch, ours, theirs, options, is_native, device
 ):
     def after_steps(optimizer: Any, x: Tensor) -> list[Tensor]:
-        for number in range(3):  # every number meets every gradient
+        for number in range(3):  # each number meets each gradient
             x.grad = torch.tensor(BAD * len(BAD), device=device).roll(5 * number)
             optimizer.step()
         return [x.detach(), *(kept for kept in optimizer.state[x].values() if kept.dim())]
@@ -278,7 +278,7 @@ def test_infinities_and_nan_become_what_the_loop_of_pytorch_makes_of_them(
 @ON
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_sgd_in_16_bits_stays_near_float64(device, dtype):
-    """PyTorch 2.13's fused SGD leaves whole vectors of 16 bits on a CPU as they are."""
+    """On a CPU, PyTorch 2.13's fused SGD does not update whole vectors of 16 bits."""
     mine = parameters(device, dtype)
     wide = [torch.nn.Parameter(x.detach().double()) for x in mine]
     ours = kf.optim.FusedSGD(mine, lr=0.1, momentum=0.9)

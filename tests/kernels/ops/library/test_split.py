@@ -1,4 +1,4 @@
-"""FP32 numbers are split into two of TF32 that make products of FP32, by reference and kernel."""
+"""FP32 numbers are split into two TF32 numbers whose products are as exact as FP32."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def parts_of(x: Tensor) -> Tensor:
 
 
 def truncated(total: Tensor) -> Tensor:
-    """FP64 as FP32, cut off toward 0 as tensor cores do it."""
+    """Convert FP64 to FP32, rounding toward 0 as tensor cores do."""
     y = total.float()
     beyond = y.double().abs() > total.abs()
     return torch.where(beyond, y.view(torch.int32) - 1, y.view(torch.int32)).view(torch.float32)
 
 
 def on_tensor_cores(x: Tensor, weight: Tensor) -> Tensor:
-    """x weight.T by steps of eight, each of which cuts off what the sum does not hold."""
+    """Compute x weight.T in steps of eight, truncating the sum after each as tensor cores do."""
     total = torch.zeros(x.shape[0], weight.shape[0])
     for at in range(0, x.shape[1], 8):
         here = slice(at, at + 8)
@@ -69,7 +69,8 @@ def test_a_product_on_tensor_cores_is_of_fp32_with_small_terms_first():
     (high, low), (of_weight, rest) = split.halves(x), split.halves(weight)
     large_first = torch.cat((high, high, low), 1), torch.cat((of_weight, rest, of_weight), 1)
     assert float((on_tensor_cores(*large_first) - exact).abs().max() / scale) > 2 * error
-    assert float((high @ of_weight.T - exact).abs().max() / scale) > 20 * error  # TF32 alone
+    # TF32 without the second part
+    assert float((high @ of_weight.T - exact).abs().max() / scale) > 20 * error
 
 
 @pytest.mark.parametrize(

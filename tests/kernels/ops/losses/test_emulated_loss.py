@@ -31,14 +31,12 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 
 def kernel_of(name: str, launch: Any) -> Any:
-    """What runs an operation on a GPU."""
     if name in SQUARES:
         return partial(SQUARES[name], launch)
     return partial(RUNS[name], on_cuda(launch))
 
 
 def on_cuda(launch: Any) -> rows.Kernels:
-    """What runs as on a GPU, by a launcher in place of a CudaLauncher."""
     return rows.on_cuda(launch)
 
 
@@ -60,7 +58,7 @@ def test_a_kernel_means_what_its_reference_means(library, name):
     for sample in (*samples, *map(wide, filter(is_fp32, samples))):
         found, exact = kernel_of(name, launch)(*sample), OPS[name].reference(*wide(sample))
         dtypes = {x.dtype for x in tensors_of(sample) if x.is_floating_point()}
-        unit = max(1e-7, *(torch.finfo(dtype).eps for dtype in dtypes))  # given sums are of FP32
+        unit = max(1e-7, *(torch.finfo(dtype).eps for dtype in dtypes))  # given sums are in FP32
         pairs = [(found, exact)] if isinstance(found, Tensor) else zip(found, exact, strict=True)
         for mine, right in pairs:
             assert mine.shape == right.shape
@@ -68,7 +66,7 @@ def test_a_kernel_means_what_its_reference_means(library, name):
             assert bool((near | (mine == right.to(mine.dtype))).all())
             seen.add(mine.dtype)
     assert seen >= set(DTYPES)
-    # Else one of each dtype, and where losses are reduced that of their total.
+    # Others have one kernel per dtype, plus one for the total if losses are reduced.
     kernels = {"mse_loss": 2, "mse_loss_backward": 1}.get(name, 4 + ("backward" not in name))
     assert len({name for name, _ in launch.launched}) == kernels
 
@@ -108,7 +106,7 @@ def test_a_thread_takes_all_vectors_of_a_long_row(library, dtype, is_in_place):
 @pytest.mark.parametrize("of_loss", DTYPES, ids=str)
 def test_a_total_has_all_rows_in_any_dtype(library, dtype, of_loss):
     launch = Launcher(library)
-    labels = torch.arange(5000) % 3 - 1  # those of -1 are ignored
+    labels = torch.arange(5000) % 3 - 1  # labels of -1 are ignored
     losses, weight = labels.to(rows.wide(dtype)) + 1, torch.tensor([2.0, 5.0])
     for of_classes, divisor in ((None, 3333), (weight, 1667 * 2 + 1666 * 5)):
         given = rows.Labels(labels, of_classes, -1, 0.0)
@@ -131,7 +129,7 @@ def test_made_gradients_are_multiplied_by_a_number_of_another_dtype(library, dty
         grad = torch.tensor(3.3, dtype=of_loss)
         for divisor in (7.0, 0.0):
             by = torch.tensor(divisor, dtype=rows.wide(dtype))
-            for first in (0, 1):  # of which 1 is not aligned
+            for first in (0, 1):  # an offset of 1 is not aligned
                 mine, right = whole.clone()[first:], whole.clone()[first:]
                 scaling.on_cuda(launch, [mine, mine[:0]], grad, by)
                 scaling.in_pytorch([right], grad, by)

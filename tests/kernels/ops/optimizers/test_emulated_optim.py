@@ -1,4 +1,4 @@
-"""The kernels over many tensors, run on the CPU thread by thread, against PyTorch in float64."""
+"""The multi-tensor kernels, run on the CPU thread by thread, against PyTorch in float64."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 
 def on_cuda(launch: Any) -> tensors.Submit:
-    """What submits launches as on a GPU, to a launcher in place of a CudaLauncher."""
     return tensors.on_cuda(launch)
 
 
 def copied(sample: tuple[Any, ...], dtype: torch.dtype | None = None) -> list[Any]:
-    """The arguments, their lists copied as they lie, in another dtype if it is given."""
+    """Copy the arguments, preserving the layout of lists' tensors, optionally in another dtype."""
     return [
         [each.to(dtype or each.dtype, copy=True) for each in x] if isinstance(x, list) else x
         for x in sample
@@ -50,7 +49,7 @@ def test_a_kernel_means_what_pytorch_computes_in_float64(library, name):
     for number, sample in enumerate((*samples, *samples[:3])):
         mine = copied(sample, torch.float64 if number >= len(samples) else None)
         if name == "adam_step":
-            mine[4] = sample[4]  # steps are of FP32
+            mine[4] = sample[4]  # steps are in FP32
         exact = copied(tuple(mine), torch.float64)
         exact[4:5] = mine[4:5]
         found = RUNS[name](on_cuda(launch), *mine)
@@ -71,7 +70,7 @@ def test_tensors_of_any_number_size_and_place_are_each_updated_once(library):
     sizes = [*range(1, 66), tensors.CHUNK - 1, tensors.CHUNK, 2 * tensors.CHUNK + 3, 0]
     whole = torch.ones(sum(sizes) + len(sizes))
     params, at = [], 0
-    for size in sizes:  # views that begin at any address, with a gap behind each
+    for size in sizes:  # views that start at any address, followed by a gap
         params.append(whole[at : at + size])
         at += size + 1
     grads = [torch.full_like(x, number) for number, x in enumerate(params)]
@@ -98,7 +97,7 @@ def test_a_norm_is_not_finite_where_an_element_is_not(library, bad, kind):
 def test_a_norm_has_all_chunks(library, kind, dtype):
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(n, generator=generator).to(dtype) for n in (3, 300 * tensors.CHUNK, 7, 0)]
-    given[2][:] = -9.0  # of the last chunk
+    given[2][:] = -9.0  # in the last chunk
     launch = Launcher(library)
     found = norms.total_norm(on_cuda(launch), given, kind)
     assert found.dtype == dtype

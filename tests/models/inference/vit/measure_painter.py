@@ -1,17 +1,17 @@
-"""Checks and times the any-style network's painter on a GPU, from bytes to bytes.
+"""Check and benchmark of the any-style network's painter on a GPU, from bytes to bytes.
 
     python -m tests.models.inference.vit.measure_painter --json benchmarks/any-style.json
 
-Untrained networks have the times of trained ones. Of each variant, size and precision it prints and
+Untrained networks run as fast as trained ones. For each variant, size and precision it prints and
 stores
 
 - the median milliseconds of a frame: of the plan that a program uses, of the plan without the
   native network's layers, and of plain PyTorch: eager, in a CUDA graph, and compiled in a graph;
 - the median microseconds of each step of both plans, each step in a graph of its own;
-- the root mean square error of the picture against float64, beside that of plain PyTorch, and
-  whether a second run gave the same bits.
+- the root mean square error of the picture against float64, next to plain PyTorch's, and
+  whether a second run returned the same bits.
 
-A way that fails is told by its error, and the others go on.
+If a way fails, its error is reported and the others continue.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ from models.vit_style_transfer import StyleForgeTransformer
 DEVICE = torch.device("cuda")
 SIZES = (512, 512), (1280, 720), (1920, 1080)
 PRECISIONS = {"FP16": torch.float16, "BF16": torch.bfloat16}
-CHECKED = 512, 512  # at this size float64 is computed
+CHECKED = 512, 512  # the size at which float64 is computed
 ROUNDS, FRAMES, WARM_UP = 15, 20, 3
 PLAN, WITHOUT_NATIVE = "plan", "plan, PyTorch's ends"
 EAGER, IN_GRAPH, COMPILED = "eager", "eager in a graph", "compiled in a graph"
 
 
 class Plain:
-    """The network as it is defined, from `frames` to `pictures`, both [1, H, W, 3] uint8."""
+    """The network as defined, from `frames` to `pictures`, both [1, H, W, 3] uint8."""
 
     def __init__(self, network: StyleForgeTransformer, code: Tensor, frames: Tensor) -> None:
         self.network, self.code, self.frames = network, code.to(frames.device), frames
@@ -65,7 +65,7 @@ class Plain:
         self.pictures.copy_((y.float().clamp(0, 255) + 0.5).to(torch.uint8).permute(0, 2, 3, 1))
 
     def captured(self) -> Callable[[], None]:
-        """The same as one CUDA graph."""
+        """Return the network as one CUDA graph."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -80,7 +80,6 @@ class Plain:
 
 
 def main() -> None:
-    """Measure on the current GPU."""
     parser = argparse.ArgumentParser(description="Check and time the any-style painter on a GPU.")
     parser.add_argument("--json", type=Path, help="write the report to this file")
     parser.add_argument("--variants", default="small,tiny,base")
@@ -116,7 +115,7 @@ def main() -> None:
 
 
 def _picture(width: int, height: int) -> Tensor:
-    """A smooth picture with noise, [1, H, W, 3] uint8."""
+    """Return a smooth picture with noise, [1, H, W, 3] uint8."""
     generator = torch.Generator().manual_seed(1)
     small = torch.randint(0, 256, (1, 3, height // 8, width // 8), generator=generator)
     large = torch.nn.functional.interpolate(small.float(), (height, width), mode="bicubic")
@@ -125,7 +124,7 @@ def _picture(width: int, height: int) -> Tensor:
 
 
 def _exact(network: StyleForgeTransformer, code: Tensor, frames: Tensor) -> Tensor:
-    """What the network is defined to paint, in float64 on the CPU, [1, H, W, 3], 0-255."""
+    """Compute the network's picture in float64 on the CPU, [1, H, W, 3], 0-255."""
     exact = copy.deepcopy(network).double()
     y = exact.stylize(frames.permute(0, 3, 1, 2).double(), code.double())
     return y.permute(0, 2, 3, 1).clamp(0, 255)
@@ -140,7 +139,6 @@ def _measured(
     *,
     compiled: bool,
 ) -> dict[str, Any]:
-    """The figures of one variant, size and precision."""
     _, height, width, _ = frames.shape
     found: dict[str, Any] = {"ms": {}, "us": {}, "error": {}, "bit-equal": {}, "failed": {}}
 
@@ -200,7 +198,6 @@ def _measured(
 def _torch_plan(
     network: StyleForgeTransformer, code: Tensor, dtype: torch.dtype, shape: tuple[int, int, int]
 ) -> VitPlan:
-    """The plan without layers of the native network."""
     config: VitConfig = network.config
     weights = prepare(network.state_dict(), config, dtype, DEVICE)
     plan = VitPlan(VitExecutor(config, weights), shape)
@@ -221,14 +218,17 @@ def _copied(
 
 
 def _tell_error(found: dict[str, Any], name: str, pictures: Tensor, exact: Tensor | None) -> None:
-    """The root mean square, of 255, against float64; of which rounding to bytes makes 0.29."""
+    """Store the root mean square error against float64 on a scale of 255.
+
+    Rounding to bytes alone costs 0.29.
+    """
     if exact is not None:
         apart = pictures.cpu().double() - exact
         found["error"][name] = round(float(apart.square().mean().sqrt()), 4)
 
 
 def _frame_ms(call: Callable[[], object]) -> float:
-    """The median time of a frame, of frames that follow one another without a pause."""
+    """Return the median time of a frame when frames follow one another without a pause."""
     times: list[float] = []
     for round_ in range(ROUNDS + 1):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -243,7 +243,7 @@ def _frame_ms(call: Callable[[], object]) -> float:
 
 
 def _steps_us(plan: GraphPlan) -> dict[str, float]:
-    """The median time of each step, each launched as a graph of its own."""
+    """Return the median time of each step, each launched as its own graph."""
     plan.time_layers(True)
     spent: dict[str, list[float]] = {}
     for round_ in range(ROUNDS + 1):

@@ -1,4 +1,4 @@
-"""The executor of the any-style network paints what the network is defined to paint."""
+"""The executor of the any-style network paints what the network defines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
 
-SHARED = VitConfig(32, 2, 48, 1, 2, 16, (8, 12, 16), max_keys=16)  # keys, beyond 4x4 tokens
+# the limit on keys applies above 4x4 tokens
+SHARED = VitConfig(32, 2, 48, 1, 2, 16, (8, 12, 16), max_keys=16)
 CPU = torch.device("cpu")
 
 
 def network(config: VitConfig = SHARED, dtype: torch.dtype = torch.float64, seed: int = 0):
-    """A network none of whose weights is 0 or 1."""
+    """Return a network without a weight of 0 or 1."""
     torch.manual_seed(seed)
     net = StyleForgeTransformer(config).requires_grad_(False)
     for parameter in net.parameters():

@@ -1,4 +1,4 @@
-"""The any-style network in CUDA graphs paints the same pictures, and takes other styles at once."""
+"""The any-style network in CUDA graphs paints the same pictures and switches styles at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
 from tests.models.inference.vit.test_executor import CPU, SHARED, code, network, pixels
 
-SHAPE = 1, 22, 37  # no multiples of 8
+SHAPE = 1, 22, 37  # not multiples of 8
 
 
 def frames(seed: int = 0) -> Tensor:
@@ -105,7 +105,7 @@ def test_a_code_is_set_when_it_has_changed_and_only_then(monkeypatch):
 
 @torch.no_grad()
 def test_another_code_in_the_same_memory_is_a_new_code():
-    """An allocator gives memory away again, and a new tensor has the version of an old one."""
+    """An allocator reuses memory, and a new tensor may have the version of an old one."""
     net, cache, x = network(), VitCache(SHARED), pixels(24, 40)
     memory = code(1).numpy()
     for seed in (1, 2):

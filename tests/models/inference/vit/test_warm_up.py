@@ -1,4 +1,4 @@
-"""What a style would wait for at the first frame is called before."""
+"""A warm-up calls everything that would delay a style's first frame."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ CONFIG = VIT_VARIANTS["tiny"]
 
 
 class Calls(TorchDispatchMode):
-    """Notes the operations that are called."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()

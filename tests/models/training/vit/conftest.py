@@ -1,4 +1,4 @@
-"""What the tests of the any-style training stand on: a tiny network, pictures, a run."""
+"""Fixtures for the any-style training: a tiny network, pictures, a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TINY = VitTrainingConfig(NETWORK, image_size=32, batch_size=2, steps=6, pooled_e
 
 @pytest.fixture(autouse=True)
 def thrifty(one_thread: None) -> None:
-    """No test of training needs more than one thread."""
+    """Run all training tests with one thread, which is enough."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def features(vgg_state: dict[str, Tensor]) -> Vgg19Features:
 
 
 def pictures(seed: int, count: int = 4, side: int = 72) -> Tensor:
-    """[count, side, side, 3] uint8."""
+    """Return pictures, [count, side, side, 3] uint8."""
     return torch.from_numpy(np.stack([picture(side, side, seed + n) for n in range(count)]))
 
 

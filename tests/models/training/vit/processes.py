@@ -1,4 +1,4 @@
-"""Processes that tests start: one of a team under torchrun, and one to be killed."""
+"""Processes that tests start: one member of a team under torchrun, and one to be killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.models.training.vit.conftest import CPU, longer, tiny_run
 
 
 def member(vgg: Path, folder: Path) -> None:
-    """Train 4 steps and write what this process holds then."""
+    """Train 4 steps and write the final state of this process."""
     with team(CPU) as members:
         run = tiny_run(load_vgg(vgg), longer(4, lr=0.01), members)
         losses = [each.loss for each in train_vit(run, folder / "run.pt")]

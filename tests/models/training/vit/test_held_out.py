@@ -1,4 +1,4 @@
-"""Which pictures are kept for judging is stated in a file."""
+"""A file names the pictures that are held out for evaluation."""
 
 from __future__ import annotations
 

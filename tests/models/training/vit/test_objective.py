@@ -1,4 +1,4 @@
-"""The losses of a batch of pairs: zero where they should be, and each pair by itself."""
+"""The losses of a batch of pairs are zero where they should be, and independent for each pair."""
 
 from __future__ import annotations
 

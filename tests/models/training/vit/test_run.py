@@ -1,4 +1,4 @@
-"""A run of the any-style training learns, stops, and goes on as if it had not stopped."""
+"""A run of the any-style training learns, stops, and resumes as if it had not stopped."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     steps = train_vit(killed, path, checkpoint_interval=2)
     for _ in range(5):
         next(steps)
-    steps.close()  # nothing is written any more, as after a kill
+    steps.close()  # nothing more is written, as after a kill
     other = tiny_run(features)
     resume_run(path, other)
     assert other.iteration == 4
@@ -232,7 +232,7 @@ def test_two_processes_hold_the_same_weights(vgg_file: Path, tmp_path: Path) -> 
     first, second = (torch.load(tmp_path / f"rank{n}.pt", weights_only=True) for n in (0, 1))
     assert first["rank"] == 0
     assert second["rank"] == 1
-    assert first["losses"] == second["losses"]  # the mean over both
+    assert first["losses"] == second["losses"]  # the mean of both processes
     assert not torch.equal(first["batch"], second["batch"])
     for name, value in first["weights"].items():
         assert torch.equal(value, second["weights"][name]), name
@@ -257,8 +257,8 @@ def test_training_on_a_gpu_lowers_the_loss(features: Vgg19Features, tmp_path: Pa
         assert [losses.iteration for losses in seen] == list(range(20, steps + 1, 20))
         return run, [losses.style for losses in seen]
 
-    # One batch's loss differs from another's by a half: that of a network that has learned nothing
-    # is beside the median of several.
+    # The losses of single batches differ by half, so an untrained network's is compared with the
+    # median of several.
     _, (untrained,) = trained(20, 1e-8)
     run, styles = trained(160, 0.01)
     assert median(styles[-4:]) < untrained

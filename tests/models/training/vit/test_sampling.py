@@ -1,4 +1,4 @@
-"""Batches depend on seed, step and process alone; crops, colors and texture stay in range."""
+"""Batches depend only on seed, step and process; crops, colors and texture stay in range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run is judged on pictures that it was not trained on, the same ones every time."""
+"""A run is evaluated on pictures outside its training data, the same ones every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Animations are made of animations and of films, with their delays, loops and transparency."""
+"""Animations and films become animations, with their delays, loops and transparency."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ KINDS = (".gif", ".webp")
 
 
 def made(source, target, **how):
-    """Make an animation or film, and return its report."""
     return FilmJob(
         request(source, target, target.suffix[1:].replace("mp4", "h264"), **how), Plain()
     ).run()
@@ -44,7 +43,7 @@ def milliseconds(path) -> list[int]:
 def test_an_animation_keeps_its_delays_and_how_often_it_is_played(
     tmp_path, source, target, loop, plays
 ):
-    if source == ".webp":  # whose number is that of all plays, where a GIF's is of those again
+    if source == ".webp":  # WebP counts all plays, GIF only the repetitions
         loop = plays
     film = write_animation(tmp_path / f"a{source}", loop=loop)
     report = made(film, out := tmp_path / f"out{target}")
@@ -176,7 +175,7 @@ def test_a_damaged_animation_is_made_up_to_there_and_says_so(tmp_path, ending):
     film = write_animation(tmp_path / f"a{ending}")
     data = film.read_bytes()
     film.write_bytes(data[: len(data) * 2 // 3])
-    if ending == ".webp":  # of which Pillow opens none that was cut off
+    if ending == ".webp":  # Pillow opens no truncated WebP
         with pytest.raises(FilmError, match=r"truncated or damaged"):
             made(film, tmp_path / "out.mp4")
         return
