@@ -128,13 +128,7 @@ def composition(composed: Callable[..., Any], reference: Callable[..., Any]) -> 
 def inference_only(
     name: str, overload: Any, below: Below, mutates: tuple[str, ...]
 ) -> Callable[..., None]:
-    """Return the autograd kernel of an operation that writes to arguments.
-
-    Args:
-        name: Operation name for the message.
-        below: Runs the operation.
-        mutates: The arguments that it writes to.
-    """
+    """Return the autograd kernel of an operation that writes to arguments."""
     places = places_of(overload, mutates)
 
     def autograd(keys: Any, *args: Any) -> None:
@@ -156,9 +150,7 @@ def batched(
     PyTorch does so for operations on tensors alone. The reference replaces an operation on lists.
 
     Args:
-        name: Operation name for the message.
         reference: The operation in functions that vmap supports.
-        mutates: The arguments that the operation writes to.
     """
     if mutates:
 
@@ -188,7 +180,6 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
     reference.
 
     Args:
-        below: Runs the operation.
         reference: The reference; its results without gradients have none here.
     """
 
@@ -253,7 +244,6 @@ def saved(
     """Return the autograd kernel of an operation with a backward of its own.
 
     Args:
-        below: Runs the operation.
         reference: The reference, which transforms differentiate.
         save: Selects the tensors to save.
         backward: Called with a Kept and the gradients of the results that have one. If a second

@@ -40,7 +40,6 @@ def unavailable_reason(
     The `own_kernel` argument of the operations overrules the choice of the faster one.
 
     Args:
-        dtype: Dtype of the input.
         kernel_size: Height and width of the kernel.
         stride: One for both directions, or height and width.
         upsample: Whether the convolution follows an enlargement to twice the size.

@@ -45,9 +45,7 @@ class _Prepared(NamedTuple):
     Attributes:
         run: The C function, called with the bytes of a call.
         norm: The struct that a call points to.
-        address: Address of `norm`.
-        size: Size of the result.
-        strides: Strides of the result.
+        size: Size of the result; likewise `strides`.
         layout: Memory format of the result, and of x and the residual for the function.
         parameters: Dtype of weight and bias for the function.
         copies: Whether a tensor needs a conversion for the function.
@@ -167,11 +165,7 @@ def _prepare(
     interleave: bool,
     out: Tensor | None,
 ) -> _Prepared:
-    """Check the arguments and describe the call to the C function.
-
-    Raises:
-        ValueError: If an argument is invalid.
-    """
+    """Check the arguments, or raise ValueError, and describe the call to the C function."""
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     last = layout is torch.channels_last
@@ -212,7 +206,6 @@ def _prepare(
 
 
 def _nothing(*_: Any) -> int:
-    """Do nothing, for a result without elements."""
     return 0
 
 
@@ -222,7 +215,6 @@ def _is_dense_inside(residual: Tensor, layout: torch.memory_format) -> bool:
 
 
 def _strides(size: Iterable[int], layout: torch.memory_format) -> tuple[int, ...]:
-    """Return the strides of a new tensor."""
     return torch.empty(tuple(size), memory_format=layout, device="meta").stride()
 
 

@@ -244,7 +244,6 @@ def _declare(
     finish: Callable[..., Any] | None,
     *functions: Callable[..., Any],
 ) -> None:
-    """Set the signatures of functions, whose return type `finish` may change."""
     if finish is not None:
         returned = inspect.signature(finish, eval_str=True).return_annotation
         arguments = arguments.replace(return_annotation=returned)

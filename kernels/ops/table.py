@@ -153,7 +153,6 @@ class KernelStatus:
     """The status of an operation on a device.
 
     Attributes:
-        name: The operation.
         ready: Whether its native kernel is in use.
         reason: Why not, in words.
         runs: What a call runs, in words.

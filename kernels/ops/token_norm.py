@@ -167,7 +167,6 @@ def _launch_pooled(
 
 
 def _fits(x: Tensor) -> bool:
-    """Return whether the kernels support these tokens."""
     width = x.shape[-1]
     whole = width % COUNT == 0 and width <= MOST_WIDTH
     return x.dtype in TYPES and whole and x.numel() > 0

@@ -143,7 +143,6 @@ def _tables_in(dtype: torch.dtype, *tables: Tensor) -> list[Tensor]:
 def _arguments(
     x: Tensor, tables: Sequence[Tensor], interleaved: bool, back: bool
 ) -> tuple[Tensor, list[Argument]]:
-    """Return the empty result and the common first arguments of both kernels."""
     if x.stride(-1) != 1:
         x = x.contiguous()
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)

@@ -163,7 +163,6 @@ def launched(error: int, what: str) -> None:
 
 
 def _strides(shape: tuple[int, ...], layout: torch.memory_format) -> tuple[int, ...]:
-    """Return the strides of a new tensor."""
     return torch.empty(shape, memory_format=layout, device="meta").stride()
 
 

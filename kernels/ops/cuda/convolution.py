@@ -120,10 +120,8 @@ def _prepare_conv(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments and record the launches; `tf32` is whether cuDNN may use it.
-
-    Raises:
-        ValueError: If an argument is invalid.
+    """Check the arguments, or raise ValueError, and record the launches; `tf32`: cuDNN may
+    use it.
     """
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))
@@ -354,7 +352,6 @@ def _nothing(
 def _by_cudnn(
     tensors: tuple[Tensor, Tensor, Tensor | None], pad: int, strides: tuple[int, int]
 ) -> PreparedCall:
-    """Return `pad_and_convolve` for tensors like these."""
     x = tensors[0]
     if not x.numel() or any(each is not None and each.dtype is not x.dtype for each in tensors):
         return lambda _, given, __: pad_and_convolve(
@@ -381,7 +378,6 @@ def _block_by_cudnn(launch: CudaLauncher, given: Tensors, _addresses: object, ep
 def _is_ours(
     x: Tensor, weight: Tensor, stride: int, own_kernel: bool, exact: bool, upsample: bool = False
 ) -> bool:
-    """Return whether our kernel computes this convolution."""
     return _fits(x, weight, 4 if upsample else 1) and (
         own_kernel
         or own_kernel_is_faster(
@@ -396,7 +392,6 @@ def _is_ours(
 
 
 def _fits(x: Tensor, weight: Tensor, grow: int = 1) -> bool:
-    """Return whether the kernels support the dtype and size."""
     samples, channels, height, width = x.shape
     most = max(channels, weight.shape[0]) * height * width * grow
     reach = sum(
@@ -406,7 +401,6 @@ def _fits(x: Tensor, weight: Tensor, grow: int = 1) -> bool:
 
 
 def _affine_bytes(shape: tuple[int, int, int, int]) -> int:
-    """Return the bytes of the affine of every channel and sample."""
     return MOMENTS_BYTES * shape[0] * shape[1]
 
 
@@ -414,7 +408,6 @@ def _affine_bytes(shape: tuple[int, int, int, int]) -> int:
 
 
 def _converted(given: Tensors) -> Tensors:
-    """Return the tensors of a convolution in the image's dtype."""
     x, weight, *rest = given
     biases = [None if each is None else each.to(x.dtype).contiguous() for each in rest]
     return (x, weight.to(x.dtype).contiguous(), *biases)
@@ -436,5 +429,4 @@ def _converted_block(given: Tensors) -> Tensors:
 
 
 def _needed_conversion(convert: Any, tensors: Tensors, given: Tensors) -> Any:
-    """Return `convert` if it changed a tensor, else None."""
     return convert if any(a is not b for a, b in zip(tensors, given, strict=True)) else None

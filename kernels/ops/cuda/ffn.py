@@ -93,7 +93,6 @@ def _epilogue(
     vectorized: bool,
     tanh: bool,
 ) -> None:
-    """Run the epilogue in place on a contiguous product."""
     bias = None if bias is None else bias.contiguous()
     residual = None if residual is None else residual.contiguous()
     p = StyleforgeEpilogue(

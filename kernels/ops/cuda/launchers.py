@@ -53,11 +53,7 @@ class Operations:
         launches: The recorded launches; None if the launchers launch.
 
     Args:
-        images: The image list of the folder.
-        folder: Folder of the images.
-        capability: Compute capability of the GPU.
         device: The driver's number of the GPU.
-        driver: The driver that loads and launches.
 
     Raises:
         BuildError: If no image supports the GPU, an image is damaged, or the library's structs
@@ -98,9 +94,7 @@ class Operations:
         self.launches: list[Launch] | None = None
 
     def recording(self) -> Operations:
-        """Return the same launchers, which record their launches in `launches` instead of
-        launching.
-        """
+        """Return the same launchers, which record launches in `launches` instead of launching."""
         other = copy.copy(self)
         other.launches = []
         return other
@@ -225,7 +219,6 @@ class Operations:
         return tiles["tensor64"] if out <= 64 or 2 * blocks <= p.multiprocessors else large
 
     def _layout(self, p: StyleforgeConvolution) -> tuple[Mapping[str, Any], Convolution]:
-        """Return the tile for a convolution and the argument of its kernels."""
         key = bytes(p)[StyleforgeConvolution.x_strides.offset :], (p.x or 0) % 16
         found = self._layouts.get(key)
         if found is None:
@@ -411,7 +404,6 @@ def _view_of_tiles(p: StyleforgeNorm, parts: int | None, tiles: int) -> PartialM
 
 
 def _capacity(layer: Mapping[str, Any]) -> int:
-    """Return the elements of a plane that a block holds."""
     return layer["threads"] * layer["elements"]
 
 

@@ -160,11 +160,7 @@ def _prepare(
     pad: int,
     pad_mode: str,
 ) -> PreparedCall:
-    """Check the arguments and record the launches.
-
-    Raises:
-        ValueError: If an argument is invalid.
-    """
+    """Check the arguments, or raise ValueError, and record the launches."""
     input = tensors[0]
     check(*tensors, pad, pad_mode, False)
     layout = dense_layout(input, False)
@@ -190,7 +186,6 @@ def _prepare(
 
 
 def _converted(given: Tensors, layout: torch.memory_format) -> Tensors:
-    """Return the tensors as kernels read them."""
     x, gamma, beta, residual = given
     gamma, beta = readable(gamma, beta)
     if residual is not None:

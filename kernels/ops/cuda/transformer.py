@@ -55,11 +55,7 @@ class Transformer:
     for success. No launcher allocates memory.
 
     Args:
-        images: The image list of the folder.
-        folder: Folder of the images.
-        capability: Compute capability of the GPU.
         device: The driver's number of the GPU.
-        driver: The driver that loads and launches.
 
     Raises:
         BuildError: If no image supports the GPU, or the library's structs differ.

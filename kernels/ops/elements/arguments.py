@@ -54,11 +54,7 @@ def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
 
 
 def check_dropout(function: str, p: float, state: Tensor | None, active: bool) -> None:
-    """Check the arguments of dropout.
-
-    Raises:
-        ValueError: If `p` is not a probability, or `state` is not a random state.
-    """
+    """Raise ValueError unless `p` is a probability and `state` a random state."""
     if not 0 <= p <= 1:
         raise ValueError(f"{function}: p is {p}; expected a probability from 0 to 1")
     if active and state is None:

@@ -23,8 +23,7 @@ class Columns(NamedTuple):
 
     Attributes:
         struct: Kernel arguments without addresses and chunks.
-        shape: Shape of the whole gradients.
-        strides: Their strides.
+        shape: Shape of the whole gradients; likewise `strides`.
         dtype: Dtype of the gradients and of the tensors that kernels read.
         numbers: For each sum, whether it is over columns as well.
     """

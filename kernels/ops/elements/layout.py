@@ -118,7 +118,6 @@ def walk(
 
 
 def _spread(dims: int, shape: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """Return the strides of a tensor along the dimensions that it broadcasts to."""
     own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
     return [0] * (dims - len(own)) + own
 

@@ -22,8 +22,7 @@ class Pass(NamedTuple):
     Attributes:
         struct: Kernel arguments without addresses.
         walk: The order of elements.
-        shape: Shape of the results.
-        strides: Strides of the results.
+        shape: Shape of the results; likewise `strides`.
         dtype: Dtype of the results and of the tensors that kernels read.
         copies: Whether the inputs have more dimensions than kernels walk.
     """

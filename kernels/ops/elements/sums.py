@@ -50,11 +50,7 @@ def of_gradients(
 
 
 def check(wanted: Sequence[bool], like: Sequence[Tensor], of: Sequence[int]) -> None:
-    """Check the requested sums.
-
-    Raises:
-        ValueError: If `of` and `like` differ in length, or if `of` names no gradient.
-    """
+    """Raise ValueError if `of` and `like` differ in length, or if `of` names no gradient."""
     if len(of) != len(like):
         raise ValueError(
             f"elementwise_sums_backward: of has {len(of)} values; expected {len(like)}, one for "

@@ -17,7 +17,6 @@ def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
     """Return the dtype that PyTorch promotes the tensors of an operation to.
 
     Args:
-        name: Operation name for messages.
         given: The tensors by argument name; the first one is not None.
 
     Raises:
@@ -45,7 +44,7 @@ def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
 
 
 def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size) -> None:
-    """Raise ValueError if a tensor is given and has another shape."""
+    """Raise ValueError if a given tensor has another shape."""
     if x is not None and x.shape != expected:
         raise ValueError(
             f"{name}: {argument} has the shape {list(x.shape)}; expected {list(expected)}"

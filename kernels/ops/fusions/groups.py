@@ -54,7 +54,6 @@ def _normed(
 
 
 def _of_groups(of_channels: Tensor | None, normed: Tensor, otherwise: float) -> Tensor:
-    """Return a parameter in the dtype of `normed` and in a shape that broadcasts to it."""
     if of_channels is None:
         return normed.new_full((*normed.shape[1:3], 1), otherwise)
     return of_channels.to(normed.dtype).view(*normed.shape[1:3], 1)

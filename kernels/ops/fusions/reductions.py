@@ -56,7 +56,7 @@ def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
 
 
 def layout_of(x: Tensor, dims: Sequence[int]) -> Layout:
-    """Return the layout of x as a dense tensor."""
+    """Return the layout of x once dense."""
     first, last = (dims[0], dims[-1]) if dims else (0, -1)
     outer, inner = math.prod(x.shape[:first]), math.prod(x.shape[last + 1 :])
     reduced = math.prod(x.shape[d] for d in dims)
@@ -256,7 +256,6 @@ def _split(
 
 
 def _shaped(sums: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
-    """Return sums in the shape of the result."""
     if keepdim:
         return sums.reshape(kept_shape(name, x, dims or None))
     return sums.reshape([size for d, size in enumerate(x.shape) if d not in dims])

@@ -149,5 +149,4 @@ def _y_alone(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
 
 
 def _both(_given: Sequence[Any], results: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the results for the caller of a norm with a sum."""
     return results[0], results[1]

@@ -38,7 +38,6 @@ class Rows(NamedTuple):
         weight: One row, or None.
         bias: One row, or None.
         same: Other tensors of x's shape, or None.
-        rows: Number of rows.
         width: Elements of a row.
     """
 
@@ -191,7 +190,6 @@ def reference_backward(
 
 
 def _normed(x: Tensor, centered: bool, eps: float) -> tuple[Tensor, Tensor]:
-    """Return the normalized rows and their reciprocal standard deviations."""
     if centered:
         x = x - x.mean(1, keepdim=True)
     inverse = torch.rsqrt(x.square().mean(1, keepdim=True) + eps)
@@ -204,7 +202,6 @@ def _affine(normed: Tensor, given: Rows) -> Tensor:
 
 
 def _through(activation: str, grad: Tensor, z: Tensor) -> Tensor:
-    """Return the gradient before the activation."""
     if activation == "relu":
         return torch.where(z <= 0, torch.zeros_like(grad), grad)
     if activation == "gelu":

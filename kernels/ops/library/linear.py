@@ -208,7 +208,6 @@ def _layer(
     network: Callable[..., Tensor],
     summed: Callable[..., tuple[Tensor, Tensor]],
 ) -> Tensor:
-    """Compute a layer with this feed-forward network and this normalized sum."""
     attentions = 1 if memory is None else 2
     count, norms = 4 * attentions, [*weights[4 * attentions + 4 :]]
     first, bias1, second, bias2 = weights[count : count + 4]

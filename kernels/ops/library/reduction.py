@@ -28,8 +28,6 @@ def _spelled(run: Any, x: Tensor, dim: list[int] | None = None, keepdim: bool = 
 
 
 def _reduction(name: str, alias: str) -> Any:
-    """Register the reduction of this name."""
-
     def backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
         (x,), (_, dim, keepdim) = kept.tensors, kept.options
         if not keepdim:

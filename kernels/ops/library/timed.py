@@ -144,7 +144,6 @@ def _encoder(rows: int, columns: int) -> list[Any]:
 
 
 def _heads(rows: int, columns: int) -> list[Any]:
-    """Return heads to merge, as after attention."""
     heads = max(1, columns // SIZE)
     operands = [_of(heads, rows, SIZE), _of(heads, SIZE, columns, seed=1) / columns**0.5]
     return ["hld,hde->le", operands, [1, rows, columns]]

@@ -48,8 +48,6 @@ class Found(NamedTuple):
             saved.
         hidden: The gradient of hidden; empty if it is not wanted, or if the logits' gradient is
             saved.
-        weight: The gradient of weight.
-        bias: The gradient of bias.
     """
 
     losses: Tensor
@@ -60,11 +58,7 @@ class Found(NamedTuple):
 
 
 def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Raise ValueError for invalid arguments."""
     hidden, weight, bias = head
     name = "linear_cross_entropy"
     if hidden.dtype not in TYPES or not hidden.dim():

@@ -97,11 +97,7 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
-    """Check the arguments of a cross-entropy.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Raise ValueError for invalid arguments of a cross-entropy."""
     labels, weight, _, smoothing = given
     if logits.dtype not in TYPES or not logits.dim() or not logits.shape[-1]:
         raise ValueError(
@@ -128,21 +124,13 @@ def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
 
 
 def check_reduction(name: str, reduction: str) -> None:
-    """Check the name of a reduction.
-
-    Raises:
-        ValueError: If the name is unknown.
-    """
+    """Raise ValueError for an unknown reduction."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{name}: reduction is '{reduction}'; expected 'none', 'mean' or 'sum'")
 
 
 def check_loss(name: str, dtype: torch.dtype) -> None:
-    """Check the dtype of a loss.
-
-    Raises:
-        ValueError: If logits cannot have it.
-    """
+    """Raise ValueError for a dtype that logits cannot have."""
     if dtype not in TYPES:
         raise ValueError(
             f"{name}: dtype is {dtype}; expected float16, bfloat16, float32 or float64"
@@ -209,7 +197,6 @@ def _summed(
     reduction: str,
     dtype: torch.dtype,
 ) -> tuple[Tensor, Tensor]:
-    """Compute `reduced` in one launch."""
     labels, weight = given.labels.contiguous(), _weight_of(given, losses.dtype)
     loss, divisor = losses.new_empty((), dtype=dtype), losses.new_empty(())
     p = StyleforgeTotal(

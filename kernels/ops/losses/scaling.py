@@ -13,11 +13,7 @@ THREADS, LOADS = 256, 4  # per block; 16-byte loads per thread
 
 
 def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Raise ValueError for invalid arguments."""
     name = "linear_cross_entropy_scaled_backward"
     for at, x in enumerate(gradients):
         if x.dtype not in TYPES or not x.is_contiguous():

@@ -16,11 +16,7 @@ GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # per block; 16-byte loads per thread
 
 
 def check(x: Tensor, target: Tensor, reduction: str) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Raise ValueError for invalid arguments."""
     if x.dtype not in TYPES:
         raise ValueError(
             f"mse_loss: x is a tensor of {x.dtype}; expected float16, bfloat16, float32 or float64"

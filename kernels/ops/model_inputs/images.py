@@ -96,7 +96,6 @@ def _options(
     mirrored: list[bool] | None,
     color: list[float] | None,
 ) -> _Options:
-    """Check the arguments."""
     if images.dtype != torch.uint8 or images.dim() != 4 or images.shape[3] != 3:
         raise ValueError(
             f"image_to_tensor: images is {images.dtype} {list(images.shape)}; expected uint8 "
@@ -211,7 +210,6 @@ def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _pictures(options: _Options, count: int) -> Iterator[tuple[slice, StyleforgePictures]]:
-    """Yield the images of each launch, with their struct."""
     given = max(len(options.boxes), len(options.colors))
     boxes, colors = _of_each(options.boxes, given), _of_each(options.colors, given)
     most = _MOST_PICTURES if given > 1 else _MOST_ALIKE

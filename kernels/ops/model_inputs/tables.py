@@ -22,11 +22,7 @@ _TILE, _MERGED, _ZEROED, _MOST_TILES = 256, 32, 4 * 16 * _THREADS, 128
 
 
 def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Raise ValueError for invalid arguments."""
     if tokens.dtype != torch.int64 or tokens.device != grad.device:
         raise ValueError(
             f"embedding_backward: tokens is {tokens.dtype} on {tokens.device}; expected int64 on "

@@ -127,10 +127,8 @@ def launches(
 
 
 def check(name: str, **lists: Sequence[Tensor]) -> None:
-    """Check that lists have tensors of one shape and dtype at each index, all on one device.
-
-    Raises:
-        ValueError: If one is invalid.
+    """Raise ValueError unless lists have tensors of one shape and dtype at each index, on one
+    device.
     """
     (first, of), *others = lists.items()
     if _fits(list(lists.values())):

@@ -181,7 +181,6 @@ def _weights_and_change(
     dropout: float,
     state: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights before dropout, and the gradients of the scores."""
     scores = _scores(q, k, mask, scale, causal)
     weights = torch.where((scores == -torch.inf).all(-1, True), 0.0, scores)
     weights = torch.where(scores == -torch.inf, 0.0, _softmax(weights, scores))
