@@ -3,8 +3,8 @@
 Off the border, a 3x3 convolution of a bilinear enlargement is a convolution at the small size whose
 results need interleaving, see kernels.weight_transforms.bilinear_phase_weight. At the border it
 reads the reflection of the enlarged image. No padding of the small image yields that for all phases
-at once. But three more pixels, set apart from each side of the small image, let the same
-convolution compute the outermost row.
+at once. But each side of the small image gets three extra pixels, separate from its own, from which
+the same convolution computes the outermost row.
 """
 
 from __future__ import annotations

@@ -127,7 +127,8 @@ class Transformer:
         kinds = told["types"][dtype]
         whole = kinds["whole"][str(p.columns)]
         # If tiles of 128 queries leave multiprocessors idle, two warpgroups share a tile of 64. So
-        # they do with a causal mask where smaller tiles measured a better balance of the work.
+        # do causal masks with heads of 64, for which smaller tiles measured a better balance of the
+        # work.
         few = _works(whole, p) < multiprocessors or (p.causal and p.columns == 64)
         kernel = kinds["split"].get(str(p.columns), whole) if few else whole
         maps = TensorMaps(

@@ -70,7 +70,6 @@ def checked(
     """Return the arguments as rows.
 
     Args:
-        name: Of the operation.
         x: Any shape that ends in `normalized_shape`.
         normalized_shape: The dimensions to normalize over.
         weight: A tensor of that shape, or None.

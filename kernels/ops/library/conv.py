@@ -215,7 +215,7 @@ def conv2d_gelu_dropout(
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `p` or `state` does not fit.
+        ValueError: If a shape, dtype, device, `p` or `state` is invalid.
     """
     ...
 
@@ -259,6 +259,6 @@ def grouped_conv_norm(
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `activation` or `norm_groups` does not fit.
+        ValueError: If a shape, dtype, device, `activation` or `norm_groups` is invalid.
     """
     ...

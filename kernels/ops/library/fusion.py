@@ -225,7 +225,8 @@ def row_norm_backward(
     Args:
         grad: The gradient of the result, of its shape.
         x: The input of the norm.
-        statistics: FP32 [rows, 2]: the subtracted mean and the reciprocal standard deviation.
+        statistics: FP32 [rows, 2]: the subtracted mean (0 if not centered) and the reciprocal
+            standard deviation.
         added: A tensor of x's shape to add to x's gradient, or None.
         activation: "none", "relu" or "gelu".
         centered: Whether the norm subtracted the mean.

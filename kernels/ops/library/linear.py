@@ -439,6 +439,6 @@ def transformer_layer(
         [N, L, E].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `activation` or the number of weights does not fit.
+        ValueError: If a shape, dtype, device, `activation` or the number of weights is invalid.
     """
     ...

@@ -227,7 +227,7 @@ def cross_entropy(
         of the sums of exponentials and the divisor of a mean, for the backward pass.
 
     Raises:
-        ValueError: A shape, a dtype, a device, `reduction` or `label_smoothing` does not fit.
+        ValueError: If a shape, dtype, device, `reduction` or `label_smoothing` is invalid.
         RuntimeError: If `weight` requires a gradient.
     """
     ...
@@ -312,8 +312,8 @@ def linear_cross_entropy(
         ignore_index: The label of rows without loss.
         reduction: "mean", "sum" or "none".
         label_smoothing: From 0 to 1.
-        chunk_size: Rows at a time. With 0, a chunk is an eighth of the rows, or the rows whose
-            logits number a quarter of the elements of the weight's gradient, and at most 2^27
+        chunk_size: Rows at a time. With 0, a chunk is an eighth of the rows, or, if that is more,
+            the rows whose logits number a quarter of the weight gradient's elements; at most 2^27
             logits.
         dtype: Dtype of the loss. Defaults to hidden's dtype, and to FP32 under autocast.
         wanted: The gradients that the forward pass computes, which the function determines: 1 for

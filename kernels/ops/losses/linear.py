@@ -19,7 +19,7 @@ MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
 # rows. On the CPU a product first reorders the weight, which takes the time of 30 rows.
 FEWEST_ROWS, FEWEST_ON_CPU = 512, 1024
 PARTS = 8
-# A chunk of logits may have this fraction of the elements of the weight's gradient. That gradient
+# A chunk of logits may have 1 / OF_WEIGHT of the elements of the weight's gradient. That gradient
 # is in memory anyway, and each chunk after the first reads and writes all of it.
 OF_WEIGHT = 4
 HIDDEN, WEIGHT, BIAS = 1, 2, 4  # bits of `wanted`
