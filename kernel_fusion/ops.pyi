@@ -174,8 +174,7 @@ def fused_attention_v1(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Compute self-attention on the first rung: score tiles in shared memory, two passes over
-    the keys."""
+    """Compute self-attention on the first rung: score tiles in shared memory, two key passes."""
 
 def fused_attention_v2_forward(
     x: Tensor,
@@ -252,8 +251,7 @@ def block_sparse_attention(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Compute attention in which a block of queries sees only some blocks of keys (Child et al.,
-    2019)."""
+    """Compute attention in which query blocks see only some key blocks (Child et al., 2019)."""
 
 def apply_rope(
     x: Tensor,
@@ -389,8 +387,7 @@ def add_relu_masked(
     x: Tensor,
     y: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Compute relu(x + y) and a mask of elements that pass gradients, as `add_relu` does for
-    autograd."""
+    """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd."""
 
 def relu_mask_backward(
     grad: Tensor,
@@ -405,8 +402,7 @@ def dropout_masked(
     p: float,
     state: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Compute a dropout and a mask of the kept elements; runs for both dropouts on a CPU with
-    gradients."""
+    """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd."""
 
 def dropout_mask_backward(
     grad: Tensor,
@@ -478,8 +474,7 @@ def batch_norm_relu(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015) with the arguments of torch's
-    batch_norm."""
+    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015)."""
 
 def batch_norm_relu_backward(
     grad: Tensor,
@@ -501,8 +496,7 @@ def group_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Compute relu(group_norm(x + shift)) (Wu and He, 2018), as after a convolution without its
-    bias."""
+    """Compute relu(group_norm(x + shift)) (Wu and He, 2018)."""
 
 def group_norm_relu_backward(
     grad: Tensor,
@@ -642,8 +636,7 @@ def embedding_position(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """Compute weight[tokens] scale + position[start : start + L]: embeddings with learned
-    positions."""
+    """Compute weight[tokens] scale + position[start : start + L]."""
 
 def contract_reshape(
     equation: str,

@@ -97,9 +97,7 @@ def is_transformed(args: Sequence[Any]) -> bool:
 
 
 def differentiable(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reference that is differentiable in every mode, without PyTorch's fused
-    attention.
-    """
+    """Return the reference, differentiable in every mode, without PyTorch's fused attention."""
 
     @functools.wraps(reference)
     def run(*args: Any) -> Any:
@@ -176,11 +174,10 @@ def count_writes(args: Sequence[Any], places: Sequence[int]) -> None:
 
 
 def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
-    """Return the autograd kernel of any operation; backward reruns and differentiates the
-    reference.
+    """Return the autograd kernel of any operation, whose backward differentiates the reference.
 
     Args:
-        reference: The reference; its results without gradients have none here.
+        reference: The reference; a result that needs no gradient has none.
     """
 
     class Recomputed(torch.autograd.Function):
@@ -283,8 +280,7 @@ def saved(
 
 
 def _recording(overload: Any, below: Below, function: Any, reference: Callable[..., Any]) -> Below:
-    """Return a kernel that runs `function` if a gradient is needed, and the plain operation
-    otherwise.
+    """Return a kernel that runs `function` if a gradient is needed, else the plain operation.
 
     The reference runs where a transform differentiates the call: `function` has no rule for that,
     and PyTorch would drop the tangents of the plain operation without an error.

@@ -72,9 +72,7 @@ def convolve_normalize(
 
 
 def enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
-    """Return x at twice the size, each pixel repeated, after a check of the following
-    convolution.
-    """
+    """Return x at twice the size, each pixel repeated, for a valid following convolution."""
     check_enlarged(weight, padding, stride)
     if not x.numel():
         return x.new_empty((*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]))
@@ -90,9 +88,7 @@ def check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
 
 
 def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
-    """Raise ValueError for an invalid reflection-padded convolution; `stride` is the smaller
-    one.
-    """
+    """Raise ValueError for an invalid reflection-padded convolution; `stride` is the smaller."""
     check_weight(x, weight, bias)
     height, width = x.shape[2:]
     if stride < 1:

@@ -146,9 +146,7 @@ def norm_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """Compute `fused_instance_norm_forward`; the compiler vectorizes regardless of
-    `use_vectorized`.
-    """
+    """Compute `fused_instance_norm_forward`; the compiler vectorizes in any case."""
     return norm(launch, input, gamma, beta, residual, eps, relu)
 
 

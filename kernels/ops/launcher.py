@@ -118,7 +118,7 @@ class CpuLauncher(Calls):
 
         Raises:
             AttributeError: If the library has no such function.
-            MemoryError: If the memory did not suffice.
+            MemoryError: If memory is insufficient.
         """
         run = self._functions.get(function)
         if run is None:

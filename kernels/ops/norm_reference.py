@@ -53,8 +53,9 @@ def dense_layout(x: Tensor, interleave: bool) -> torch.memory_format:
 def _normalize_channels_last(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
-    """Normalize in channels last: PyTorch's instance norm undoes that layout, and its batch norm
-    sums too long for FP32.
+    """Normalize in channels last.
+
+    PyTorch's instance norm undoes that layout, and its batch norm sums too long for FP32.
     """
     y = x.permute(0, 2, 3, 1)
     # Row by row, so that no sum is long; the rounding error of the mean is corrected after.
@@ -74,8 +75,9 @@ def _mean_of_pixels(x: Tensor) -> Tensor:
 
 
 def interleaved(x: Tensor) -> Tensor:
-    """Turn [N, 4C, h + 1, w + 1] into [N, C, 2h, 2w]: phase (a, b) of pixel (i, j) is at (i+a,
-    j+b).
+    """Turn [N, 4C, h + 1, w + 1] into [N, C, 2h, 2w].
+
+    Phase (a, b) of pixel (i, j) is at (i+a, j+b).
     """
     n, channels, height, width = x.shape
     c, h, w = channels // 4, height - 1, width - 1

@@ -67,9 +67,7 @@ def _samples_out() -> Iterator[tuple[Any, ...]]:
 
 
 def _samples_forward() -> Iterator[tuple[Any, ...]]:
-    """Yield one of each path: planes in a block, in a cluster, in parts; channels last; odd
-    shapes.
-    """
+    """Yield one of each path: planes in a block, a cluster, parts; channels last; odd shapes."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:

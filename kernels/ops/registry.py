@@ -375,7 +375,7 @@ def _launcher_on(library: str, loaded: Any, device: torch.device) -> CudaLaunche
 
 
 def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
-    """Prepare the native kernel to run with these arguments, or raise KernelUnavailable."""
+    """Make a call with these arguments run the native kernel, or raise KernelUnavailable."""
     tensors = list(tensors_of(tuple(arguments.values())))
     device = tensors[0].device.type if tensors else "cpu"
     if library := op.library_on(device):

@@ -137,9 +137,7 @@ class Op:
         return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
 
     def has_kernel_on(self, device: str) -> bool:
-        """Return whether a loaded library has a kernel for devices of this type ("cpu" or
-        "cuda").
-        """
+        """Return whether a loaded library has a kernel for a device type ("cpu" or "cuda")."""
         return device in self.launched_on and build.reason(self.library_on(device)) == ""
 
     @property
@@ -215,9 +213,7 @@ def in_use(family: str, device: str) -> frozenset[str]:
 
 @functools.cache
 def _libraries(family: str, device: str, _operations: int) -> frozenset[str]:
-    """Return a family's libraries, cached by the number of operations, which register one by
-    one.
-    """
+    """Return a family's libraries, cached by the number of operations registered so far."""
     return frozenset(op.library_on(device) for op in _of_family(family)) - {""}
 
 

@@ -188,9 +188,7 @@ def _aligned(x: Tensor) -> Tensor:
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Yield tokens that fill a warp's vectors or not, too wide and odd ones, few arguments
-    and all.
-    """
+    """Yield tokens that fill a warp's vectors or not, too wide or odd, few arguments and all."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:

@@ -1,6 +1,4 @@
-"""Attention composed of PyTorch's attention, our own where that is faster, and their
-surroundings.
-"""
+"""Attention composed of PyTorch's, of our own where that is faster, and of their surroundings."""
 
 from __future__ import annotations
 

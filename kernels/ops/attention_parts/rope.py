@@ -161,9 +161,7 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Yield both pairings, shared and per-sample tables, vectors and odd sizes, and several
-    strides.
-    """
+    """Yield both pairings, shared and per-sample tables, vectors and odd sizes, some strides."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape in ((2, 3, 5, 16), (2, 5, 6), (1, 2, 3, 32)):

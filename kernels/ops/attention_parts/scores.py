@@ -235,9 +235,7 @@ def _scale(q: Tensor, scale: float | None) -> float:
 
 
 def _threads(width: int, held: int) -> int:
-    """Return the threads of a row's block, each with `held` elements: a power of two fills
-    warps.
-    """
+    """Return the threads of a row's block with `held` elements each: a power of two, full warps."""
     threads = 32
     while threads < _MOST_THREADS and threads * held < width:
         threads *= 2

@@ -1,6 +1,4 @@
-"""Block-sparse attention in FP16 and BF16, in one CUDA kernel that reads only the visible
-blocks.
-"""
+"""Block-sparse FP16 and BF16 attention in a CUDA kernel that reads only the visible blocks."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ def _turned_heads(rows: int, columns: int) -> list[Any]:
 
 
 def _blocks(rows: int, columns: int) -> list[Any]:
-    """Return a mask in which each block of queries sees its own keys, the previous ones and the
-    first.
-    """
+    """Return a mask in which a block of queries sees its own keys, the previous and the first."""
     count = rows // SIZE if rows % SIZE == 0 else 1
     seen = torch.eye(count) + torch.eye(count).roll(1, 0).tril()
     seen[:, 0] = 1

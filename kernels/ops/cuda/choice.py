@@ -38,8 +38,7 @@ FASTER_CASES = (
 def own_kernel_is_faster(
     *, stride: int, outputs: int, kernel: int, exact: bool, channels_last: bool, upsample: bool
 ) -> bool:
-    """Return whether our kernel is faster than cuDNN, that is, whether a row of FASTER_CASES
-    matches.
+    """Return whether our kernel is faster than cuDNN: whether a row of FASTER_CASES matches.
 
     Args:
         stride: The larger of the two strides.

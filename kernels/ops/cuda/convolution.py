@@ -120,8 +120,9 @@ def _prepare_conv(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments, or raise ValueError, and record the launches; `tf32`: cuDNN may
-    use it.
+    """Check the arguments, or raise ValueError, and record the launches.
+
+    `tf32` is whether cuDNN may use it.
     """
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))

@@ -1,6 +1,4 @@
-"""The feed-forward network and the output projection on a GPU: library products, each followed by
-one kernel of ours.
-"""
+"""Feed-forward network and output projection on a GPU: library products with our epilogues."""
 
 from __future__ import annotations
 

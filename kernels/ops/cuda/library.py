@@ -133,8 +133,7 @@ class LibraryKernels:
         return launch((blocks, 1, 1), stream, p)
 
     def totals(self, p: StyleforgeTotals, dtype: str, stream: c_void_p | int | None) -> int:
-        """Launch the sums over chunks of the partial sums that `columns` wrote for one or two
-        gradients.
+        """Launch the sums over chunks of one or two gradients' sums from `columns`.
 
         Args:
             p: The kernel's argument.

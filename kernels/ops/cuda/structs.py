@@ -52,8 +52,9 @@ class StyleforgeConvolution(Structure):
 
 
 class StyleforgeConvNormRelu(Structure):
-    """relu(norm(conv(x))), or norm(conv(x)), with conv.parts set, and norm.x and norm.y equal to
-    conv.y.
+    """relu(norm(conv(x))), or norm(conv(x)).
+
+    conv.parts must be set, and norm.x and norm.y must equal conv.y.
     """
 
     _fields_ = [("conv", StyleforgeConvolution), ("norm", StyleforgeNorm)]
@@ -88,9 +89,7 @@ class Convolution(Structure):
 
 
 class PartialMomentsView(Structure):
-    """Mirror of PartialMomentsView in include/common/plane_params.cuh, like the next four
-    structs.
-    """
+    """Mirror of PartialMomentsView in include/common/plane_params.cuh, like the next four."""
 
     _fields_ = [
         ("parts", c_void_p),

@@ -204,9 +204,7 @@ class Transformer:
         return launch(_grid(kernel, p), stream, p)
 
     def _map(self, dtype: str, rows: Rows, count: int) -> TensorMap:
-        """Return a tensor map from the cache: encoding takes longer than a launch, and memory is
-        reused.
-        """
+        """Return a tensor map from the cache: encoding outlasts a launch, and memory is reused."""
         key = dtype, rows, count
         found = self._maps.get(key)
         if found is None:

@@ -68,9 +68,7 @@ def check_dropout(function: str, p: float, state: Tensor | None, active: bool) -
 
 
 def result_type(inputs: Sequence[Tensor]) -> torch.dtype:
-    """Return the dtype PyTorch promotes to: a tensor without dimensions does not widen one with
-    some.
-    """
+    """Return the promoted dtype; as in PyTorch, a 0-dim tensor does not widen another."""
     deciding = [x.dtype for x in inputs if x.dim()] or [x.dtype for x in inputs]
     found = deciding[0]
     for dtype in deciding[1:]:

@@ -20,9 +20,7 @@ OF_BYTE = 8
 
 
 def are_kept(*tensors: Tensor) -> bool:
-    """Return whether a pass saves bits of these tensors: on a CPU, alike, contiguous, with a
-    kernel.
-    """
+    """Return whether a pass saves bits: on a CPU, with a kernel, of contiguous tensors alike."""
     first = tensors[0]
     return (
         all(x.is_cpu and x.is_contiguous() for x in tensors)

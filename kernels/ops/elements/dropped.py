@@ -60,9 +60,7 @@ def launch_backward(
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that `dropout_masked` saves: the bits, and the input if its gradient reads
-    it.
-    """
+    """Return the bits to save, and the input if the gradient reads it."""
     x, function, *_ = arguments
     return [x if _READS[function] else None, results[1]]
 

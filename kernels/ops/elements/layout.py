@@ -74,9 +74,7 @@ class Walk(NamedTuple):
         return len(self.sizes) == 1 and all(all(of) for of in self.strides) and not self.is_wide
 
     def fits(self, width: int) -> bool:
-        """Return whether vectors of `width` elements stay within a row and are aligned to their
-        width.
-        """
+        """Return whether aligned vectors of `width` elements stay within a row."""
         return (
             (len(self.sizes) == 1 or self.sizes[0] % width == 0)
             and all(strides[0] in (0, 1) for strides in self.strides)

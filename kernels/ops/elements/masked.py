@@ -21,9 +21,7 @@ _THREADS, _OF_THREAD, _VECTOR = 256, 2, 16
 
 
 def fits(x: Tensor, y: Tensor) -> bool:
-    """Return whether a kernel adds two tensors: alike, contiguous, and filling whole bytes
-    of bits.
-    """
+    """Return whether a kernel adds two tensors: alike, contiguous, in whole bytes of bits."""
     if x.is_cpu:
         return x.numel() % BITS == 0 and of_elements.are_kept(x, y)
     return (

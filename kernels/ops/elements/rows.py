@@ -73,9 +73,7 @@ class Spelling:
         return [*given, result, arguments[-1] if row.drops else None]
 
     def backward(self, kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-        """Compute the gradients of all arguments in one pass, with the sums over broadcast
-        dimensions.
-        """
+        """Compute the gradients of all arguments and their broadcast sums, in one pass."""
         *given, result, state = kept.tensors
         given = [result if x is None else x for x in given]
         name, inputs = self.function(kept.options), self.adapted(*given)
@@ -129,9 +127,7 @@ def two(function: str) -> Spelling:
 
 
 def dropping(function: str) -> Spelling:
-    """Return the spelling of a dropout operation, whose arguments are x, p, training and a
-    state.
-    """
+    """Return the spelling of a dropout operation with the arguments x, p, training and state."""
 
     def forward(
         run: Run, x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None

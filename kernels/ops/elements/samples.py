@@ -70,9 +70,7 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
 
 
 def of_sums() -> Iterator[tuple[Any, ...]]:
-    """Yield every function with rows, a row and a number, or columns as all inputs but the
-    first.
-    """
+    """Yield every function with rows, a row and a number, or columns after the first input."""
     state = torch.tensor([12345, 678])
     shapes = (((70, 96), (96,), ()), ((9, 72), (72,), (72,)), ((5, 64), (5, 1), (5, 1)))
     for name, row in FUNCTIONS.items():

@@ -32,8 +32,7 @@ class Passes:
         self._count = self._samples * self._channels * self._inner
 
     def sums(self, grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
-        """Return FP32 [channels, splits, 2] as styleforge_channels_sums writes them, and the
-        splits.
+        """Return FP32 [channels, splits, 2] of styleforge_channels_sums, and the splits.
 
         Args:
             grad: The gradient of the result; None for sums of x.
@@ -58,8 +57,7 @@ class Passes:
         return partial, splits
 
     def _shares(self, vector: bool, tensors: int) -> tuple[int, int, int]:
-        """Return threads per block, blocks per channel, and loads per warp's chunk, for sums of
-        planes.
+        """Return threads per block, blocks per channel, and loads per chunk of a warp.
 
         All blocks of a channel run at once unless there are too many channels. They reach the last
         sample together, which is where the next pass begins.
@@ -127,8 +125,7 @@ class Passes:
         )  # fmt: skip
 
     def _work(self, *tensors: Tensor) -> tuple[bool, int]:
-        """Return whether to read vectors, and the chunks per plane, with a few loads per thread
-        each.
+        """Return whether to read vectors, and the chunks per plane, a few loads per thread.
 
         The chunks are 0 for planes that are too small.
         """

@@ -39,8 +39,9 @@ def _check(
 def _normed(
     x: Tensor, shift: Tensor | None, groups: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return normalized [samples, groups, channels, inner], and each group's mean and inverse
-    deviation.
+    """Return normalized [samples, groups, channels, inner], and each group's moments.
+
+    They are the mean and the reciprocal standard deviation.
     """
     samples, channels = x.shape[:2]
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -67,9 +68,7 @@ def reference(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """Return relu(group_norm(x + shift)), and [5, planes] as styleforge_groups_totals writes
-    them.
-    """
+    """Return relu(group_norm(x + shift)), and [5, planes] as in styleforge_groups_totals."""
     _check(x, shift, groups, weight, bias)
     samples, channels = x.shape[:2]
     wide = torch.promote_types(x.dtype, torch.float32)

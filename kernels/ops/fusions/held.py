@@ -129,9 +129,7 @@ def room_of(gpu: Gpu) -> int:
 
 
 def shared_by(launch: CudaLauncher, slabs: Slabs, *tensors: Tensor) -> Share | None:
-    """Return how the blocks of a GPU share the slabs of the tensors to read; None if they
-    cannot.
-    """
+    """Return how a GPU's blocks share the slabs of tensors to read; None if they cannot."""
     if not takes_vectors(slabs.inner, *tensors):
         return None
     row = slabs.inner * tensors[0].element_size() // BYTES

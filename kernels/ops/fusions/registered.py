@@ -24,9 +24,7 @@ R = TypeVar("R")
 
 
 def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[Any, ...]]:
-    """Return a function that orders all arguments of a call and turns a number for `name` into a
-    list.
-    """
+    """Return a function that completes a call's arguments, with a number for `name` as a list."""
     ordered = in_order(signature)
     at = list(inspect.signature(signature).parameters).index(name)
 

@@ -253,8 +253,7 @@ def block_sparse_attention(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Compute attention in which a block of queries sees only some blocks of keys (Child et al.,
-    2019).
+    """Compute attention in which query blocks see only some key blocks (Child et al., 2019).
 
     For each block of queries, the operation gathers the blocks it sees, up to the number in the
     mask's fullest row. Time and memory scale with that number. A query that sees no key gets zeros.

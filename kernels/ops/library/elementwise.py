@@ -356,8 +356,7 @@ def elementwise_sums_backward(
     statistics=1,
 )
 def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute relu(x + y) and a mask of elements that pass gradients, as `add_relu` does for
-    autograd.
+    """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd.
 
     Args:
         x: Any shape with a multiple of 8 elements; FP16, BF16 or FP32.
@@ -414,8 +413,7 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     statistics=1,
 )
 def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute a dropout and a mask of the kept elements; runs for both dropouts on a CPU with
-    gradients.
+    """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd.
 
     Args:
         x: Any shape; FP16, BF16 or FP32.

@@ -266,12 +266,11 @@ def batch_norm_relu(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015) with the arguments of torch's
-    batch_norm.
+    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015).
 
-    Training uses the batch statistics and updates the running ones in place, as PyTorch does. The
-    function returns y. The dispatcher's operation writes nothing and also returns the mean and the
-    reciprocal standard deviation.
+    The arguments are as in torch's batch_norm. Training uses the batch statistics and updates the
+    running ones in place, as PyTorch does. The function returns y. The dispatcher's operation
+    writes nothing and also returns the mean and the reciprocal standard deviation.
 
     Args:
         x: [N, C, ...], contiguous or channels last; FP16, BF16, FP32 or FP64.
@@ -358,11 +357,10 @@ def group_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
-    """Compute relu(group_norm(x + shift)) (Wu and He, 2018), as after a convolution without its
-    bias.
+    """Compute relu(group_norm(x + shift)) (Wu and He, 2018).
 
-    The function returns y. The dispatcher's operation also returns the numbers that its gradients
-    need.
+    The shift can be the bias of a preceding convolution. The function returns y. The dispatcher's
+    operation also returns the numbers that its gradients need.
 
     Args:
         x: [N, C, ...]; FP16, BF16, FP32 or FP64.

@@ -136,17 +136,13 @@ def _ffn(
 
 
 def _parts(x: Tensor) -> int:
-    """Return how many parts a network reads x in. On the CPU each part would reorder the
-    weights.
-    """
+    """Return in how many parts to read x: on the CPU each part would reorder the weights."""
     is_whole = not x.is_cuda or torch.compiler.is_compiling()  # the compiler splits work itself
     return 1 if is_whole else max(1, x.shape[:-1].numel() // PART)
 
 
 def _by_parts(network: Callable[[Tensor], Tensor], x: Tensor, parts: int) -> Tensor:
-    """Run the network on one part of the rows at a time, so that one part's hidden layer is in
-    memory.
-    """
+    """Run the network part by part, so that only one part's hidden layer is in memory."""
     rows = x.reshape(-1, x.shape[-1])
     out, at = x.new_empty(0), 0
     for part in rows.chunk(parts):
@@ -178,9 +174,7 @@ def _attention(
     mask: Tensor | None,
     causal: bool,
 ) -> Tensor:
-    """Compute multi-head attention of [N, L, E] to [N, M, E] with nn.MultiheadAttention's
-    parameters.
-    """
+    """Compute attention of [N, L, E] to [N, M, E] with nn.MultiheadAttention's parameters."""
     in_weight, in_bias, out_weight, out_bias = weights
     width = x.shape[-1]
     if memory is x:

@@ -109,8 +109,7 @@ def _complete_head(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Any, ...]:
-    """Return the arguments of linear_cross_entropy, with the gradients to compute in the forward
-    pass.
+    """Return the arguments of linear_cross_entropy, with the gradients that forward computes.
 
     Under autocast it multiplies in autocast's dtype, and the loss is FP32.
     """

@@ -1,6 +1,4 @@
-"""Cross-entropy of a linear layer for some rows at a time, so that memory never holds all
-logits.
-"""
+"""Cross-entropy of a linear layer, some rows at a time: all logits are never in memory."""
 
 from __future__ import annotations
 
@@ -99,8 +97,7 @@ def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
 
 
 def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = False) -> int:
-    """Return the rows per chunk: an eighth of all, but not too few, with at most MOST_LOGITS
-    logits.
+    """Return the rows per chunk: an eighth of all, not too few, at most MOST_LOGITS logits.
 
     Args:
         rows: Number of all rows.

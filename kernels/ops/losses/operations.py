@@ -73,9 +73,7 @@ def linear_cross_entropy(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the loss, its divisor, the gradient of the logits if saved, and the wanted
-    gradients.
-    """
+    """Return the loss, its divisor, the logits' gradient if saved, and the wanted gradients."""
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, reduction, chunk_size)
     rows.check_loss("linear_cross_entropy", dtype or hidden.dtype)

@@ -26,9 +26,7 @@ def _labels(classes: int, *shape: int) -> Tensor:
 
 
 def of_logits() -> Iterator[tuple[Any, ...]]:
-    """Yield rows that fill no vector, many classes, strides, each reduction, smoothing and
-    weights.
-    """
+    """Yield rows that fill no vector, many classes, strides, reductions, smoothing and weights."""
     yield _normal(0, 3, 4), _labels(4, 3), IGNORED, "mean", 0.1, None, None
     for dtype in DTYPES:
         for shape in ((5, 7), (3, 1000), (2, 3, 33)):

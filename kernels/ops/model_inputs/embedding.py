@@ -61,9 +61,7 @@ def token_reference(
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that `embedding_position` saves; backward uses only the shapes of the
-    tables.
-    """
+    """Return the tensors to save; backward uses only the shapes of the tables."""
     return list(arguments[:3])
 
 
@@ -246,9 +244,7 @@ class _Sequences:
 
 
 def _shared_out(rows: int, table: Tensor, vector: bool) -> tuple[int, int]:
-    """Return the blocks of `_THREADS` for the rows of a result, and the threads per part of
-    a row.
-    """
+    """Return blocks of `_THREADS` for the rows of a result, and threads per part of a row."""
     of_row = table.shape[1] // (_VECTOR // table.element_size() if vector else 1)
     lanes = 1
     while lanes < _WARP and lanes * _OF_ROW < of_row:

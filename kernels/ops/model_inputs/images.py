@@ -151,9 +151,7 @@ def _for_each(
 def _color_matrix(
     brightness: float, contrast: float, saturation: float, hue: float
 ) -> tuple[float, ...]:
-    """Return [3, 4], row by row: brightness, contrast, and saturation and hue in the chroma
-    plane.
-    """
+    """Return [3, 4], row by row: brightness, contrast, and the chroma's saturation and hue."""
     cosine, sine = (saturation * turn(2 * math.pi * hue) for turn in (math.cos, math.sin))
 
     def changed(red: float, green: float, blue: float) -> tuple[float, float, float]:

@@ -38,9 +38,7 @@ def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
 
 
 def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
-    """Compute `embedding_backward`; PyTorch sorts the tokens, so that each row has one summation
-    order.
-    """
+    """Compute `embedding_backward`: PyTorch sorts the tokens, which fixes the order of sums."""
     check(grad, tokens, entries)
     # PyTorch's second derivative looks up every token, even one that is not in the table.
     counts = (tokens >= 0) & (tokens < entries) & (tokens != left_out)
@@ -92,10 +90,9 @@ def launch_cuda(
 
 
 def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
-    """Return the tokens in a stable order and their positions, int32 [2, tokens]; set `out` to
-    zero.
+    """Return the sorted tokens and their positions, int32 [2, tokens]; set `out` to zero.
 
-    A token that is not in the table stays outside of it in 32 bits.
+    The order is stable. A token that is not in the table stays outside of it in 32 bits.
     """
     count, entries, tiles = tokens.numel(), out.shape[0], -(-tokens.numel() // _TILE)
     if tiles > _MOST_TILES:
@@ -118,9 +115,7 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Yield rows of one block and of several, that fill vectors or not, and one that is left
-    out.
-    """
+    """Yield rows of one block and of several, full vectors or not, and one that is left out."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape, width, entries in (((3, 5), 8, 7), ((200,), 5, 3), ((7, 40), 24, 90)):

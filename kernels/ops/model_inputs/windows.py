@@ -119,9 +119,7 @@ def launch_cuda(
 
 
 def _grouped(size: int, step: int) -> tuple[int, int, int]:
-    """Return the number of elements that are always in the same windows; size and step in such
-    groups.
-    """
+    """Return the group of elements that share their windows; size and step in groups."""
     group = math.gcd(size, step)
     return group, size // group, step // group
 

@@ -22,9 +22,7 @@ def normals(seed: int, dtype: torch.dtype | None) -> list[Tensor]:
 
 
 def of_adam() -> Iterator[tuple[Any, ...]]:
-    """Yield both decays, the first step and a later one, every dtype and a mix, a scaled
-    gradient.
-    """
+    """Yield both decays, a first and a later step, every dtype and a mix, a scaled gradient."""
     for dtype in (*DTYPES, None):
         lists = [normals(seed, dtype) for seed in range(3)]
         squares = [x.square() for x in normals(3, dtype)]

@@ -149,9 +149,7 @@ def _decayed(grad: Tensor, weight_decay: float, x: Tensor) -> Tensor:
 def _check_numbers(
     name: str, params: Sequence[Tensor], **numbers: Sequence[Tensor] | Tensor | None
 ) -> None:
-    """Check that the numbers kernels read from memory are FP32 elements on the parameters'
-    device.
-    """
+    """Check that kernels read FP32 elements on the parameters' device."""
     for what, given in numbers.items() if params else ():
         tensors = [given] if isinstance(given, Tensor) else given or ()
         traits = {(x.dtype, x.numel(), x.device) for x in tensors}

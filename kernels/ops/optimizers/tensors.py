@@ -127,9 +127,7 @@ def launches(
 
 
 def check(name: str, **lists: Sequence[Tensor]) -> None:
-    """Raise ValueError unless lists have tensors of one shape and dtype at each index, on one
-    device.
-    """
+    """Raise ValueError unless tensors of one index share shape and dtype, all on one device."""
     (first, of), *others = lists.items()
     if _fits(list(lists.values())):
         return
@@ -168,9 +166,7 @@ def _fits(lists: Sequence[Sequence[Tensor]]) -> bool:
 
 
 def apart(lists: Sequence[Sequence[Tensor]]) -> list[int]:
-    """Return the indices of tensors whose layouts differ between the lists; no kernel supports
-    them.
-    """
+    """Return the indices of tensors whose layouts differ, which no kernel supports."""
     if all(all(map(_is_contiguous, tensors)) for tensors in lists):
         return []
     return [at for at, tensors in enumerate(zip(*lists, strict=True)) if not lie_alike(*tensors)]

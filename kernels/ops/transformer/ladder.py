@@ -77,8 +77,7 @@ def fused_attention_v1(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Compute self-attention on the first rung: score tiles in shared memory, two passes over the
-    keys.
+    """Compute self-attention on the first rung: score tiles in shared memory, two key passes.
 
     Args:
         x: [N, L, E] of any strides and floating dtype.

@@ -103,9 +103,7 @@ class Cut(NamedTuple):
 
 
 def vector_of(*tensors: Tensor) -> int:
-    """Return the channels of dense channels-last images per 16-byte load, or 1 if that does not
-    divide.
-    """
+    """Return how many channels fit a 16-byte load, 1 if channels or addresses do not divide."""
     each = VECTOR // tensors[0].element_size()
     fits = all(x.shape[1] % each == 0 and x.data_ptr() % VECTOR == 0 for x in tensors)
     return each if fits else 1
@@ -123,9 +121,7 @@ def cut_of(launch: CudaLauncher, shape: torch.Size, pixels: int, vector: int) ->
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Yield 16-byte and single-element loads; columns that divide a warp or not; few pixels and
-    many.
-    """
+    """Yield 16-byte and single loads, columns that divide a warp or not, few and many pixels."""
     for x in _pictures():
         yield x, 1e-5
 

@@ -76,9 +76,7 @@ def attention_backward_reference(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute `fused_attention_backward` from the inputs alone, so that its own derivative is
-    complete.
-    """
+    """Compute `fused_attention_backward` from the inputs, so that its derivative is complete."""
     weights, change = _weights_and_change(grad, q, k, v, mask, scale, causal, dropout, state)
     wide = weights.dtype
     gradients = (

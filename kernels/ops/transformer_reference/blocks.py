@@ -1,6 +1,4 @@
-"""PyTorch references of a transformer's blocks around attention: projections and the feed-forward
-network.
-"""
+"""PyTorch references of a transformer's projections and feed-forward network."""
 
 from __future__ import annotations
 

@@ -25,15 +25,12 @@ def draw_state(device: torch.device) -> Tensor:
 
 
 def dropped_numbers(dropout: float) -> int:
-    """Return how many of 2^16 random numbers drop an element, which are the steps of a
-    probability.
-    """
+    """Return how many of 2^16 random numbers drop an element: the steps of a probability."""
     return round(dropout * _NUMBERS)
 
 
 def kept_scale(dropout: float) -> float:
-    """Return the factor of kept elements that preserves the mean, exact for the rounded
-    probability.
+    """Return the factor of kept elements that preserves the mean at the rounded probability.
 
     It is 0 if everything is dropped.
     """

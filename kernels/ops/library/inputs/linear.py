@@ -49,8 +49,9 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 def embedding_position(
     tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
 ) -> Tensor:
-    """Compute weight[tokens] scale + position[start : start + L]: embeddings with learned
-    positions.
+    """Compute weight[tokens] scale + position[start : start + L].
+
+    These are embeddings with learned positions.
 
     Args:
         tokens: int64 [N, L], table rows. A token that is not in the table raises IndexError on the
