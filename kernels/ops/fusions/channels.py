@@ -72,7 +72,11 @@ def checked(
     var: Tensor | None,
     training: bool,
 ) -> Layout:
-    """Return the channel layout of x as a dense tensor."""
+    """Return the channel layout of x as a dense tensor.
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
     if x.dim() < 2:
         raise ValueError(f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...]")
     given = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": var}
