@@ -20,7 +20,7 @@ def fused_instance_norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """pad(relu(norm(x) * weight + bias + residual)), padded on every side."""
+    """Compute pad(relu(norm(x) * weight + bias + residual)), padded on every side."""
 
 def fused_instance_norm_out(
     x: Tensor,
@@ -34,7 +34,7 @@ def fused_instance_norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """`fused_instance_norm` into a buffer the caller owns; inference only."""
+    """Compute `fused_instance_norm` into a buffer that the caller owns; inference only."""
 
 def fused_instance_norm_forward(
     input: Tensor,
@@ -45,7 +45,7 @@ def fused_instance_norm_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """relu(norm(input) * gamma + beta + residual), on the CPU and on CUDA."""
+    """Compute relu(norm(input) * gamma + beta + residual) on the CPU and on CUDA."""
 
 def fused_conv_reflection_pad_forward(
     input: Tensor,
@@ -56,7 +56,7 @@ def fused_conv_reflection_pad_forward(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """A convolution of `input` padded by reflection, without the padded copy on CUDA."""
+    """Convolve `input` with reflection padding, on CUDA without a padded copy."""
 
 def fused_conv_instancenorm_forward(
     input: Tensor,
@@ -71,20 +71,20 @@ def fused_conv_instancenorm_forward(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection."""
+    """Compute relu(norm(conv(input)) * gamma + beta) with a reflection-padded convolution."""
 
 def fused_enlarging_pad_out(
     x: Tensor,
     out: Tensor,
 ) -> None:
-    """Give pictures the margin that a convolution by `bilinear_phase_weight` reads."""
+    """Add the margin that a convolution by `bilinear_phase_weight` reads."""
 
 def fused_enlarging_interleave_out(
     z: Tensor,
     skip: Tensor | None,
     out: Tensor,
 ) -> None:
-    """Join the four phases of an enlarged picture, and add another one."""
+    """Join the four phases of an enlarged image, and add another image."""
 
 def fused_attention(
     q: Tensor,
@@ -96,7 +96,7 @@ def fused_attention(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(scale q k^T + mask) v for each sample and head, without a matrix of scores."""
+    """Compute softmax(scale q k^T + mask) v for each sample and head, without a score matrix."""
 
 def fused_attention_backward(
     grad: Tensor,
@@ -111,20 +111,20 @@ def fused_attention_backward(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `fused_attention`, from what it returned."""
+    """Compute the gradients of `fused_attention` from its results."""
 
 def fused_channel_statistics(
     x: Tensor,
     eps: float = 1e-05,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the reciprocal of the standard deviation of each channel of each picture."""
+    """Compute the mean and reciprocal standard deviation of each channel of each image."""
 
 def fused_channel_moments_out(
     x: Tensor,
     mean: Tensor,
     variance: Tensor,
 ) -> None:
-    """The mean and the biased variance of each channel, see `fused_channel_statistics`."""
+    """Write the mean and biased variance of each channel, see `fused_channel_statistics`."""
 
 def fused_channel_norm(
     x: Tensor,
@@ -136,13 +136,14 @@ def fused_channel_norm(
     relu: bool = False,
     pad: int = 0,
 ) -> Tensor:
-    """pad(relu(norm(x) * weight + bias + residual)) by given moments, padded by reflection."""
+    """Compute pad(relu(norm(x) * weight + bias + residual)) by given moments, padded by
+    reflection."""
 
 def fused_depthwise_conv(
     x: Tensor,
     weight: Tensor,
 ) -> Tensor:
-    """Convolve each channel of pictures, padded by reflection, with its own 3x3 kernel."""
+    """Convolve each channel of reflection-padded images with its own 3x3 kernel."""
 
 def fused_ffn_forward(
     x: Tensor,
@@ -154,7 +155,7 @@ def fused_ffn_forward(
     approximate: str = "none",
     residual: Tensor | None = None,
 ) -> Tensor:
-    """linear(gelu(linear(x))) + residual."""
+    """Compute linear(gelu(linear(x))) + residual."""
 
 def output_projection_forward(
     attn_output: Tensor,
@@ -162,7 +163,7 @@ def output_projection_forward(
     bias_out: Tensor | None = None,
     residual: Tensor | None = None,
 ) -> Tensor:
-    """linear(attn_output) + residual."""
+    """Compute linear(attn_output) + residual."""
 
 def fused_attention_v1(
     x: Tensor,
@@ -173,8 +174,7 @@ def fused_attention_v1(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the first rung: tiles of scores in shared memory, two passes over the
-    keys."""
+    """Compute self-attention on the first rung: score tiles in shared memory, two key passes."""
 
 def fused_attention_v2_forward(
     x: Tensor,
@@ -185,7 +185,8 @@ def fused_attention_v2_forward(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the second rung: vectorized loads, padded tiles of keys and values."""
+    """Compute self-attention on the second rung: vectorized loads, padded tiles of keys and
+    values."""
 
 def fused_attention_v3_forward(
     x: Tensor,
@@ -196,7 +197,8 @@ def fused_attention_v3_forward(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the third rung: an online softmax, no matrix of scores, tensor cores."""
+    """Compute self-attention on the third rung: an online softmax, no score matrix, tensor
+    cores."""
 
 def attention_score(
     q: Tensor,
@@ -204,13 +206,13 @@ def attention_score(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """softmax(q k^T scale + mask): the weights of attention, in the memory of the product."""
+    """Compute the attention weights softmax(q k^T scale + mask) in the memory of the product."""
 
 def attention_score_backward(
     grad: Tensor,
     weights: Tensor,
 ) -> Tensor:
-    """weights * (grad - sum(grad * weights)): the gradient of the scores before softmax."""
+    """Compute weights * (grad - sum(grad * weights)), the gradient of the scores before softmax."""
 
 def attention_dropout(
     scores: Tensor,
@@ -218,7 +220,7 @@ def attention_dropout(
     training: bool = True,
     state: Tensor | None = None,
 ) -> Tensor:
-    """dropout(scores), of the weights that `attention_score` returned."""
+    """Compute dropout(scores), where `attention_score` returned the scores."""
 
 def flash_attention(
     q: Tensor,
@@ -228,7 +230,7 @@ def flash_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """softmax(q k^T scale + mask) v without a matrix of scores (Dao et al., 2022)."""
+    """Compute softmax(q k^T scale + mask) v without a score matrix (Dao et al., 2022)."""
 
 def multihead_attention(
     q: Tensor,
@@ -239,7 +241,7 @@ def multihead_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`flash_attention` of heads that lie beside one another; nothing is copied to split them."""
+    """Compute `flash_attention` of heads stored side by side, without copies to split them."""
 
 def block_sparse_attention(
     q: Tensor,
@@ -249,7 +251,7 @@ def block_sparse_attention(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Attention in which a block of queries sees some blocks of keys alone (Child et al., 2019)."""
+    """Compute attention in which query blocks see only some key blocks (Child et al., 2019)."""
 
 def apply_rope(
     x: Tensor,
@@ -258,7 +260,8 @@ def apply_rope(
     interleaved: bool = False,
     back: bool = False,
 ) -> Tensor:
-    """Rotary position embedding (Su et al., 2021): pairs of numbers are turned by their angles."""
+    """Apply rotary position embedding (Su et al., 2021): rotate pairs of numbers by their
+    angles."""
 
 def rope_attention(
     q: Tensor,
@@ -271,7 +274,7 @@ def rope_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`flash_attention` of queries and keys that `apply_rope` turned."""
+    """Compute `flash_attention` of queries and keys rotated by `apply_rope`."""
 
 def block_sparse_forward(
     q: Tensor,
@@ -280,8 +283,7 @@ def block_sparse_forward(
     block_mask: Tensor,
     scale: float | None = None,
 ) -> Tensor:
-    """`block_sparse_attention` by one kernel: what it runs in 16 bits where no gradient is
-    wanted."""
+    """Compute `block_sparse_attention` in one kernel, as it does in 16 bits without gradients."""
 
 def gather_blocks(
     x: Tensor,
@@ -289,7 +291,7 @@ def gather_blocks(
     order: Tensor,
     begins: Tensor,
 ) -> Tensor:
-    """x[places], whose gradient is `sum_blocks`: it is summed in FP32 and in a fixed order."""
+    """Return x[places]; its gradient is `sum_blocks`, a sum in FP32 and in a fixed order."""
 
 def sum_blocks(
     x: Tensor,
@@ -297,38 +299,38 @@ def sum_blocks(
     order: Tensor,
     begins: Tensor,
 ) -> Tensor:
-    """Of each block, the sum over the places that have it, in FP32 and in a fixed order."""
+    """Sum each block over its places, in FP32 and in a fixed order."""
 
 def add_relu(
     x: Tensor,
     y: Tensor,
 ) -> Tensor:
-    """relu(x + y)."""
+    """Compute relu(x + y)."""
 
 def multiply_relu(
     x: Tensor,
     y: Tensor,
 ) -> Tensor:
-    """relu(x y)."""
+    """Compute relu(x y)."""
 
 def add_sigmoid(
     x: Tensor,
     y: Tensor,
 ) -> Tensor:
-    """sigmoid(x + y)."""
+    """Compute sigmoid(x + y)."""
 
 def mul_tanh(
     x: Tensor,
     y: Tensor,
 ) -> Tensor:
-    """tanh(x y)."""
+    """Compute tanh(x y)."""
 
 def bias_gelu(
     x: Tensor,
     bias: Tensor,
     approximate: str = "none",
 ) -> Tensor:
-    """gelu(x + bias)."""
+    """Compute gelu(x + bias)."""
 
 def gelu_dropout(
     x: Tensor,
@@ -336,26 +338,26 @@ def gelu_dropout(
     training: bool = True,
     state: Tensor | None = None,
 ) -> Tensor:
-    """dropout(gelu(x)), with the exact GELU."""
+    """Compute dropout(gelu(x)) with the exact GELU."""
 
 def swish_multiply(
     x: Tensor,
     gate: Tensor,
 ) -> Tensor:
-    """silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020)."""
+    """Compute silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020)."""
 
 def mish_scale(
     x: Tensor,
     scale: Tensor,
 ) -> Tensor:
-    """mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019)."""
+    """Compute mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019)."""
 
 def prelu_bias(
     x: Tensor,
     alpha: Tensor,
     bias: Tensor,
 ) -> Tensor:
-    """prelu(x + bias): a sum that is negative is multiplied by alpha (He et al., 2015)."""
+    """Compute prelu(x + bias), which multiplies a negative sum by alpha (He et al., 2015)."""
 
 def elementwise_backward(
     grad: Tensor,
@@ -365,7 +367,7 @@ def elementwise_backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """The gradients of an elementwise operation, before they are summed over broadcast
+    """Compute the gradients of an elementwise operation before their sum over broadcast
     dimensions."""
 
 def elementwise_sums_backward(
@@ -378,19 +380,21 @@ def elementwise_sums_backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """The gradients of an elementwise operation, and their sums over broadcast dimensions."""
+    """Compute the gradients of an elementwise operation and their sums over broadcast
+    dimensions."""
 
 def add_relu_masked(
     x: Tensor,
     y: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """relu(x + y), and which elements its gradient passes: what `add_relu` runs with gradients."""
+    """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd."""
 
 def relu_mask_backward(
     grad: Tensor,
     mask: Tensor,
 ) -> Tensor:
-    """The gradient of relu: `grad` where the mask of `add_relu_masked` has a bit, 0 elsewhere."""
+    """Compute the gradient of relu: `grad` where the mask of `add_relu_masked` is set, 0
+    elsewhere."""
 
 def dropout_masked(
     x: Tensor,
@@ -398,7 +402,7 @@ def dropout_masked(
     p: float,
     state: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """A dropout, and which elements it kept: what both run on a CPU with gradients."""
+    """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd."""
 
 def dropout_mask_backward(
     grad: Tensor,
@@ -407,7 +411,7 @@ def dropout_mask_backward(
     function: str,
     p: float,
 ) -> Tensor:
-    """The gradient of a dropout from the bits of `dropout_masked`."""
+    """Compute the gradient of a dropout from the bits of `dropout_masked`."""
 
 def layer_norm_relu(
     x: Tensor,
@@ -416,7 +420,7 @@ def layer_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """relu(layer_norm(x)) (Ba et al., 2016)."""
+    """Compute relu(layer_norm(x)) (Ba et al., 2016)."""
 
 def layer_norm_gelu(
     x: Tensor,
@@ -425,7 +429,7 @@ def layer_norm_gelu(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """gelu(layer_norm(x)), with the exact GELU."""
+    """Compute gelu(layer_norm(x)) with the exact GELU."""
 
 def rms_norm_gelu(
     x: Tensor,
@@ -433,8 +437,7 @@ def rms_norm_gelu(
     weight: Tensor | None = None,
     eps: float = 1e-06,
 ) -> Tensor:
-    """gelu(rms_norm(x)), with the exact GELU; x / sqrt(mean(x^2) + eps) (Zhang and Sennrich,
-    2019)."""
+    """Compute gelu(rms_norm(x)) with the exact GELU."""
 
 def add_norm(
     x: Tensor,
@@ -445,7 +448,7 @@ def add_norm(
     eps: float = 1e-05,
     kind: str = "layer",
 ) -> tuple[Tensor, Tensor]:
-    """x + residual, and its norm: what stands between the blocks of a transformer."""
+    """Compute x + residual and its norm, as between the blocks of a transformer."""
 
 def row_norm_backward(
     grad: Tensor,
@@ -459,7 +462,7 @@ def row_norm_backward(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of a norm of rows."""
+    """Compute the gradients of a norm over rows."""
 
 def batch_norm_relu(
     x: Tensor,
@@ -471,7 +474,7 @@ def batch_norm_relu(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """relu(batch_norm(x)) (Ioffe and Szegedy, 2015), with the arguments of torch's batch_norm."""
+    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015)."""
 
 def batch_norm_relu_backward(
     grad: Tensor,
@@ -483,7 +486,7 @@ def batch_norm_relu_backward(
     training: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of batch_norm_relu."""
+    """Compute the gradients of batch_norm_relu."""
 
 def group_norm_relu(
     x: Tensor,
@@ -493,8 +496,7 @@ def group_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """relu(group_norm(x + shift)) (Wu and He, 2018): what follows a convolution without its
-    bias."""
+    """Compute relu(group_norm(x + shift)) (Wu and He, 2018)."""
 
 def group_norm_relu_backward(
     grad: Tensor,
@@ -506,7 +508,7 @@ def group_norm_relu_backward(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of group_norm_relu."""
+    """Compute the gradients of group_norm_relu."""
 
 def linear_activation(
     x: Tensor,
@@ -514,7 +516,7 @@ def linear_activation(
     bias: Tensor | None = None,
     activation: str = "relu",
 ) -> Tensor:
-    """activation(x weight^T + bias)."""
+    """Compute activation(x weight^T + bias)."""
 
 def ffn(
     x: Tensor,
@@ -524,8 +526,7 @@ def ffn(
     bias2: Tensor | None,
     activation: str = "gelu",
 ) -> Tensor:
-    """The feed-forward network of a transformer: activation(x weight1^T + bias1) weight2^T +
-    bias2."""
+    """Compute a transformer's feed-forward network."""
 
 def transformer_layer(
     x: Tensor,
@@ -538,26 +539,26 @@ def transformer_layer(
     causal: bool = False,
     eps: float = 1e-05,
 ) -> Tensor:
-    """A layer of a transformer, batch first and without dropout (Vaswani et al., 2017)."""
+    """Compute a transformer layer, batch first and without dropout (Vaswani et al., 2017)."""
 
 def sum_squared(
     x: Tensor,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """The sum of squares."""
+    """Compute the sum of squares."""
 
 def mean_abs(
     x: Tensor,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """The mean of absolute values."""
+    """Compute the mean of absolute values."""
 
 def channel_bias_backward(
     x: Tensor,
 ) -> Tensor:
-    """The gradient of a bias of channels: sums over all dimensions but the second."""
+    """Compute the gradient of a per-channel bias: the sum over all dimensions but the second."""
 
 def reduction_backward(
     grad: Tensor,
@@ -565,7 +566,7 @@ def reduction_backward(
     function: str,
     dim: int | Sequence[int] | None,
 ) -> Tensor:
-    """The gradient of a reduction."""
+    """Compute the gradient of a reduction."""
 
 def conv2d_bn_relu(
     x: Tensor,
@@ -583,7 +584,7 @@ def conv2d_bn_relu(
     dilation: int | Sequence[int] | None = None,
     groups: int = 1,
 ) -> Tensor:
-    """relu(batch_norm(conv2d(x))); in inference one convolution, and one pass at most."""
+    """Compute relu(batch_norm(conv2d(x)))."""
 
 def depthwise_pointwise_conv(
     x: Tensor,
@@ -596,7 +597,7 @@ def depthwise_pointwise_conv(
     padding: int | Sequence[int] | None = None,
     dilation: int | Sequence[int] | None = None,
 ) -> Tensor:
-    """A depthwise separable convolution (Howard et al., 2017): by channel, then across channels."""
+    """Compute a depthwise separable convolution (Howard et al., 2017)."""
 
 def conv2d_gelu_dropout(
     x: Tensor,
@@ -610,7 +611,7 @@ def conv2d_gelu_dropout(
     dilation: int | Sequence[int] | None = None,
     groups: int = 1,
 ) -> Tensor:
-    """dropout(gelu(conv2d(x))), with the exact GELU and dropout as `gelu_dropout` has it."""
+    """Compute dropout(gelu(conv2d(x))), with the exact GELU and the dropout of `gelu_dropout`."""
 
 def grouped_conv_norm(
     x: Tensor,
@@ -626,7 +627,7 @@ def grouped_conv_norm(
     dilation: int | Sequence[int] | None = None,
     groups: int = 1,
 ) -> Tensor:
-    """activation(group_norm(conv2d(x))) (Wu and He, 2018)."""
+    """Compute activation(group_norm(conv2d(x))) (Wu and He, 2018)."""
 
 def embedding_position(
     tokens: Tensor,
@@ -635,14 +636,14 @@ def embedding_position(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """weight[tokens] scale + position[start : start + L]: embeddings with learned positions."""
+    """Compute weight[tokens] scale + position[start : start + L]."""
 
 def contract_reshape(
     equation: str,
     operands: Sequence[Tensor],
     shape: Sequence[int],
 ) -> Tensor:
-    """torch.einsum(equation, *operands).reshape(shape), by PyTorch's products of matrices."""
+    """Compute torch.einsum(equation, *operands).reshape(shape) with PyTorch's matrix products."""
 
 def sliding_window(
     x: Tensor,
@@ -650,7 +651,7 @@ def sliding_window(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """x.unfold(-1, size, step), reduced over each window, without a tensor of the windows."""
+    """Reduce x.unfold(-1, size, step) over each window without a tensor of the windows."""
 
 def sliding_window_backward(
     grad: Tensor,
@@ -660,7 +661,7 @@ def sliding_window_backward(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """The gradient of `sliding_window`. Every sum has a fixed order."""
+    """Compute the gradient of `sliding_window`. Every sum has a fixed order."""
 
 def token_embedding(
     tokens: Sequence[Tensor],
@@ -668,7 +669,7 @@ def token_embedding(
     length: int,
     padding: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The embeddings of sequences that are cut or padded to one length."""
+    """Embed sequences that are cut or padded to one length."""
 
 def embedding_backward(
     tokens: Tensor,
@@ -676,7 +677,7 @@ def embedding_backward(
     entries: int,
     left_out: int = -1,
 ) -> Tensor:
-    """The gradient of a table of embeddings: of each row the sum of what its tokens have."""
+    """Compute the gradient of an embedding table: each row sums the gradients of its tokens."""
 
 def image_to_tensor(
     images: Tensor,
@@ -689,7 +690,8 @@ def image_to_tensor(
     antialias: bool = True,
     channels_last: bool = False,
 ) -> Tensor:
-    """Pictures of bytes as normalized tensors: crop, resize, mirror and colors in one pass."""
+    """Turn byte images into normalized tensors: crop, resize, mirror and adjust colors in one
+    pass."""
 
 def cross_entropy(
     logits: Tensor,
@@ -700,7 +702,7 @@ def cross_entropy(
     weight: Tensor | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """The cross-entropy of logits with labels, without a matrix of probabilities."""
+    """Compute the cross-entropy of logits and labels without a probability matrix."""
 
 def cross_entropy_backward(
     grad: Tensor,
@@ -712,7 +714,7 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The gradient of `cross_entropy` by the logits, in one pass."""
+    """Compute the gradient of `cross_entropy` with respect to the logits, in one pass."""
 
 def linear_cross_entropy(
     hidden: Tensor,
@@ -726,7 +728,7 @@ def linear_cross_entropy(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> Tensor:
-    """cross_entropy(linear(hidden, weight, bias), labels), some rows at a time."""
+    """Compute cross_entropy(linear(hidden, weight, bias), labels) for some rows at a time."""
 
 def linear_cross_entropy_backward(
     grads: Tensor,
@@ -739,14 +741,14 @@ def linear_cross_entropy_backward(
     chunk_size: int = 0,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `linear_cross_entropy`, with the logits of a chunk computed again."""
+    """Compute the gradients of `linear_cross_entropy`, recomputing the logits chunk by chunk."""
 
 def linear_cross_entropy_scaled_backward(
     gradients: Sequence[Tensor],
     grad: Tensor,
     divisor: Tensor,
 ) -> None:
-    """Multiply gradients that forward of `linear_cross_entropy` made by grad / divisor, in
+    """Multiply the forward pass's gradients of `linear_cross_entropy` by grad / divisor in
     place."""
 
 def mse_loss(
@@ -754,7 +756,8 @@ def mse_loss(
     target: Tensor,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean of (x - target)^2, in one pass; without a reduction, PyTorch's kernel."""
+    """Compute the mean of (x - target)^2 in one pass; without a reduction, PyTorch's kernel
+    runs."""
 
 def mse_loss_backward(
     grad: Tensor,
@@ -762,7 +765,7 @@ def mse_loss_backward(
     target: Tensor,
     reduction: str = "mean",
 ) -> Tensor:
-    """The gradient of `mse_loss` by x; that by target is its negative."""
+    """Compute the gradient of `mse_loss` with respect to x; the target's is its negative."""
 
 def adam_step(
     params: Sequence[Tensor],
@@ -780,7 +783,8 @@ def adam_step(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019), in place."""
+    """Perform a step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) in
+    place."""
 
 def sgd_step(
     params: Sequence[Tensor],
@@ -795,26 +799,26 @@ def sgd_step(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of stochastic gradient descent, in place."""
+    """Perform a step of stochastic gradient descent in place."""
 
 def total_norm(
     tensors: Sequence[Tensor],
     norm_type: float = 2.0,
 ) -> Tensor:
-    """The norm of tensors taken as one vector."""
+    """Compute the norm of several tensors as if they were one vector."""
 
 def clip_grads_with_norm(
     tensors: Sequence[Tensor],
     total_norm: Tensor,
     max_norm: float,
 ) -> None:
-    """Multiply tensors by max_norm / (total_norm + 1e-6) where that is below 1, in place."""
+    """Multiply tensors by max_norm / (total_norm + 1e-6) in place if that factor is below 1."""
 
 def split_tf32_out(
     x: Tensor,
     out: Tensor,
 ) -> None:
-    """Write the high, the low and again the high part of FP32 numbers, both in TF32."""
+    """Write the high, low and again the high part of FP32 numbers, each in TF32."""
 
 def fused_residual_block_forward(
     input: Tensor,
@@ -829,7 +833,8 @@ def fused_residual_block_forward(
     eps: float = 1e-05,
     own_kernel: bool = False,
 ) -> Tensor:
-    """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection."""
+    """Compute input + norm(conv(relu(norm(conv(input))))) with reflection-padded 3x3
+    convolutions."""
 
 def fused_token_norm(
     x: Tensor,
@@ -840,7 +845,7 @@ def fused_token_norm(
     residual: Tensor | None = None,
     eps: float = 1e-05,
 ) -> tuple[Tensor, Tensor]:
-    """y = (x - mean) * inverse * weight + bias + residual, and layer_norm(y) without parameters."""
+    """Compute y = (x - mean) * inverse * weight + bias + residual, and a plain layer_norm(y)."""
 
 def fused_pooled_token_norm(
     x: Tensor,
@@ -854,7 +859,8 @@ def fused_pooled_token_norm(
     residual: Tensor | None = None,
     eps: float = 1e-05,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`fused_token_norm` of a picture's tokens, and the means of square groups of the norm."""
+    """Compute `fused_token_norm` of an image's tokens, and the means of square groups of the
+    norm."""
 
 fused_attention_score = attention_score
 fused_multihead_attention = multihead_attention

@@ -1,6 +1,7 @@
 """The fused operations, as functions: native where a kernel is loaded, reference elsewhere.
 
-Every module of this folder is imported, and what it registers with `@fused` is an attribute here.
+Every module of this folder is imported. The operations it registers with `@fused` are attributes
+here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ for _module in pkgutil.iter_modules(__path__):
 def __getattr__(name: str) -> Callable[..., Any]:
     op = named(name)
     if op is not None:
-        globals()[name] = op.operation  # found without this function the next time
+        globals()[name] = op.operation  # the next lookup skips this function
         return op.operation
     raise AttributeError(f"module {__name__!r} has no operation {name!r}")
 

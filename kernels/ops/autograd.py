@@ -1,10 +1,11 @@
 """The gradients of fused operations, under PyTorch's dispatcher.
 
-Where an operation has no backward of its own, its reference is run again and differentiated. One
-that has its own saves what forward computed anyway, such as the statistics of a softmax.
+If an operation has no backward of its own, autograd reruns and differentiates its reference. A
+backward of its own uses saved tensors that the forward pass computed anyway, such as the statistics
+of a softmax.
 
-Forward mode and the transforms of torch.func differentiate what runs, so that the reference runs in
-place of the operation there: PyTorch knows every derivative of it.
+Forward mode and the transforms of torch.func differentiate the reference in place of the operation,
+because PyTorch knows its every derivative.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ _dispatch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _KEY: Any = _dispatch.DispatchKey
 _any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
 _transform: Callable[[], object] = _dispatch._functorch.peek_interpreter_stack
-_forward_mode: Any = forward_ad  # the level of dual tensors is -1 outside of one
+_forward_mode: Any = forward_ad  # the level of dual tensors, -1 without any
 
-Below = Callable[..., Any]  # runs an operation of which no gradient is taken: (keys, arguments...)
+Below = Callable[..., Any]  # runs an operation without a gradient: (keys, arguments...)
 Gradient = Tensor | Sequence[Tensor | None] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a forward keeps for its own backward.
+    """The saved state of a forward pass for its own backward.
 
     Attributes:
-        tensors: What `save` chose among arguments and results.
-        options: The arguments in order, None in place of tensors and lists of tensors.
-        needs: By argument, whether its gradient is wanted.
+        tensors: The arguments and results that `save` selected.
+        options: The arguments in order, with None in place of tensors and lists of tensors.
+        needs: For each argument, whether its gradient is wanted.
     """
 
     tensors: tuple[Any, ...]  # Tensor or None, as saved
@@ -46,18 +47,18 @@ class Kept:
     needs: tuple[bool, ...]
 
 
-# Chooses what is saved, from the arguments and the results.
+# Selects the tensors to save from the arguments and the results.
 Save = Callable[[Sequence[Any], Sequence[Tensor]], Sequence[Tensor | None]]
-# Gives the gradient of each argument, from what was saved and the gradients of the results.
+# Returns the gradient of each argument from the saved state and the gradients of the results.
 Backward = Callable[..., Sequence[Gradient]]
 
 
 def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
-    """What runs an operation of which no gradient is taken: (keys, arguments...).
+    """Return a function (keys, arguments...) that runs an operation without a gradient.
 
     Args:
-        overload: The operation as PyTorch knows it.
-        on: By backend, the function in Python that is its kernel there.
+        overload: The operation's PyTorch overload.
+        on: For each backend, the Python function that is its kernel.
     """
     plain: dict[int, Callable[..., Any]] = {}
     for backend, function in on.items():
@@ -67,7 +68,7 @@ def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
             plain[(first | second).raw_repr()] = function
 
     def run(keys: Any, *args: Any) -> Any:
-        # Nothing comes between autograd and a plain tensor's kernel, and a second way through the
+        # Nothing separates autograd from a plain tensor's kernel, and a second pass through the
         # dispatcher would take as long as the first.
         direct = plain.get(keys.raw_repr())
         if direct is not None:
@@ -80,14 +81,14 @@ def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
 
 
 def has_tangents(args: Sequence[Any]) -> bool:
-    """Return whether forward mode, of torch.func.jvp or dual tensors, follows an argument."""
+    """Return whether forward mode (torch.func.jvp or dual tensors) follows an argument."""
     return _forward_mode._current_level >= 0 and any(
         _forward_mode.unpack_dual(x).tangent is not None for x in tensors_of(args)
     )
 
 
 def is_transformed(args: Sequence[Any]) -> bool:
-    """Return whether forward mode, or a transform of torch.func, differentiates these arguments."""
+    """Return whether forward mode or a transform of torch.func differentiates these arguments."""
     return has_tangents(args) or (
         _transform() is not None
         and torch.is_grad_enabled()
@@ -96,7 +97,7 @@ def is_transformed(args: Sequence[Any]) -> bool:
 
 
 def differentiable(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a reference that has a derivative in every mode, without PyTorch's fused attention."""
+    """Return the reference, differentiable in every mode, without PyTorch's fused attention."""
 
     @functools.wraps(reference)
     def run(*args: Any) -> Any:
@@ -107,11 +108,11 @@ def differentiable(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def composition(composed: Callable[..., Any], reference: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation made of others, whose reference runs where a transform differentiates it.
+    """Return a composed operation whose reference runs where a transform differentiates it.
 
     Args:
-        composed: The operation made of others, some of which have no derivative in forward mode.
-        reference: Its meaning, in PyTorch's operations that have all derivatives.
+        composed: The composed operation, parts of which have no derivative in forward mode.
+        reference: The same in PyTorch's operations, which have all derivatives.
     """
     transformed = differentiable(reference)
 
@@ -125,14 +126,7 @@ def composition(composed: Callable[..., Any], reference: Callable[..., Any]) -> 
 def inference_only(
     name: str, overload: Any, below: Below, mutates: tuple[str, ...]
 ) -> Callable[..., None]:
-    """The kernel for autograd of an operation that writes into arguments.
-
-    Args:
-        name: Of the operation, for the message.
-        overload: The operation as PyTorch knows it.
-        below: Runs it.
-        mutates: The arguments that are written to.
-    """
+    """Return the autograd kernel of an operation that writes to arguments."""
     places = places_of(overload, mutates)
 
     def autograd(keys: Any, *args: Any) -> None:
@@ -149,15 +143,12 @@ def inference_only(
 def batched(
     name: str, overload: Any, reference: Callable[..., Any], mutates: tuple[str, ...]
 ) -> Callable[..., Any] | None:
-    """Return the kernel under vmap; None where PyTorch calls the operation for each item.
+    """Return the kernel under vmap; None if PyTorch calls the operation for each item.
 
-    PyTorch does so for tensors alone. The reference runs in place of an operation of lists.
+    PyTorch does so for operations on tensors alone. The reference replaces an operation on lists.
 
     Args:
-        name: Of the operation, for the message.
-        overload: The operation as PyTorch knows it.
-        reference: Its meaning, in operations that vmap knows.
-        mutates: The arguments that are written to.
+        reference: The operation in functions that vmap supports.
     """
     if mutates:
 
@@ -171,24 +162,22 @@ def batched(
 
 
 def places_of(overload: Any, names: Sequence[str]) -> list[int]:
-    """The numbers of the arguments of an operation that have these names."""
+    """Return the indices of an operation's arguments with these names."""
     order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
     return [order[name] for name in names]
 
 
 def count_writes(args: Sequence[Any], places: Sequence[int]) -> None:
-    """Have autograd refuse a gradient that needs what these arguments held before."""
+    """Make autograd refuse a gradient that needs the previous values of these arguments."""
     written = [args[at] for at in places]
     torch.autograd.graph.increment_version(list(tensors_of(written)))
 
 
 def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
-    """The kernel for autograd of any operation: backward runs the reference and differentiates it.
+    """Return the autograd kernel of any operation, whose backward differentiates the reference.
 
     Args:
-        overload: The operation as PyTorch knows it.
-        below: Runs it.
-        reference: What it means; results that need no gradient have none.
+        reference: The reference; a result that needs no gradient has none.
     """
 
     class Recomputed(torch.autograd.Function):
@@ -206,7 +195,7 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
         def backward(ctx: Any, *grads: Any) -> tuple[Tensor | None, ...]:
             ensure_context(grads)
             needs = ctx.needs_input_grad[2:]
-            is_recorded = torch.is_grad_enabled()  # since this gradient is differentiated again
+            is_recorded = torch.is_grad_enabled()  # to differentiate this gradient again
             with torch.enable_grad():
                 inputs = [
                     None if x is None else _branch(x, need, is_recorded)
@@ -233,10 +222,10 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
 
 
 def _branch(x: Tensor, needs_gradient: bool, is_recorded: bool) -> Tensor:
-    """Return a saved tensor that a gradient is taken of apart from the rest of its graph.
+    """Return a saved tensor to differentiate separately from the rest of its graph.
 
-    An alias keeps the graph behind it for the next derivative, and keeps tensors apart that are
-    passed twice or follow from one another.
+    An alias keeps the graph behind it for the next derivative. It also separates tensors that are
+    passed twice or depend on each other.
     """
     return x.view_as(x) if is_recorded else x.detach().requires_grad_(needs_gradient)
 
@@ -249,16 +238,14 @@ def saved(
     backward: Backward,
     statistics: int,
 ) -> Below:
-    """The kernel for autograd of an operation with a backward of its own.
+    """Return the autograd kernel of an operation with a backward of its own.
 
     Args:
-        overload: The operation as PyTorch knows it.
-        below: Runs it.
-        reference: Its meaning, which transforms differentiate.
-        save: Chooses what is kept.
-        backward: Called with a Kept and the gradients of the results that have one. It is made of
-            operations that have gradients themselves, where a second derivative is wanted.
-        statistics: How many of the last results have no gradient.
+        reference: The reference, which transforms differentiate.
+        save: Selects the tensors to save.
+        backward: Called with a Kept and the gradients of the results that have one. If a second
+            derivative is wanted, its operations must have gradients themselves.
+        statistics: Number of last results without a gradient.
     """
 
     class Saved(torch.autograd.Function):
@@ -271,7 +258,7 @@ def saved(
             ctx.packing = packing
             with_gradient = outputs[: len(outputs) - statistics]
             ctx.mark_non_differentiable(*outputs[len(with_gradient) :])
-            # PyTorch would make zeros for the results that serve backward, too.
+            # Otherwise PyTorch would make zeros for the results that serve backward, too.
             ctx.set_materialize_grads(False)
             ctx.shapes = [(x.shape, x.dtype, x.device) for x in with_gradient]
             return _followed(results)
@@ -293,12 +280,12 @@ def saved(
 
 
 def _recording(overload: Any, below: Below, function: Any, reference: Callable[..., Any]) -> Below:
-    """Runs `function` where a gradient is needed, and the operation alone elsewhere.
+    """Return a kernel that runs `function` if a gradient is needed, else the plain operation.
 
-    The reference runs where a transform differentiates the call: `function` has no rule for one,
-    and PyTorch would drop the tangents of the operation alone without an error.
+    The reference runs where a transform differentiates the call: `function` has no rule for that,
+    and PyTorch would drop the tangents of the plain operation without an error.
     """
-    # The dispatcher passes no trailing arguments that have their default.
+    # The dispatcher omits trailing arguments with default values.
     defaults = tuple(argument.default_value for argument in overload._schema.arguments)
     returns_list = [str(each.type) for each in overload._schema.returns] == ["List[Tensor]"]
     transformed = differentiable(reference)
@@ -318,12 +305,12 @@ def _recording(overload: Any, below: Below, function: Any, reference: Callable[.
 
 
 def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
-    """The kernel for autograd of an operation that others stand for where a gradient is needed.
+    """Return the autograd kernel of an operation that others replace if a gradient is needed.
 
     Args:
-        recording: Runs the operation elsewhere, and where `recorded` gives None.
-        recorded: The operation made of others, which have gradients, or None for these arguments;
-            None where nothing ever stands for the operation.
+        recording: Runs the operation in all other cases, and if `recorded` returns None.
+        recorded: The operation composed of others with gradients. It returns None for unsupported
+            arguments. None if nothing ever replaces the operation.
     """
     if recorded is None:
         return recording
@@ -341,18 +328,18 @@ def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How arguments were taken apart into tensors, which autograd follows, and options.
+    """The split of arguments into tensors, which autograd follows, and options.
 
     Attributes:
-        options: The arguments, None in place of tensors and of lists of them.
-        counts: By argument, -1 for a tensor, the length of a list of tensors, or None.
+        options: The arguments, with None in place of tensors and lists of tensors.
+        counts: For each argument, -1 for a tensor, the length of a list of tensors, or None.
     """
 
     options: tuple[Any, ...]
     counts: tuple[int | None, ...]
 
     def joined(self, tensors: Sequence[Tensor | None]) -> list[Any]:
-        """The arguments, of these tensors."""
+        """Return the arguments with these tensors."""
         each = iter(tensors)
         return [
             option if count is None else next(each) if count < 0 else _take(each, count)
@@ -360,7 +347,7 @@ class Packing:
         ]
 
     def needs(self, of_tensors: Sequence[bool]) -> tuple[bool, ...]:
-        """By argument, whether a tensor of it is marked."""
+        """Return for each argument whether one of its tensors is marked."""
         each = iter(of_tensors)
         return tuple(
             False if count is None else next(each) if count < 0 else any(_take(each, count))
@@ -368,10 +355,11 @@ class Packing:
         )
 
     def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
-        """The gradients of the tensors, from those of the arguments.
+        """Return the gradients of the tensors from the gradients of the arguments.
 
         Raises:
-            ValueError: There are not as many gradients as arguments, or as tensors in a list.
+            ValueError: If the gradients are not as many as the arguments, or as the tensors in a
+                list.
         """
         gradients: list[Tensor | None] = []
         for gradient, count in zip(found, self.counts, strict=True):
@@ -388,7 +376,7 @@ class Packing:
 
 
 def packed(args: Sequence[Any]) -> tuple[Packing, list[Tensor | None]]:
-    """Take arguments apart."""
+    """Split arguments into a packing and their tensors."""
     tensors: list[Tensor | None] = []
     counts: list[int | None] = []
     for value in args:
@@ -407,14 +395,14 @@ def packed(args: Sequence[Any]) -> tuple[Packing, list[Tensor | None]]:
 
 
 def is_list_of_tensors(value: Any) -> bool:
-    """Whether an argument is a list that has a tensor."""
+    """Return whether an argument is a list with a tensor."""
     return isinstance(value, list | tuple) and any(
         isinstance(each, Tensor) for each in cast("Sequence[Any]", value)
     )
 
 
 def tensors_of(args: Sequence[Any]) -> Iterator[Tensor]:
-    """Every tensor among arguments, also those in lists."""
+    """Yield every tensor among arguments, including the ones in lists."""
     for value in args:
         if isinstance(value, Tensor):
             yield value
@@ -429,7 +417,7 @@ def _take(each: Iterator[Any], count: int) -> list[Any]:
 
 
 def _followed(results: Any) -> Any:
-    """Results as autograd follows them: of a list it would see no tensor."""
+    """Return results as autograd follows them; it would see no tensor in a list."""
     return tuple(cast("list[Tensor]", results)) if isinstance(results, list) else results
 
 

@@ -1,4 +1,4 @@
-"""Convolutions with the reflection before them, and the norm after them, in one operation."""
+"""Convolutions fused with the reflection padding before them and the norm after them."""
 
 from __future__ import annotations
 
@@ -35,18 +35,15 @@ def unavailable_reason(
     upsample: bool = False,
     channels_last: bool = False,
 ) -> str:
-    """Why such a convolution runs on PyTorch's own kernels, in words; empty if it does not.
+    """Return why such a convolution runs on PyTorch's kernels, or "" if ours runs.
 
-    `own_kernel` of the operations overrules what is faster.
+    The `own_kernel` argument of the operations overrules the choice of the faster one.
 
     Args:
-        device: That it runs on.
-        dtype: Of the input.
-        kernel_size: Taps on a side.
-        stride: Of both directions, or of height and width.
-        out_channels: Channels of the result.
-        upsample: Whether it follows an enlargement to twice the size.
-        channels_last: Whether the input is.
+        kernel_size: Height and width of the kernel.
+        stride: One for both directions, or height and width.
+        upsample: Whether the convolution follows an enlargement to twice the size.
+        channels_last: Whether the input is channels last.
     """
     if device.type == "cpu":
         return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
@@ -79,11 +76,13 @@ def convolve_normalize_cpu(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """`fused_conv_instancenorm_forward` on the CPU: oneDNN's convolution, by its four phases after
-    an enlargement, and the OpenMP norm."""
+    """Compute `fused_conv_instancenorm_forward` on the CPU with oneDNN and the OpenMP norm.
+
+    After an enlargement, the convolution runs as its four phases.
+    """
     if not upsample or not input.numel():
         x = enlarged(input, conv_weight, padding, stride) if upsample else input
-        # The norm takes a bias away again, so none is added.
+        # The norm cancels a bias, so none is added.
         y = convolve(x, conv_weight, None, padding, stride, stride)
         return fused_instance_norm_forward(
             y.contiguous(memory_format=memory_format(input)), norm_gamma, norm_beta, eps, relu=relu
@@ -103,7 +102,7 @@ def _normal(generator: torch.Generator, *shape: int) -> Tensor:
 
 
 def _shapes() -> Iterator[tuple[Any, ...]]:
-    """Input, weight, bias and stride: every tile, both layouts, few and many channels."""
+    """Yield input, weight, bias and stride: every tile, both layouts, few and many channels."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for out, channels, kernel, stride in (
@@ -151,25 +150,26 @@ def fused_conv_reflection_pad_forward(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """A convolution of `input` padded by reflection, without the padded copy on CUDA.
+    """Convolve `input` with reflection padding, on CUDA without a padded copy.
 
-    FP32 on CUDA uses TF32 where PyTorch's convolutions may, see `torch.backends.cudnn`.
+    FP32 on CUDA uses TF32 if PyTorch's convolutions may, see `torch.backends.cudnn`.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
-        weight: [O, C, k, k], taken to the input's dtype.
-        bias: [O], taken to the input's dtype.
-        padding_size: Pixels p on each side, below H and W.
-        stride_h: Along the height, at least 1.
-        stride_w: Along the width, at least 1.
-        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
+        weight: [O, C, k, k], cast to the input's dtype.
+        bias: [O], cast to the input's dtype.
+        padding_size: Pixels p on each side, less than H and W.
+        stride_h: At least 1.
+        stride_w: At least 1.
+        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster, see
+            `unavailable_reason`.
 
     Returns:
         [N, O, (H + 2p - k) // stride_h + 1, (W + 2p - k) // stride_w + 1] of the input's dtype,
-        dense, channels last where the input is.
+        dense, and channels last if the input is.
 
     Raises:
-        ValueError: A shape, the padding or a stride does not fit.
+        ValueError: If a shape, the padding or a stride is invalid.
     """
     ...
 
@@ -197,30 +197,31 @@ def fused_conv_instancenorm_forward(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """relu(norm(conv(input)) * gamma + beta), the convolution padded by reflection.
+    """Compute relu(norm(conv(input)) * gamma + beta) with a reflection-padded convolution.
 
-    Our kernel takes the statistics as it computes the convolution, before it is rounded; the norm
-    is ours in any case.
+    Our kernel computes the statistics during the convolution, before it is rounded. The norm is
+    ours in any case.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
-        conv_weight: [O, C, k, k], taken to the input's dtype.
-        conv_bias: [O]. It changes nothing, since the norm takes it away; it is there for its
-            gradient, which is zero.
+        conv_weight: [O, C, k, k], cast to the input's dtype.
+        conv_bias: [O]. The norm cancels it; it is an argument for its gradient, which is zero.
         norm_gamma: [O], or None for ones.
         norm_beta: [O], or None for zeros.
         eps: Added to the variance.
-        padding: Pixels on each side, below H and W.
-        stride: Of both directions, at least 1.
+        padding: Pixels on each side, less than H and W.
+        stride: Stride in both directions, at least 1.
         relu: Whether a ReLU follows.
-        upsample: First enlarge the input to twice its size (nearest), which costs nothing: it is
-            computed by its four phases. Only for 3x3, padding 1 and stride 1.
-        own_kernel: On CUDA, run our kernel also where cuDNN is faster, see `unavailable_reason`.
+        upsample: Whether to enlarge the input to twice its size (nearest) first. This costs
+            nothing, because the convolution runs as its four phases. Requires 3x3, padding 1 and
+            stride 1.
+        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster, see
+            `unavailable_reason`.
 
     Returns:
-        [N, O, H', W'] as of `fused_conv_reflection_pad_forward`, twice as large with `upsample`.
+        [N, O, H', W'] as in `fused_conv_reflection_pad_forward`, twice as large with `upsample`.
 
     Raises:
-        ValueError: A shape does not fit, or the result is a single pixel.
+        ValueError: If a shape is invalid, or the result is a single pixel.
     """
     ...

@@ -1,4 +1,4 @@
-"""What convolutions, and those with a norm after them, mean in PyTorch, and which they take."""
+"""PyTorch references of convolutions, with and without a norm, and their argument checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.ops.norm_reference import instance_norm_reference
 
 
 def memory_format(x: Tensor) -> torch.memory_format:
-    """The layout of an operation's result: channels last where its input `x` is, and only then."""
+    """Return the layout of an operation's result: channels last only if its input `x` is."""
     last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
     return torch.channels_last if last else torch.contiguous_format
 
@@ -26,7 +26,7 @@ def convolve(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """What `fused_conv_reflection_pad_forward` means, in PyTorch."""
+    """Compute `fused_conv_reflection_pad_forward` in PyTorch."""
     check(input, weight, bias, padding_size, min(stride_h, stride_w))
     return pad_and_convolve(input, weight, bias, padding_size, stride_h, stride_w)
 
@@ -34,14 +34,14 @@ def convolve(
 def pad_and_convolve(
     x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride_h: int = 1, stride_w: int = 1
 ) -> Tensor:
-    """`convolve` of what is known to fit."""
+    """Compute `convolve` without checks."""
     layout = memory_format(x)
     if pad and x.numel():
         x = F.pad(x, (pad,) * 4, mode="reflect")
     elif pad:
         grown = [side + 2 * pad for side in x.shape[2:]]
         x = x.new_empty((*x.shape[:2], *grown))
-    # Asking whether a tensor has a dtype takes less time than `to`, which asks as well.
+    # Comparing a tensor's dtype takes less time than `to`, which compares as well.
     dtype = x.dtype
     if weight.dtype is not dtype:
         weight = weight.to(dtype)
@@ -64,7 +64,7 @@ def convolve_normalize(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """What `fused_conv_instancenorm_forward` means, in PyTorch."""
+    """Compute `fused_conv_instancenorm_forward` in PyTorch."""
     x = enlarged(input, conv_weight, padding, stride) if upsample else input
     y = convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
@@ -72,7 +72,7 @@ def convolve_normalize(
 
 
 def enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
-    """Twice the size, each pixel repeated, for a convolution that may follow."""
+    """Return x at twice the size, each pixel repeated, for a valid following convolution."""
     check_enlarged(weight, padding, stride)
     if not x.numel():
         return x.new_empty((*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]))
@@ -88,8 +88,7 @@ def check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
 
 
 def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
-    """Raise ValueError unless these can be convolved, padded by reflection; `stride` is the lower
-    one."""
+    """Raise ValueError for an invalid reflection-padded convolution; `stride` is the smaller."""
     check_weight(x, weight, bias)
     height, width = x.shape[2:]
     if stride < 1:
@@ -103,7 +102,7 @@ def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int)
 
 
 def check_weight(x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """Raise ValueError unless weight and bias are of a square kernel for the channels of `x`."""
+    """Raise ValueError unless weight and bias fit a square kernel for the channels of `x`."""
     if x.dim() != 4:
         raise ValueError(f"convolution: expected [N, C, H, W], got {list(x.shape)}")
     channels = x.shape[1]
@@ -122,14 +121,14 @@ def apply_block(
     second: tuple[Tensor | None, ...],
     eps: float,
 ) -> Tensor:
-    """The sum of `input` and two units, each a convolution with its norm, by `unit`."""
+    """Return the sum of `input` and two units, each a convolution with its norm, by `unit`."""
     inside = unit(input, *first, eps, 1, 1, True)
     y = unit(inside, *second, eps, 1, 1, False) + input
     return y.contiguous(memory_format=memory_format(input))
 
 
 def check_block(x: Tensor, first: Tensor, second: Tensor) -> None:
-    """Raise ValueError unless the two convolutions lead from the channels of `x` back to them."""
+    """Raise ValueError unless the two convolutions map the channels of `x` back to themselves."""
     if not (
         x.dim() == first.dim() == second.dim() == 4
         and first.shape[1:] == (x.shape[1], 3, 3)
@@ -154,7 +153,7 @@ def residual_block(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
-    """What `fused_residual_block_forward` means, in PyTorch."""
+    """Compute `fused_residual_block_forward` in PyTorch."""
     check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)

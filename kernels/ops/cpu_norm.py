@@ -1,4 +1,4 @@
-"""Instance norm on the CPU: what a call of the native function is given."""
+"""Instance norm on the CPU: the arguments of the native function's calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernels.ops.norm_reference import check, dense_layout
 
 
 def _padded_size(x: Tensor, pad: int, interleave: bool) -> tuple[int, int, int, int]:
-    """The shape of the result, [N, C, H + 2 pad, W + 2 pad]."""
+    """Return the shape of the result, [N, C, H + 2 pad, W + 2 pad]."""
     n, c, h, w = x.shape
     if interleave:
         c, h, w = c // 4, 2 * (h - 1), 2 * (w - 1)
@@ -40,17 +40,15 @@ _pack_call = struct.Struct("q6P").pack
 
 
 class _Prepared(NamedTuple):
-    """What follows from shapes, strides, dtypes and options, found out by the first call.
+    """A call prepared for shapes, strides, dtypes and options.
 
     Attributes:
-        run: The function in C, which takes the bytes of a call.
-        norm: What a call points to.
-        address: Of `norm`.
-        size: Of the result.
-        strides: Of the result.
-        layout: Of the result, and of x and the residual as the function takes them.
-        parameters: The dtype of weight and bias as the function takes them.
-        copies: Whether a tensor is not as the function takes it.
+        run: The C function, called with the bytes of a call.
+        norm: The struct that a call points to.
+        size: Size of the result; likewise `strides`.
+        layout: Memory format of the result, and of x and the residual for the function.
+        parameters: Dtype of weight and bias for the function.
+        copies: Whether a tensor needs a conversion for the function.
     """
 
     run: Callable[..., int]
@@ -76,8 +74,8 @@ def norm(
     interleave: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`fused_instance_norm`, into `out` where that is given."""
-    # Everything that `_prepare` looks at. Its work takes longer than the norm of a small tensor.
+    """Compute `fused_instance_norm`, into `out` if given."""
+    # Everything that `_prepare` reads. It takes longer than the norm of a small tensor.
     key = (
         x.dtype,
         x.shape,
@@ -134,7 +132,7 @@ def norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """`fused_instance_norm_out`."""
+    """Compute `fused_instance_norm_out`."""
     norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, out)
 
 
@@ -148,7 +146,7 @@ def norm_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """`fused_instance_norm_forward`; the compiler vectorizes, whatever `use_vectorized` says."""
+    """Compute `fused_instance_norm_forward`; the compiler vectorizes in any case."""
     return norm(launch, input, gamma, beta, residual, eps, relu)
 
 
@@ -165,11 +163,7 @@ def _prepare(
     interleave: bool,
     out: Tensor | None,
 ) -> _Prepared:
-    """Check the arguments and describe the call to the function in C.
-
-    Raises:
-        ValueError: An argument does not fit.
-    """
+    """Check the arguments, or raise ValueError, and describe the call to the C function."""
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     last = layout is torch.channels_last
@@ -210,21 +204,19 @@ def _prepare(
 
 
 def _nothing(*_: Any) -> int:
-    """What runs for a result without elements."""
     return 0
 
 
 def _is_dense_inside(residual: Tensor, layout: torch.memory_format) -> bool:
-    """Whether the innermost dimension is dense, which is all that the function in C asks for."""
+    """Return whether the innermost dimension is dense, which suffices for the C function."""
     return residual.stride(1 if layout is torch.channels_last else 3) == 1
 
 
 def _strides(size: Iterable[int], layout: torch.memory_format) -> tuple[int, ...]:
-    """Those of a new tensor."""
     return torch.empty(tuple(size), memory_format=layout, device="meta").stride()
 
 
-# By the dtype of the input: the C function, and the dtype of weight and bias.
+# For each input dtype: the C function, and the dtype of weight and bias.
 _KERNELS = {
     torch.float32: ("styleforge_instance_norm_float32", torch.float32),
     torch.float16: ("styleforge_instance_norm_float16", torch.float32),

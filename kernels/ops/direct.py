@@ -1,7 +1,7 @@
-"""Tells the calls that PyTorch's dispatcher would do nothing with but hand them to the kernel.
+"""Detection of calls that PyTorch's dispatcher would only pass on to the kernel.
 
-In inference mode nothing is recorded for a gradient. Where nothing else wants to see a call, the
-way through the dispatcher and back into Python only takes time, as much as a short kernel's launch.
+Inference mode records nothing for a gradient. If nothing else intercepts a call, the way through
+the dispatcher and back into Python only costs time, as much as a short kernel's launch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _tracing: Callable[[], object] = _torch._get_tracing_state
 
 
 def is_watched() -> bool:
-    """Whether a compiler, a tracer, a mode or a transform of torch.func sees calls."""
+    """Return whether a compiler, a tracer, a mode or a transform of torch.func sees calls."""
     return bool(
         torch.compiler.is_compiling()
         or _dispatch_modes()
@@ -36,18 +36,18 @@ def is_watched() -> bool:
 
 
 def device_of_plain(args: Sequence[Any]) -> int | None:
-    """Where a call's tensors are, if the dispatcher would hand them to the kernel as they are.
+    """Return the device of a call that the dispatcher would pass on to the kernel unchanged.
 
     Args:
-        args: All of the call's; the first is a tensor.
+        args: All arguments of the call; the first is a tensor.
 
     Returns:
-        The number of the GPU, -1 for the CPU. None where the dispatcher has to be asked: outside of
-        inference mode, under a compiler, a tracer, a profiler, a mode or a transform of
-        torch.func, with subclasses of tensors, lazily negated ones, and tensors of several devices.
+        The index of the GPU, or -1 for the CPU. None if the dispatcher has to decide: outside of
+        inference mode, under a compiler, a tracer, a profiler, a mode or a transform of torch.func,
+        and for tensor subclasses, lazily negated tensors, and tensors on several devices.
     """
     if (
-        torch.compiler.is_compiling()  # which the next question would stop
+        torch.compiler.is_compiling()  # which could not trace the next condition
         or not torch.is_inference_mode_enabled()
         or is_watched()
         or _profiler_enabled()

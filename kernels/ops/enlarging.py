@@ -1,4 +1,4 @@
-"""What surrounds a convolution that enlarges bilinearly: its margin, and joining its phases."""
+"""The operations around a bilinearly enlarging convolution: its margin, and joining its phases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernels.ops.launcher import CudaLauncher
 from kernels.ops.registry import TRANSFORMER, fused
 
 LIBRARY, ON_CPU = "enlarging_cuda", "PyTorch's copies"
-THREADS, VECTOR = 256, 16  # of a block; bytes of a load
+THREADS, VECTOR = 256, 16  # per block; bytes per load
 
 
 def _launch_pad(launch: CudaLauncher, x: Tensor, out: Tensor) -> None:
@@ -51,7 +51,7 @@ def _launch_interleave(launch: CudaLauncher, z: Tensor, skip: Tensor | None, out
 
 
 def _in_vectors(*tensors: Tensor) -> bool:
-    """Whether every pixel of channels-last pictures begins at a multiple of 16 bytes."""
+    """Return whether every pixel of channels-last images begins at a multiple of 16 bytes."""
     count = VECTOR // tensors[0].element_size()
     return all(
         x.data_ptr() % VECTOR == 0
@@ -68,14 +68,14 @@ def _grid(out: Tensor, vectors: bool) -> tuple[int, int, int]:
 
 
 def _samples_pad() -> Iterator[tuple[Any, ...]]:
-    """Loads of 16 bytes and of elements; sizes of 2, even and odd."""
+    """Yield 16-byte and single-element loads; sizes of 2, even and odd."""
     for dtype, (n, channels, height, width), generator in _cases():
         x = torch.randn(n, channels, height, width, generator=generator).to(dtype)
         yield x, _empty(dtype, n, channels, *padded_size(height, width))
 
 
 def _samples_interleave() -> Iterator[tuple[Any, ...]]:
-    """The same, with and without a picture that is added, dense and inside of a margin."""
+    """Yield the same, with and without an image to add, dense and inside of a margin."""
     for dtype, (n, channels, height, width), generator in _cases():
         z = torch.randn(n, 4 * channels, height + 6, width + 6, generator=generator).to(dtype)
         size = 2 * height, 2 * width
@@ -108,18 +108,18 @@ def _empty(dtype: torch.dtype, *shape: int) -> Tensor:
     family=TRANSFORMER,
 )
 def fused_enlarging_pad_out(x: Tensor, out: Tensor) -> None:
-    """Give pictures the margin that a convolution by `bilinear_phase_weight` reads.
+    """Add the margin that a convolution by `bilinear_phase_weight` reads.
 
-    With it, that convolution and `fused_enlarging_interleave_out` give what a bilinear enlargement
-    by two and a 3x3 convolution of its reflection-padded result give, up to the last row.
+    With it, that convolution and `fused_enlarging_interleave_out` equal a bilinear enlargement by
+    two and a 3x3 convolution of its reflection-padded result, up to the last row.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype, H and W at least 2.
-        out: [N, C, H + 8, W + 8] of x's dtype, channels last, which is written to.
+        out: [N, C, H + 8, W + 8] of x's dtype, channels last; the output.
 
     Raises:
-        ValueError: An argument does not fit.
-        RuntimeError: A gradient would be needed.
+        ValueError: If an argument is invalid.
+        RuntimeError: If a gradient would be needed.
     """
     ...
 
@@ -135,16 +135,16 @@ def fused_enlarging_pad_out(x: Tensor, out: Tensor) -> None:
     family=TRANSFORMER,
 )
 def fused_enlarging_interleave_out(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
-    """Join the four phases of an enlarged picture, and add another one.
+    """Join the four phases of an enlarged image, and add another image.
 
     Args:
-        z: [N, 4 C, H + 6, W + 6] of any strides and floating dtype: what a convolution by
-            `bilinear_phase_weight` makes of a padded picture, see `fused_enlarging_pad_out`.
+        z: [N, 4 C, H + 6, W + 6] of any strides and floating dtype: the result of a convolution by
+            `bilinear_phase_weight` of a padded image, see `fused_enlarging_pad_out`.
         skip: [N, C, 2 H, 2 W] of z's dtype with any strides, or None.
-        out: [N, C, 2 H, 2 W] of z's dtype, channels last, which is written to.
+        out: [N, C, 2 H, 2 W] of z's dtype, channels last; the output.
 
     Raises:
-        ValueError: An argument does not fit.
-        RuntimeError: A gradient would be needed.
+        ValueError: If an argument is invalid.
+        RuntimeError: If a gradient would be needed.
     """
     ...

@@ -1,10 +1,10 @@
-"""What the operations around an enlarging convolution mean.
+"""PyTorch references of the operations around an enlarging convolution.
 
-A 3x3 convolution of a bilinear enlargement is, off the border, a convolution at the small size
-whose results need interleaving, see kernels.weight_transforms.bilinear_phase_weight. At the border
-it reads the reflection of the enlarged picture, which no padding of the small one gives to all
-phases at once. But three pixels, of which each side of the small picture is given a set apart from
-its own, let the same convolution compute the outermost row.
+Off the border, a 3x3 convolution of a bilinear enlargement is a convolution at the small size whose
+results need interleaving, see kernels.weight_transforms.bilinear_phase_weight. At the border it
+reads the reflection of the enlarged image. No padding of the small image yields that for all phases
+at once. But each side of the small image gets three extra pixels, separate from its own, from which
+the same convolution computes the outermost row.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from functools import cache
 import torch
 from torch import Tensor
 
-# Where a row begins with p and q, the outermost enlarged row reads the enlarged rows 1, 0, 1, that
-# is (3p + q) / 4, p, (3p + q) / 4. Its phase enlarges three rows a, b, c to (3a + b) / 4,
-# (a + 3b) / 4, (3b + c) / 4, which gives a, b, c. The row after them repeats p, as the enlargement
-# does. In eighths of p and q:
+# If a row begins with p and q, the outermost enlarged row reads the enlarged rows 1, 0, 1, which
+# are (3p + q) / 4, p, (3p + q) / 4. Its phase enlarges three rows a, b, c to (3a + b) / 4, (a + 3b)
+# / 4, (3b + c) / 4; solving yields a, b, c. The row after them repeats p, as the enlargement does.
+# In eighths of p and q:
 _EDGE = ((5, 3), (9, -1), (-3, 11), (8, 0))
 MARGIN = len(_EDGE)  # pixels on each side
 BEFORE = MARGIN - 1  # pixels of the convolution's result on each side
 
 
 def padded_size(height: int, width: int) -> tuple[int, int]:
-    """The size of pictures of this size with the margin."""
+    """Return the size of images with the margin."""
     return height + 2 * MARGIN, width + 2 * MARGIN
 
 
 def pad_reference(x: Tensor, out: Tensor) -> None:
-    """`fused_enlarging_pad_out`."""
+    """Compute `fused_enlarging_pad_out` in PyTorch."""
     check_pad(x, out)
     weights = _margin_weights(x.device, x.dtype)
     picture, padded = x.permute(0, 2, 3, 1), out.permute(0, 2, 3, 1)
@@ -44,7 +44,7 @@ def pad_reference(x: Tensor, out: Tensor) -> None:
 
 
 def interleave_reference(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
-    """`fused_enlarging_interleave_out`."""
+    """Compute `fused_enlarging_interleave_out` in PyTorch."""
     check_interleave(z, skip, out)
     phases = torch.unflatten(z.permute(0, 2, 3, 1), 3, (2, 2, -1))  # [N, H + 6, W + 6, 2, 2, C]
     to = out.permute(0, 2, 3, 1)
@@ -74,12 +74,12 @@ def _write(values: Tensor, added: Tensor | None, to: Tensor) -> None:
 
 
 def _in_pairs(x: Tensor) -> Tensor:
-    """[N, 2 H, 2 W, C] as [N, H, 2, W, 2, C]."""
+    """View [N, 2 H, 2 W, C] as [N, H, 2, W, 2, C]."""
     return torch.unflatten(torch.unflatten(x, 2, (-1, 2)), 1, (-1, 2))
 
 
 def check_pad(x: Tensor, out: Tensor) -> None:
-    """Raise ValueError if the arguments of the padding do not fit."""
+    """Raise ValueError for invalid arguments of the padding."""
     if x.dim() != 4 or not x.is_floating_point() or min(x.shape[2:]) < 2:
         raise ValueError(f"enlarging: x is [N, C, H, W], floating, of 2x2, got {list(x.shape)}")
     wanted = (*x.shape[:2], *padded_size(x.shape[2], x.shape[3]))
@@ -87,7 +87,7 @@ def check_pad(x: Tensor, out: Tensor) -> None:
 
 
 def check_interleave(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
-    """Raise ValueError if the arguments of the interleaving do not fit."""
+    """Raise ValueError for invalid arguments of the interleaving."""
     shape = list(z.shape)
     if z.dim() != 4 or not z.is_floating_point() or shape[1] % 4 or min(shape[2:]) < 2 + 2 * BEFORE:
         raise ValueError(f"enlarging: z is [N, 4 C, H + 6, W + 6], floating, got {shape}")
@@ -109,7 +109,7 @@ def _check_out(out: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
 
 @cache
 def _margin_weights(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """Of the two outermost rows on each side, in both margins: [2 MARGIN, 4]."""
+    """Return the weights of both margins by the two outermost rows per side: [2 MARGIN, 4]."""
     with torch.inference_mode(False):
         edge = torch.tensor(_EDGE, dtype=torch.float64) / 8
         both = torch.zeros(2 * MARGIN, 4, dtype=torch.float64)

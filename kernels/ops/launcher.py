@@ -1,4 +1,4 @@
-"""Calls functions and kernels of a native library by their C names, with tensors as arguments."""
+"""Calls of a native library's functions and kernels by C name, with tensors as arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.driver.launch import Kernel
 from kernels.driver.library import DriverLibrary
 from utils.cuda_streams import raw_stream
 
-MOST_CALLS = 4096  # that a launcher remembers
+MOST_CALLS = 4096  # most calls in a launcher's cache
 _NUMBERS = frozenset({int, float, bool, type(None)})
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -30,11 +30,10 @@ _autocast_disabled: Callable[[], AbstractContextManager[None]] = _torch._Disable
 
 
 def without_autocast(run: Callable[P, T]) -> Callable[P, T]:
-    """The same function, in which no device casts.
+    """Return the same function with autocast disabled on every device.
 
-    A launcher passes addresses, and with them the dtypes that arguments have. PyTorch's products
-    would come out in 16 bits under autocast, and a kernel that was told FP32 would read beside
-    them.
+    A launcher passes addresses, and assumes the dtypes of the arguments. Under autocast PyTorch's
+    products would be 16 bits, and a kernel that expects FP32 would read out of bounds.
     """
 
     @functools.wraps(run)
@@ -48,10 +47,10 @@ def without_autocast(run: Callable[P, T]) -> Callable[P, T]:
 
 
 class Calls:
-    """What operations found out about their calls, for the next ones like them.
+    """A cache of prepared calls.
 
     Attributes:
-        calls: What was kept; read only.
+        calls: The prepared calls, read only.
     """
 
     __slots__ = ("calls",)
@@ -60,26 +59,22 @@ class Calls:
         self.calls: dict[Hashable, Any] = {}
 
     def keep(self, key: Hashable, call: T) -> T:
-        """Keep in `calls` what was found out about a call, for the next one with the same key.
+        """Store a prepared call in `calls` for the next one with the same key.
 
         Args:
-            key: What `call` follows from.
-            call: Of any type.
+            key: Everything that `call` depends on.
 
         Returns:
             `call`.
         """
-        if len(self.calls) >= MOST_CALLS:  # sizes that never return would fill the memory
+        if len(self.calls) >= MOST_CALLS:  # sizes that never recur would fill the memory
             self.calls.clear()
         self.calls[key] = call
         return call
 
 
 class CpuLauncher(Calls):
-    """The functions of one CPU library, for the `launch_cpu` of an operation's row.
-
-    Args:
-        library: The loaded library.
+    """The functions of one CPU library, for an operation's `launch_cpu`.
 
     Attributes:
         library: The loaded library.
@@ -93,21 +88,21 @@ class CpuLauncher(Calls):
         self._functions: dict[str, Callable[..., int]] = {}
 
     def function(self, name: str, *types: type[Any]) -> Callable[..., int]:
-        """`int name(types...)` as ctypes has it, to be called without checks.
+        """Return `int name(types...)` as a ctypes function without checks.
 
-        For operations whose calls have to be short: what an argument is, and what the function
-        returns, is left to the caller.
+        It serves operations whose calls must be short. The caller is responsible for the arguments
+        and the returned value.
 
         Args:
-            name: The C name.
-            types: Of the arguments, from ctypes.
+            types: Argument types from ctypes.
 
         Raises:
-            AttributeError: The library has no such function.
+            AttributeError: If the library has no such function.
         """
         found = self._functions.get(name)
         if found is None:
-            # Another launcher may declare other types: what the CDLL has of the name is shared.
+            # Another launcher may declare other types, and the CDLL shares its function of that
+            # name.
             prototype: Any = ctypes.CFUNCTYPE(c_int, *types)
             address = ctypes.cast(getattr(self.library, name), c_void_p).value
             found = self._functions[name] = prototype(address)
@@ -117,19 +112,18 @@ class CpuLauncher(Calls):
         """Call `int function(long long threads, arguments...)`, which returns 0 or an error.
 
         Args:
-            function: The C name.
-            arguments: A tensor is passed as the address of its first element (`void*`), None as a
-                null pointer, a bool as `int`, an int as `long long`, a float as `double`. Every
-                call passes the same types, but for None in place of a tensor.
+            arguments: A tensor becomes the address of its first element (`void*`), None a null
+                pointer, a bool an `int`, an int a `long long`, a float a `double`. Every call must
+                pass the same types, except for None in place of a tensor.
 
         Raises:
-            AttributeError: The library has no such function.
-            MemoryError: There was not enough memory.
+            AttributeError: If the library has no such function.
+            MemoryError: If memory is insufficient.
         """
         run = self._functions.get(function)
         if run is None:
             run = self.function(function, c_longlong, *map(_c_type, arguments))
-        # Asking whether something is a Tensor takes longer than asking for its exact type.
+        # An isinstance check for Tensor takes longer than a look at the exact type.
         values: list[Any] = [_address(x) if type(x) not in _NUMBERS else x for x in arguments]
         if run(torch.get_num_threads(), *values):
             raise MemoryError(f"{function}: not enough memory")
@@ -137,13 +131,13 @@ class CpuLauncher(Calls):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """What launchers have to know of a GPU.
+    """The properties of a GPU that launchers need.
 
     Attributes:
-        index: What PyTorch calls it.
-        multiprocessors: How many it has.
-        major: Of its compute capability.
-        shared: Bytes of shared memory of a multiprocessor.
+        index: PyTorch's device index.
+        multiprocessors: Number of multiprocessors.
+        major: Major version of the compute capability.
+        shared: Bytes of shared memory per multiprocessor.
     """
 
     index: int
@@ -153,24 +147,19 @@ class Gpu:
 
     @classmethod
     def of(cls, index: int) -> Gpu:
-        """The GPU that PyTorch calls cuda:`index`."""
-        cuda: Any = torch.cuda  # PyTorch gives no type to what this returns
+        """Return the GPU that PyTorch calls cuda:`index`."""
+        cuda: Any = torch.cuda  # PyTorch does not annotate this return value
         found = cuda.get_device_properties(index)
         shared = found.shared_memory_per_multiprocessor
         return cls(index, found.multi_processor_count, found.major, shared)
 
 
 class CudaLauncher(Calls):
-    """A CUDA library on one GPU, for the `launch_cuda` of an operation's row.
-
-    Args:
-        library: What the library's images were made into on that GPU: a DriverLibrary or, of a
-            library with launchers of its own, these.
-        gpu: The GPU that is current when an operation runs.
+    """A CUDA library on one GPU, for an operation's `launch_cuda`.
 
     Attributes:
-        library: The same.
-        gpu: The GPU.
+        library: The library on that GPU: a DriverLibrary, or the library's own launchers.
+        gpu: The GPU that is current when an operation runs.
     """
 
     __slots__ = ("_kernels", "gpu", "library")
@@ -198,23 +187,22 @@ class CudaLauncher(Calls):
         """Launch a kernel of a DriverLibrary: `extern "C" __global__ void kernel(arguments...)`.
 
         Args:
-            kernel: The C name.
-            blocks: How many along x, or along x, y and z; with none, nothing is launched.
-            threads: Of a block.
-            arguments: A tensor is passed as the address of its first element (`T*`), None as a null
-                pointer, a bool as `int`, an int as `long long`, a float as `double`, a struct as it
-                is. The kernel has to declare these types: the driver copies as many bytes as it
-                declares.
-            overlap: Whether it may start before the kernel ahead of it has ended, for which it
-                waits by pdl_wait(); the same in every call with the same `threads`, as what
-                follows.
-            shared: Bytes of dynamic shared memory of a block.
-            cooperative: Whether blocks wait for one another, so that all of them run at once.
+            blocks: Grid size along x, or along x, y and z. With 0 blocks, nothing is launched.
+            threads: Threads per block.
+            arguments: A tensor becomes the address of its first element (`T*`), None a null
+                pointer, a bool an `int`, an int a `long long`, a float a `double`; a struct is
+                passed as it is. The kernel must declare these types, because the driver copies the
+                number of bytes that it declares.
+            overlap: Whether the kernel may start before the previous one has ended, for which it
+                waits in pdl_wait(). This and the following arguments must be the same in every call
+                with the same `threads`.
+            shared: Bytes of dynamic shared memory per block.
+            cooperative: Whether blocks wait for each other, so that all of them must run at once.
 
         Raises:
-            AttributeError: The library has no such kernel.
-            BuildError: The GPU cannot run it.
-            RuntimeError: It could not be launched.
+            AttributeError: If the library has no such kernel.
+            BuildError: If the GPU cannot run it.
+            RuntimeError: If the launch fails.
         """
         grid = (blocks, 1, 1) if isinstance(blocks, int) else blocks
         if 0 in grid:
@@ -235,8 +223,8 @@ class CudaLauncher(Calls):
 
 
 def current_device() -> int:
-    """The GPU that is current, of which there has to be one."""
-    # torch.cuda.current_device asks first whether CUDA is in use.
+    """Return the index of the current GPU, which must exist."""
+    # torch.cuda.current_device first checks whether CUDA is in use.
     return torch._C._cuda_getDevice()  # pyright: ignore
 
 

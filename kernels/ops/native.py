@@ -1,4 +1,4 @@
-"""The native kernels with no fallback, by group: they run, or say why they cannot."""
+"""The native kernels without fallback, by group: they run, or raise the reason why they cannot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernels.ops.registry import OPS, named
 
 
 class _Groups(Mapping[str, SimpleNamespace]):
-    """The registered operations by the module that registered them, as the registry has them."""
+    """The registered operations by the module that registered them, read from the registry."""
 
     def __getitem__(self, group: str) -> SimpleNamespace:
         found = {name: op.native for op in OPS.values() if op.group == group for name in op.names}
@@ -30,11 +30,11 @@ GROUPS = _Groups()
 
 
 def flat(name: str) -> Callable[..., Any] | None:
-    """The native kernel of an operation that is also found outside of its group; else None."""
+    """Return the native kernel of an operation that is also found outside of its group, or None."""
     op = named(name)
     return op.native if op is not None and op.is_flat else None
 
 
 def flat_names() -> list[str]:
-    """The names that `flat` finds."""
+    """Return the names that `flat` finds."""
     return [name for op in OPS.values() if op.is_flat for name in op.names]

@@ -1,4 +1,4 @@
-"""What instance norm means, in PyTorch, and which arguments it takes."""
+"""The PyTorch reference of instance norm, and its argument checks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def instance_norm_reference(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """What `fused_instance_norm` means, in PyTorch."""
+    """Compute `fused_instance_norm` in PyTorch."""
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     last = layout is torch.channels_last
-    # Statistics are FP32 whatever the input is; FP64 stays FP64, for gradcheck.
+    # Statistics are FP32 for every input dtype but FP64, which stays FP64 for gradcheck.
     y = interleaved(x) if interleave else x
     y = y.to(torch.promote_types(x.dtype, torch.float32))
     weight, bias = (None if p is None else p.to(y.dtype) for p in (weight, bias))
@@ -43,7 +43,7 @@ def instance_norm_reference(
 
 
 def dense_layout(x: Tensor, interleave: bool) -> torch.memory_format:
-    """Channels last where the input is, and always when interleaved."""
+    """Return channels last if the input is, and always if interleaved."""
     if interleave:
         return torch.channels_last
     last = not x.is_contiguous() and x.is_contiguous(memory_format=torch.channels_last)
@@ -53,9 +53,12 @@ def dense_layout(x: Tensor, interleave: bool) -> torch.memory_format:
 def _normalize_channels_last(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
-    """PyTorch's instance norm undoes the layout, and its batch norm sums too long for FP32."""
+    """Normalize in channels last.
+
+    PyTorch's instance norm undoes that layout, and its batch norm sums too long for FP32.
+    """
     y = x.permute(0, 2, 3, 1)
-    # Row by row, so that no sum is long; what rounding left of the mean is corrected after.
+    # Row by row, so that no sum is long; the rounding error of the mean is corrected after.
     y = y - _mean_of_pixels(y)
     rest = _mean_of_pixels(y)
     scale = (_mean_of_pixels(y * y) - rest * rest + eps).rsqrt()
@@ -67,12 +70,15 @@ def _normalize_channels_last(
 
 
 def _mean_of_pixels(x: Tensor) -> Tensor:
-    """[N, H, W, C] to [N, 1, 1, C]."""
+    """Reduce [N, H, W, C] to [N, 1, 1, C]."""
     return x.mean(2, keepdim=True).mean(1, keepdim=True)
 
 
 def interleaved(x: Tensor) -> Tensor:
-    """[N, 4C, h + 1, w + 1] to [N, C, 2h, 2w]: phase (a, b) of pixel (i, j) is at (i+a, j+b)."""
+    """Turn [N, 4C, h + 1, w + 1] into [N, C, 2h, 2w].
+
+    Phase (a, b) of pixel (i, j) is at (i+a, j+b).
+    """
     n, channels, height, width = x.shape
     c, h, w = channels // 4, height - 1, width - 1
     phases = [
@@ -93,7 +99,7 @@ def check(
     pad_mode: str,
     interleave: bool,
 ) -> None:
-    """Raise ValueError unless these are arguments of `fused_instance_norm`."""
+    """Raise ValueError unless these are valid arguments of `fused_instance_norm`."""
     if x.dim() != 4:
         raise ValueError(f"instance norm: expected [N, C, H, W], got {list(x.shape)}")
     n, c, h, w = x.shape
@@ -117,7 +123,7 @@ def check(
 
 
 def check_channels(channels: int, *parameters: Tensor | None) -> None:
-    """Raise ValueError unless each parameter has one value for each channel."""
+    """Raise ValueError unless each parameter has one value per channel."""
     for parameter in parameters:
         if parameter is not None and tuple(parameter.shape) != (channels,):
             raise ValueError(f"instance norm: expected {channels} weights and biases")

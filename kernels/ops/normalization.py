@@ -1,4 +1,4 @@
-"""Instance norm with the residual, the ReLU and the padding around it, in one operation."""
+"""Instance norm fused with the residual, the ReLU and the padding around it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _reference_forward(
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Every branch of the native kernel, small enough to run in a moment."""
+    """Yield every branch of the native kernel, small enough to run in a moment."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -67,7 +67,7 @@ def _samples_out() -> Iterator[tuple[Any, ...]]:
 
 
 def _samples_forward() -> Iterator[tuple[Any, ...]]:
-    """One of each path: planes in a block, in a cluster, in parts; channels last; odd shapes."""
+    """Yield one of each path: planes in a block, a cluster, parts; channels last; odd shapes."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -101,10 +101,10 @@ def fused_instance_norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """pad(relu(norm(x) * weight + bias + residual)), padded on every side.
+    """Compute pad(relu(norm(x) * weight + bias + residual)), padded on every side.
 
-    Each plane is normalized by its own mean and biased variance, taken in FP32 (FP64 for FP64). Two
-    runs on the same machine are bit-equal, whatever the number of threads.
+    Each plane is normalized by its own mean and biased variance, in FP32 (FP64 for FP64). Two runs
+    on the same machine are bit-equal for any number of threads.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype; with `interleave`, [N, 4C, h + 1, w + 1].
@@ -112,19 +112,19 @@ def fused_instance_norm(
         bias: [C], or None for zeros.
         residual: [N, C, H, W] of x's dtype with any strides, or None.
         eps: Added to the variance.
-        relu: Whether a ReLU follows the sum.
-        pad: Pixels on each side; below H and W for "reflect".
+        relu: Whether to apply a ReLU to the sum.
+        pad: Pixels on each side; for "reflect", less than H and W.
         pad_mode: "reflect" or "replicate".
-        interleave: x is the four-phase form of an upsampling convolution, H = 2h and W = 2w:
-            channel (2a + b) C + c at (i + a, j + b) is pixel (2i + a, 2j + b) of channel c. The
-            other positions are ignored, also by the statistics.
+        interleave: Whether x is the four-phase form of an upsampling convolution, with H = 2h and W
+            = 2w: channel (2a + b) C + c at (i + a, j + b) is pixel (2i + a, 2j + b) of channel c.
+            All other positions are ignored, also by the statistics.
 
     Returns:
-        [N, C, H + 2 pad, W + 2 pad] of x's dtype, dense, channels last where x is and with
+        [N, C, H + 2 pad, W + 2 pad] of x's dtype, dense, and channels last if x is or with
         `interleave`.
 
     Raises:
-        ValueError: A shape, a dtype or the padding does not fit, or a plane is a single pixel.
+        ValueError: If a shape, dtype or the padding is invalid, or a plane is a single pixel.
     """
     ...
 
@@ -150,25 +150,18 @@ def fused_instance_norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """`fused_instance_norm` into a buffer the caller owns; inference only.
+    """Compute `fused_instance_norm` into a buffer that the caller owns; inference only.
+
+    All other arguments match `fused_instance_norm`.
 
     Args:
-        x: This and the next eight arguments are those of `fused_instance_norm`.
-        weight: [C] or None.
-        bias: [C] or None.
-        residual: [N, C, H, W] or None.
-        eps: Added to the variance.
-        relu: Whether a ReLU follows the sum.
-        pad: Pixels on each side.
-        pad_mode: "reflect" or "replicate".
-        interleave: Whether x is in the four-phase form.
-        out: Written to. It has the result's shape, dtype and layout, and overlaps no other
-            argument: an output row may be written before the residual behind its mirror image is
-            read.
+        out: The output, of the result's shape, dtype and layout. It must not overlap any argument:
+            the kernel may write an output row before it reads the residual behind the row's mirror
+            image.
 
     Raises:
-        ValueError: An argument does not fit.
-        RuntimeError: A gradient would be needed.
+        ValueError: If an argument is invalid.
+        RuntimeError: If a gradient would be needed.
     """
     ...
 
@@ -190,25 +183,25 @@ def fused_instance_norm_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """relu(norm(input) * gamma + beta + residual), on the CPU and on CUDA.
+    """Compute relu(norm(input) * gamma + beta + residual) on the CPU and on CUDA.
 
-    Each plane is normalized by its own mean and biased variance, taken about the mean in FP32 (FP64
-    for FP64). Two runs on the same machine are bit-equal.
+    Each plane is normalized by its own mean and biased variance, computed about the mean in FP32
+    (FP64 for FP64). Two runs on the same machine are bit-equal.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
         gamma: [C] of any floating dtype, or None for ones.
         beta: [C] of any floating dtype, or None for zeros.
         eps: Added to the variance.
-        use_vectorized: False reads element by element on CUDA, which changes no more than the order
-            of sums.
-        residual: Of the input's shape and dtype, or None.
-        relu: Whether a ReLU follows the sum.
+        use_vectorized: If False, the CUDA kernel reads element by element, which changes at most
+            the order of sums.
+        residual: A tensor of the input's shape and dtype, or None.
+        relu: Whether to apply a ReLU to the sum.
 
     Returns:
-        Of the input's shape and dtype, dense, channels last where the input is.
+        A dense tensor of the input's shape and dtype, channels last if the input is.
 
     Raises:
-        ValueError: A shape or a dtype does not fit, or a plane is a single pixel.
+        ValueError: If a shape or dtype is invalid, or a plane is a single pixel.
     """
     ...

@@ -1,9 +1,9 @@
 """The table of fused operations.
 
-A fused operation is one function: its signature is the schema, its `reference` is what it
-means, and its library makes it fast. PyTorch's dispatcher picks the native kernel where one
-is loaded for the device, and the reference everywhere else. What is built already is loaded by the
-first call; calling an operation never compiles anything, `prepare` does.
+A fused operation is one function. Its signature is the schema, its `reference` defines its result,
+and its library makes it fast. PyTorch's dispatcher runs the native kernel if one is loaded for the
+device, and the reference otherwise. The first call loads existing builds. Calling an operation
+never compiles anything; `prepare` does.
 """
 
 from __future__ import annotations
@@ -80,59 +80,60 @@ def fused(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
-    Args:
-        library: What its kernel on the CPU is built from, see kernels.jit.libraries. Where the
-            fast path on the CPU is made of other operations, the library of these; empty if they
-            are PyTorch's own.
-        reference: What the operation means, in PyTorch.
-        samples: Yields arguments, on the CPU. A fresh build is compared with the reference on each
-            of them; `bench` times the operation on them.
-        mutates: The arguments that are written to. Such an operation returns nothing, is for
-            inference only, and raises RuntimeError where a gradient would be needed.
-        cpu: The fast path on the CPU where that is made of PyTorch's and other operations, if it
-            is not the reference.
-        on_cpu: The name of that path; "{norm}" stands for the norm that is in use.
-        cuda: The library of its kernel on a GPU, if there is one.
-        launch_cpu: Runs the operation on the CPU: allocates the result and calls the functions of
-            `library` through the CpuLauncher, its first argument.
-        launch_cuda: Runs the operation on a GPU, in the same way, by what the library `cuda` has,
-            with that GPU as the current one.
-        tolerance_scale: Multiplies what the self-test allows for rounding.
-        family: STYLE, TRANSFORMER or LIBRARY, see Op.
-        save: With `backward`: from the arguments and the results, the tensors that are kept for it.
-            Random numbers that forward drew are among them as the state that they were drawn from,
-            an argument of the operation, so that backward draws the same.
-        backward: From what was kept (autograd.Kept) and the gradients of the results, the gradient
-            of each argument: a tensor, a list of them for a list, or None. It calls operations that
-            the dispatcher knows, so that it can be traced; where a second derivative is wanted,
-            these have one. Without it, the reference is run again and differentiated.
-        statistics: How many of the last results only serve `backward` and have no gradient.
-        derived: Arguments that follow from the others, see Op. The reference does not read them.
-        refuses: Called with the arguments by name; says why its kernel cannot run with them, so
-            that where it is asked for by name PyTorch's do not run in silence.
-        aliases: Other names that the operation is found by, in Python alone.
-        is_flat: Whether it is found in `kernel_fusion.kernels` as well as in its group there.
-        cuda_dtypes: Of the first tensor, what its kernel on a GPU takes.
-        complete: Called with what the function is called with; gives all arguments in order, with
-            the random state drawn that a caller left out. The dispatcher sees no random number, so
-            that a call can be repeated.
-        finish: Called with all arguments in order and the results; gives what the function returns,
-            of the type that its signature declares.
-            It writes what PyTorch's own operations can write, such as running statistics, so that
-            the operation itself writes nothing and has gradients.
-        timed: By the name of an operation, how it is timed, see Op.
-        composed: In place of kernels and gradients: the operation made of PyTorch's and others of
-            the table, whose gradients it has. Where gradients are wanted and where a compiler looks
-            on, these are what is seen. `library` and `cuda` are those of the others.
-        recorded: Where a gradient is wanted, what runs in place of the operation: made of others of
-            the table, whose gradients it has. None of it leaves the arguments to the operation.
+    Autocast chooses the dtype of the products in composed operations and in operations of style
+    networks, as in PyTorch's. All others compute in the dtypes of their arguments; see
+    without_autocast.
 
-    Autocast chooses what composed operations and those of style networks multiply in, as it does of
-    PyTorch's. All others compute in the dtypes of their arguments; see without_autocast.
+    Args:
+        library: The library of its CPU kernel, see kernels.jit.libraries. For a CPU path composed
+            of other operations, their library; empty if they are PyTorch's own.
+        reference: The operation in PyTorch.
+        samples: Yields arguments on the CPU. A fresh build is compared with the reference on each
+            of them, and `bench` times the operation on them.
+        mutates: The arguments that it writes to. Such an operation returns nothing, is for
+            inference only, and raises RuntimeError if a gradient would be needed.
+        cpu: The fast path on the CPU if it is composed of PyTorch's and other operations and is not
+            the reference.
+        on_cpu: The name of that path; "{norm}" stands for the norm in use.
+        cuda: The library of its kernel on a GPU, if it has one.
+        launch_cpu: Runs the operation on the CPU: it allocates the result and calls the functions
+            of `library` through its first argument, the CpuLauncher.
+        launch_cuda: Likewise runs the operation on a GPU, from the library `cuda`, with that GPU as
+            the current one.
+        tolerance_scale: Multiplies the self-test's tolerance for rounding.
+        family: STYLE, TRANSFORMER or LIBRARY, see Op.
+        save: With `backward`: selects the tensors to save from the arguments and the results.
+            Random numbers of the forward pass are saved as their state, an argument of the
+            operation, so that backward draws the same ones.
+        backward: Returns the gradient of each argument from the saved state (autograd.Kept) and the
+            gradients of the results: a tensor, a list of them for a list, or None. It calls
+            operations that the dispatcher knows, so that it can be traced. If a second derivative
+            is wanted, these need one. Without `backward`, autograd reruns and differentiates the
+            reference.
+        statistics: Number of last results that only serve `backward` and have no gradient.
+        derived: Arguments that follow from the others, see Op. The reference does not read them.
+        refuses: Called with the arguments by name; returns why its kernel cannot run with them. A
+            call of the kernel by name then does not silently run PyTorch's.
+        aliases: Other names of the operation, in Python alone.
+        is_flat: Whether it is found in `kernel_fusion.kernels` as well as in its group there.
+        cuda_dtypes: Dtypes the CUDA kernel accepts for its first tensor.
+        complete: Called with the arguments of the function; returns all arguments in order, with a
+            random state if the caller passed none. The dispatcher sees no random numbers, so that a
+            call can be repeated.
+        finish: Called with all arguments in order and the results; returns the result of the
+            function in its declared type. It writes the tensors that PyTorch's own operations can
+            write, such as running statistics, so that the operation itself writes nothing and has
+            gradients.
+        timed: How to time operations, by name, see Op.
+        composed: In place of kernels and gradients: the operation composed of PyTorch's and others
+            of the table, with their gradients. Autograd and compilers see these. `library` and
+            `cuda` are the libraries of the others.
+        recorded: Runs in place of the operation if a gradient is wanted: composed of others of the
+            table, with their gradients. If it returns None, the operation runs.
 
     Raises:
-        ValueError: There is something to launch, but no library to launch from, or only one of
-            `save` and `backward`, or a name is taken.
+        ValueError: If a launch has no library, if only one of `save` and `backward` is given, or if
+            a name is taken.
     """
     launches = (launch_cpu, library), (launch_cuda, cuda)
     _check_options(launches, save, backward, statistics)
@@ -183,7 +184,7 @@ def fused(
                     kernel = on_cpu_tensors if device < 0 else on_cuda_tensors
                     if kernel is not None:
                         result = kernel(*args, **kwargs)
-                        if written:  # by the dispatcher, autograd's kernel would count this
+                        if written:  # through the dispatcher, the autograd kernel would count these
                             autograd.count_writes(args, written)
                         return result
             return overload(*args, **kwargs)
@@ -243,7 +244,6 @@ def _declare(
     finish: Callable[..., Any] | None,
     *functions: Callable[..., Any],
 ) -> None:
-    """Have functions tell what they take and return, which `finish` may change."""
     if finish is not None:
         returned = inspect.signature(finish, eval_str=True).return_annotation
         arguments = arguments.replace(return_annotation=returned)
@@ -252,9 +252,9 @@ def _declare(
 
 
 def _explained(name: str, run: Callable[P, R]) -> Callable[P, R]:
-    """Have a call that fails raise TypeError where an argument does not fit its annotation.
+    """Make a failing call raise TypeError if an argument does not match its annotation.
 
-    The dispatcher, or a function behind it, would name itself and not the operation.
+    The dispatcher, or a function behind it, would name itself instead of the operation.
     """
 
     @functools.wraps(run)
@@ -275,7 +275,7 @@ def _results_alone(_given: Sequence[Any], results: Any) -> Any:
 
 
 def _under_autocast(family: str, run: Callable[P, R]) -> Callable[P, R]:
-    """What runs below the dispatcher: of style networks, AMP chooses what is multiplied in."""
+    """Return the function to run below the dispatcher; autocast affects only style networks."""
     return run if family == STYLE else without_autocast(run)
 
 
@@ -298,9 +298,9 @@ def _check_names(*names: str) -> None:
 
 
 def in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """What gives all arguments of a call in order, with those that have their default.
+    """Return a function that returns all arguments of a call in order, with defaults.
 
-    The function that it gives raises TypeError where an argument is missing or unknown.
+    That function raises TypeError if an argument is missing or unknown.
     """
     arguments = inspect.signature(signature)
     defaults = tuple(each.default for each in arguments.parameters.values())
@@ -319,7 +319,7 @@ def in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
 def _launched_on_cpu(
     library: str, launch: Callable[Concatenate[CpuLauncher, P], R], reference: Callable[P, R]
 ) -> Callable[P, R]:
-    """What runs on CPU tensors: the functions of the library, or the reference without it."""
+    """Return the kernel for CPU tensors: the library's functions, or the reference without it."""
     launcher: CpuLauncher | None = None
 
     @functools.wraps(reference)
@@ -338,8 +338,9 @@ def _launched_on_cpu(
 def _launched_on_cuda(
     library: str, launch: Callable[Concatenate[CudaLauncher, P], R], reference: Callable[P, R]
 ) -> Callable[P, R]:
-    """What runs on CUDA tensors: the launchers of the library, or the reference without it."""
-    launchers: dict[int, tuple[Any, CudaLauncher | None]] = {}  # by GPU, and what it was made of
+    """Return the kernel for CUDA tensors: the library's launchers, or the reference without it."""
+    # by GPU index, with the library each was made from
+    launchers: dict[int, tuple[Any, CudaLauncher | None]] = {}
 
     @functools.wraps(reference)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -365,7 +366,7 @@ def _launched_on_cuda(
 
 
 def _launcher_on(library: str, loaded: Any, device: torch.device) -> CudaLauncher | None:
-    """The library on a GPU; None, and a warning, where no image of it is for that one."""
+    """Return the library on a GPU; warn and return None if no image supports that GPU."""
     try:
         return CudaLauncher(loaded.on(device), Gpu.of(device.index))
     except BuildError as error:
@@ -374,7 +375,7 @@ def _launcher_on(library: str, loaded: Any, device: torch.device) -> CudaLaunche
 
 
 def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
-    """Have the native kernel run with these arguments, or raise KernelUnavailable."""
+    """Make a call with these arguments run the native kernel, or raise KernelUnavailable."""
     tensors = list(tensors_of(tuple(arguments.values())))
     device = tensors[0].device.type if tensors else "cpu"
     if library := op.library_on(device):
@@ -391,4 +392,4 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
     if any(x.numel() >= 1 << 31 for x in tensors):
         raise KernelUnavailable(f"{op.name}: the native CUDA kernels take 2^31 elements at most")
     if any(argument.name == "own_kernel" for argument in op.overload._schema.arguments):
-        arguments["own_kernel"] = True  # cuDNN's is not ours
+        arguments["own_kernel"] = True  # run ours instead of cuDNN's

@@ -74,10 +74,10 @@ def fused_residual_block_forward(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
-    """input + norm(conv(relu(norm(conv(input))))), both convolutions 3x3 padded by reflection.
+    """Compute input + norm(conv(relu(norm(conv(input))))) with reflection-padded 3x3 convolutions.
 
-    No ReLU follows the sum (Gross and Wilber, 2016). The convolutions' biases change nothing, since
-    the norms take them away.
+    No ReLU follows the sum (Gross and Wilber, 2016). The convolutions' biases change nothing,
+    because the norms cancel them.
 
     Args:
         input: [N, C, H, W] of any floating dtype, H and W at least 2.
@@ -90,12 +90,12 @@ def fused_residual_block_forward(
         conv2_gamma: [C], or None for ones.
         conv2_beta: [C], or None for zeros.
         eps: Added to the variances.
-        own_kernel: On CUDA, run our kernel also where cuDNN is faster.
+        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster.
 
     Returns:
-        Of the input's shape and dtype, channels last where the input is.
+        A tensor of the input's shape and dtype, channels last if the input is.
 
     Raises:
-        ValueError: A shape does not fit.
+        ValueError: If a shape is invalid.
     """
     ...

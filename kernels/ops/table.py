@@ -1,6 +1,6 @@
-"""The rows of the table of fused operations: what each is, and what it runs on.
+"""The rows of the table of fused operations, and their status on each device.
 
-Asking for the status of an operation loads what is built already; `prepare` builds what is missing.
+Reading an operation's status loads existing builds; `prepare` builds missing ones.
 """
 
 from __future__ import annotations
@@ -17,43 +17,44 @@ from kernels.jit import build
 from utils.translation.texts import mark, tr
 
 NAMESPACE = "styleforge"
-NETWORK = "network"  # the library of the whole network on a GPU, see kernels.network.dispatch
-FRAMES = "frames"  # that of what surrounds the network there, see kernels.frames.launchers
-SMOOTHING = "smoothing"  # that of smoothing on the CPU, see kernels.frames.native_smoothing
-TEXTURE = "texture"  # that of texture on the CPU, see kernels.frames.cpu_texture
-OPERATIONS = "operations"  # that of its single operations there
-STYLE = "style"  # the family of operations that the style networks are made of
-TRANSFORMER = "transformer"  # the family, and its library on a GPU, of those of transformers
-LIBRARY = "library"  # the family, and its library on a GPU, of the operations for any model
+NETWORK = "network"  # library of the whole network on a GPU, see kernels.network.dispatch
+FRAMES = "frames"  # library around the network on a GPU, see kernels.frames.launchers
+SMOOTHING = "smoothing"  # library of smoothing on the CPU, see kernels.frames.native_smoothing
+TEXTURE = "texture"  # library of texture on the CPU, see kernels.frames.cpu_texture
+OPERATIONS = "operations"  # library of the network's single operations on a GPU
+STYLE = "style"  # family of the style networks' operations
+TRANSFORMER = "transformer"  # family of the transformers' operations, and its library on a GPU
+LIBRARY = "library"  # family of the operations for any model, and its library on a GPU
 PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
 NATIVE = "the native kernel"
 REFERENCE = "its PyTorch reference"
 
 
 class NativeKernelWarning(UserWarning):
-    """Native kernels are not in use, and PyTorch's run instead; said once for each library."""
+    """Warning, once per library, that PyTorch's kernels run in place of native ones."""
 
 
 class KernelUnavailable(RuntimeError):
-    """A native kernel was asked for by name and cannot run; the message says why."""
+    """Raised if a native kernel called by name cannot run; the message says why."""
 
 
 class Timed(NamedTuple):
-    """How an operation for any model is timed, `python -m kernel_fusion bench`.
+    """How `python -m kernel_fusion bench` times an operation for any model.
 
     Attributes:
-        eager: What a user would write with PyTorch's calls, of the same arguments.
-        arguments: Of rows and columns: arguments on the default device, FP32 where they are
-            floating, about a tensor of that size.
-        is_random: Whether PyTorch's calls draw other random numbers, so that they have no error.
-        constants: The places of arguments that a model has no gradient of, such as running
-            statistics and the angles of positions.
-        is_joint: Whether forward computes the gradients already, where they are wanted, so that it
-            is timed again together with backward.
-        is_of_products: Whether its time is that of products of matrices, which grows faster than
-            what it reads, so that it is timed on smaller sizes.
-        large: Each gives arguments of a size of its own, which a GPU is timed on as well, forward
-            and backward together too, since what forward keeps is part of the memory they take.
+        eager: The equivalent PyTorch calls, with the same arguments.
+        arguments: Called with rows and columns; returns arguments on the default device around a
+            tensor of that size, in FP32 if they are floating.
+        is_random: Whether PyTorch's calls draw other random numbers, so that an error is
+            meaningless.
+        constants: Indices of arguments without a gradient in a model, such as running statistics
+            and the angles of positions.
+        is_joint: Whether the forward pass computes wanted gradients already, so that it is also
+            timed together with backward.
+        is_of_products: Whether matrix products dominate its time, which then grows faster than its
+            data, so that smaller sizes are timed.
+        large: Each returns arguments of a fixed size, on which a GPU is timed as well, also forward
+            and backward together, because saved tensors are part of the memory they need.
     """
 
     eager: Callable[..., Any]
@@ -66,7 +67,7 @@ class Timed(NamedTuple):
 
 
 def seeded(seed: int) -> torch.Generator:
-    """A generator of the default device, where `Timed.arguments` makes its tensors."""
+    """Return a generator on the default device, where `Timed.arguments` makes its tensors."""
     return torch.Generator(torch.get_default_device()).manual_seed(seed)
 
 
@@ -76,28 +77,28 @@ class Op:
 
     Attributes:
         group: The module that registered it, without its package.
-        name: Of the function, and of the operation in PyTorch's namespace `styleforge`.
-        library: What its CPU kernel, or the operations it is made of, are built from.
-        operation: The function; native where a kernel is loaded, the reference elsewhere.
-        native: The native kernel; raises KernelUnavailable where it cannot run.
-        reference: What it means, in PyTorch.
+        name: Name of the function and of the operation in PyTorch's namespace `styleforge`.
+        library: Library of its CPU kernel, or of the operations it is composed of.
+        operation: The function; native if a kernel is loaded, the reference otherwise.
+        native: The native kernel; raises KernelUnavailable if it cannot run.
+        reference: The operation in PyTorch.
         samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
-        mutates: The arguments that are written to.
+        mutates: The arguments that it writes to.
         cuda: Its library on a GPU; without one, the reference runs there.
-        on_cpu: What runs on the CPU, where that is PyTorch's or made of other operations; without
-            a library for GPUs, there too.
-        tolerance_scale: Of the self-test's tolerance; 1 is that of a norm.
-        launched_on: The types of device that it has a kernel of its own for.
-        family: The kind of network that it is for: STYLE, TRANSFORMER or, for any, LIBRARY.
-        has_own_backward: Whether its gradient is computed from what forward saved, and not by
-            running the reference again.
-        derived: Arguments that follow from the others, as what a backward is given of its forward:
-            the derivatives by the others include what they change.
-        refuses: Says of arguments why its kernel cannot run with them; empty if it can.
+        on_cpu: Name of its CPU path if that is PyTorch's or composed; without a library for GPUs,
+            that path runs there too.
+        tolerance_scale: Multiple of the self-test's tolerance; a norm has 1.
+        launched_on: The device types with a kernel of its own.
+        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY.
+        has_own_backward: Whether its gradient uses saved tensors instead of a rerun of the
+            reference.
+        derived: Arguments that follow from the others, such as the forward results in a backward.
+            The derivatives with respect to the others include their effect.
+        refuses: Returns why its kernel cannot run with the arguments; empty if it can.
         aliases: Other names of the same operation.
-        is_flat: Whether `kernel_fusion.kernels` has it, by all its names, beside its group.
-        cuda_dtypes: Of the first tensor, what its kernel on a GPU takes.
-        timed: How it is timed; on its samples, against its reference, where that is None.
+        is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
+        cuda_dtypes: Dtypes the CUDA kernel accepts for its first tensor.
+        timed: How to time it. If None, it is timed on its samples, against its reference.
     """
 
     group: str
@@ -123,7 +124,7 @@ class Op:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that it is called."""
+        """All names of the operation."""
         return (self.name, *self.aliases)
 
     @property
@@ -132,29 +133,29 @@ class Op:
         return bool(self.on_cpu)
 
     def library_on(self, device: str) -> str:
-        """The library that is used on devices of this type; empty where there is none."""
+        """Return the library for devices of this type; empty if it has none."""
         return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
 
     def has_kernel_on(self, device: str) -> bool:
-        """Whether a loaded library has a kernel for devices of this type ("cpu" or "cuda")."""
+        """Return whether a loaded library has a kernel for a device type ("cpu" or "cuda")."""
         return device in self.launched_on and build.reason(self.library_on(device)) == ""
 
     @property
     def overload(self) -> Any:
-        """The operation as PyTorch knows it, `torch.ops.styleforge.<name>.default`."""
+        """The PyTorch overload, `torch.ops.styleforge.<name>.default`."""
         return getattr(getattr(torch.ops, NAMESPACE), self.name).default
 
 
 @dataclass(frozen=True, slots=True)
 class KernelStatus:
-    """What an operation runs on.
+    """The status of an operation on a device.
 
     Attributes:
-        name: The operation.
         ready: Whether its native kernel is in use.
-        reason: If not, why, in words.
+        reason: Why not, in words.
         runs: What a call runs, in words.
-        by_choice: Not native because PyTorch's kernels are faster there: nothing is missing.
+        by_choice: Whether it is not native because PyTorch's kernels are faster, so nothing is
+            missing.
     """
 
     name: str
@@ -164,31 +165,31 @@ class KernelStatus:
     by_choice: bool = False
 
 
-# Why PyTorch's runs where nothing of ours is faster.
+# Reasons for PyTorch's kernel where none of ours is faster.
 FASTER_CONVOLUTION = mark("no native convolution for the {device}: PyTorch's is faster there")
 FASTER_KERNEL = mark("no native kernel for the {device}: PyTorch's is faster there")
 
 OPS: dict[str, Op] = {}
-ALIASES: dict[str, str] = {}  # the names of operations by the other names that these have
+ALIASES: dict[str, str] = {}  # names of operations by alias
 
 
 def named(name: str) -> Op | None:
-    """The operation that has this name, or this alias; None if there is none."""
+    """Return the operation with this name or alias, or None."""
     return OPS.get(ALIASES.get(name, name))
 
 
 def statuses(
     device: torch.device | str = "cpu", family: str | None = None
 ) -> tuple[KernelStatus, ...]:
-    """What calling each operation on `device` runs. Loads what is built, and builds nothing.
+    """Return what each operation runs on `device`. Loads existing builds, and builds nothing.
 
     Args:
         device: A device or its name; the index does not matter.
-        family: "style", "transformer" or "library": of these operations alone; of all by default.
+        family: "style", "transformer" or "library": only these operations. Defaults to all.
 
     Returns:
-        A row for each operation. Those of style networks are followed by what surrounds the
-        network, on CUDA by the network as well.
+        A row for each operation. After the style networks' operations follow the libraries around
+        the network, and on CUDA the network itself.
     """
     kind = torch.device(device).type
     ops = _of_family(family)
@@ -200,7 +201,7 @@ def statuses(
 
 
 def in_use(family: str, device: str) -> frozenset[str]:
-    """The libraries of a family's operations that are loaded by now; loads none.
+    """Return the loaded libraries of a family's operations; loads none.
 
     Args:
         family: "style", "transformer" or "library".
@@ -212,30 +213,30 @@ def in_use(family: str, device: str) -> frozenset[str]:
 
 @functools.cache
 def _libraries(family: str, device: str, _operations: int) -> frozenset[str]:
-    """Those of a family; of a number of operations, since they are registered one by one."""
+    """Return a family's libraries, cached by the number of operations registered so far."""
     return frozenset(op.library_on(device) for op in _of_family(family)) - {""}
 
 
 def prepare(
     names: Iterable[str] | None = None, *, family: str | None = None, force: bool = False
 ) -> tuple[KernelStatus, ...]:
-    """Build and load what is missing; blocks.
+    """Build and load the missing libraries; blocks.
 
-    Safe to call from any thread and more than once. A build that failed before is tried again
-    only when something that can change the outcome has changed, or with `force`.
+    Safe to call from any thread and more than once. A failed build is retried only after a change
+    that can affect the outcome, or with `force`.
 
     Args:
-        names: Of operations, or their aliases; by default all of them, smoothing, the network and
-            what surrounds it.
-        family: "style", "transformer" or "library": without names, only what belongs to these.
-        force: Try what failed before again.
+        names: Operations or their aliases. Defaults to all of them, smoothing, the network and the
+            libraries around it.
+        family: "style", "transformer" or "library": without names, only that family.
+        force: Whether to retry failed builds.
 
     Returns:
-        What each operation runs on now, on the CPU, and on a GPU each library. A kernel that cannot
-        be had is a status, not an error.
+        The status of each operation on the CPU, and of each library on a GPU. A missing kernel is a
+        status, not an error.
 
     Raises:
-        KeyError: There is no such operation.
+        KeyError: If an operation does not exist.
     """
     chosen = _of_family(family) if names is None else list(map(_op, names))
     for library in dict.fromkeys(op.library for op in chosen if op.library):
@@ -263,10 +264,10 @@ def _of_family(family: str | None) -> list[Op]:
 
 
 def use_native(library: str) -> bool:
-    """Load `library` if it is built; whether it is in use.
+    """Load `library` if it is built, and return whether it is in use.
 
-    An image that was never used on this machine is tested first, which takes seconds. Where the
-    library is not in use, a NativeKernelWarning says why, once for each library.
+    An image that is new on this machine is tested first, which takes seconds. If the library is not
+    in use, a NativeKernelWarning says why, once per library.
     """
     if build.load_built(library, tests=True):
         return True
@@ -276,7 +277,7 @@ def use_native(library: str) -> bool:
 
 
 def warn(library: str, reason: str) -> None:
-    """Say once for each library that it is not in use, as a NativeKernelWarning."""
+    """Warn once per library, with a NativeKernelWarning, that it is not in use."""
     if library in _warned:
         return
     _warned.add(library)
@@ -291,7 +292,7 @@ def warn(library: str, reason: str) -> None:
 _warned: set[str] = set()
 
 
-# Of libraries that have no operations, by device: what runs with them, and what without.
+# Libraries without operations, by device: what runs with them, and what without.
 _WHOLE = {
     "cpu": {
         TEXTURE: ("native texture", "OpenCV and NumPy"),
@@ -311,7 +312,7 @@ def _status_of_whole(library: str) -> KernelStatus:
 
 
 def status_of(op: Op, device: str) -> KernelStatus:
-    """What an operation runs on devices of a type, by what is loaded."""
+    """Return the status of an operation on a device type, from the loaded libraries."""
     library = op.library_on(device)
     reason = tr(build.reason(library)) if library else ""
     if op.on_cpu and (device == "cpu" or (device == "cuda" and not op.cuda)):
@@ -322,7 +323,7 @@ def status_of(op: Op, device: str) -> KernelStatus:
     if not library:
         kind = "CUDA" if device == "cuda" else device
         reason = tr("no native {device} kernel; runs on its PyTorch reference", device=kind)
-        # One that was written for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
+        # A kernel for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
         for_cpu_alone = device == "cuda" and bool(op.library_on("cpu"))
         return KernelStatus(op.name, False, reason, REFERENCE, by_choice=for_cpu_alone)
     return KernelStatus(op.name, not reason, reason, REFERENCE if reason else NATIVE)

@@ -1,4 +1,4 @@
-"""Layer norm of tokens together with what makes them: statistics of the picture, bias, residual."""
+"""Layer norm of tokens fused with its inputs: statistics of the image, bias, residual."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kernels.ops.registry import TRANSFORMER, fused
 
 LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
-COUNT = 4  # elements of a load
-MOST_WIDTH, NARROW = 1024, 512  # channels; those that kernels with fewer registers take
+COUNT = 4  # elements per load
+MOST_WIDTH, NARROW = 1024, 512  # channels; the most for kernels with fewer registers
 VECTOR = 16  # bytes: tensors begin at multiples of it
-MOST_SAMPLES = 65_535  # of a grid
+MOST_SAMPLES = 65_535  # per grid
 
 
 def _reference(
@@ -43,7 +43,7 @@ def _wide(
     residual: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """y and its norm, in FP32 or wider."""
+    """Return y and its norm in FP32 or wider."""
     _check(x, mean, inverse, weight, bias, residual)
     y = x.to(torch.promote_types(x.dtype, torch.float32))
     if mean is not None and inverse is not None:
@@ -79,7 +79,7 @@ def _pooled_reference(
 
 
 def _as_given(x: Tensor, *wide: Tensor) -> list[Tensor]:
-    """Of x's dtype, contiguous, and none of them x itself."""
+    """Return contiguous tensors of x's dtype, and never x itself."""
     narrow = (each.to(x.dtype).contiguous() for each in wide)
     return [each.clone() if each is x else each for each in narrow]
 
@@ -167,14 +167,13 @@ def _launch_pooled(
 
 
 def _fits(x: Tensor) -> bool:
-    """Whether the kernels take these tokens."""
     width = x.shape[-1]
     whole = width % COUNT == 0 and width <= MOST_WIDTH
     return x.dtype in TYPES and whole and x.numel() > 0
 
 
 def _as_read(x: Tensor, residual: Tensor | None, *parameters: Tensor | None) -> list[Any]:
-    """What the kernels read, as they read it: parameters in FP32."""
+    """Return the tensors as the kernels read them: aligned, with parameters in FP32."""
     return [
         _aligned(x),
         None if residual is None else _aligned(residual),
@@ -183,13 +182,13 @@ def _as_read(x: Tensor, residual: Tensor | None, *parameters: Tensor | None) -> 
 
 
 def _aligned(x: Tensor) -> Tensor:
-    """Dense, beginning at a multiple of 16 bytes."""
+    """Return a dense tensor that begins at a multiple of 16 bytes."""
     x = x.contiguous()
     return x.clone() if x.data_ptr() % VECTOR else x
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Tokens that fill a warp's vectors or not, too wide and odd ones, few arguments and all."""
+    """Yield tokens that fill a warp's vectors or not, too wide or odd, few arguments and all."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -214,7 +213,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 
 
 def _pooled_samples() -> Iterator[tuple[Any, ...]]:
-    """Groups that fill the picture or not, of one token, of few and of many."""
+    """Yield groups that fill the image or not, of one token, of few and of many."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -255,16 +254,16 @@ def fused_token_norm(
     residual: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
-    """y = (x - mean) * inverse * weight + bias + residual, and layer_norm(y) without parameters.
+    """Compute y = (x - mean) * inverse * weight + bias + residual, and a plain layer_norm(y).
 
-    With statistics of the picture, y is what AdaIN makes of tokens; with a bias and a residual,
-    what follows a product of matrices in a pre-norm block. The layer norm's statistics are taken in
-    FP32 (FP64 for FP64), of y before it is rounded.
+    With statistics of the image, y is the result of AdaIN on tokens. With a bias and a residual, it
+    is the step after a matrix product in a pre-norm block. The layer norm has no parameters. Its
+    statistics are FP32 (FP64 for FP64), from y before rounding.
 
     Args:
         x: [N, T, E] of any strides and floating dtype.
-        mean: [N, E] of any floating dtype, as all that follow but the residual; or None.
-        inverse: [N, E], the reciprocal of the standard deviation; with `mean`, or None.
+        mean: [N, E] of any floating dtype, like all following arguments but the residual; or None.
+        inverse: [N, E], the reciprocal standard deviation; required with `mean`, or None.
         weight: [E] or None.
         bias: [E] or None.
         residual: [N, T, E] of x's dtype, or None.
@@ -274,7 +273,7 @@ def fused_token_norm(
         y and its norm, [N, T, E] of x's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -301,27 +300,22 @@ def fused_pooled_token_norm(
     residual: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`fused_token_norm` of a picture's tokens, and the means of square groups of the norm.
+    """Compute `fused_token_norm` of an image's tokens, and the means of square groups of the norm.
 
-    Such means are the keys and values that many tokens share.
+    Such means are the keys and values that many tokens share. All other arguments match
+    `fused_token_norm`.
 
     Args:
         x: [N, T, E] of any strides and floating dtype, T = `high` * `wide`, row by row.
         high: Rows of tokens.
-        wide: Tokens of a row.
-        stride: Side of a group; those at the right and the bottom may be smaller.
-        mean: As in `fused_token_norm`, like the arguments that follow.
-        inverse: See `mean`.
-        weight: See `mean`.
-        bias: See `mean`.
-        residual: See `mean`.
-        eps: Added to the variance of a token.
+        wide: Tokens per row.
+        stride: Side of a group; groups at the right and the bottom may be smaller.
 
     Returns:
-        y and its norm, [N, T, E], and the means of the norm before it is rounded,
-        [N, ceil(high / stride) * ceil(wide / stride), E]; of x's dtype, contiguous.
+        y and its norm, [N, T, E], and the means of the norm before rounding, [N, ceil(high /
+        stride) * ceil(wide / stride), E]; of x's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...

@@ -1,1 +1,1 @@
-"""What surrounds the products of attention: softmax of scores, rotary embeddings, sparse blocks."""
+"""The parts of attention around its products: softmax, rotary embeddings, sparse blocks."""

@@ -25,13 +25,13 @@ def attend(
     causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Return torch.nn.functional.scaled_dot_product_attention, whose gradient has a gradient."""
+    """Run torch.nn.functional.scaled_dot_product_attention with a differentiable gradient."""
     given = q, k, v, mask
     is_recorded = not is_watched() and torch.is_grad_enabled() and _any_requires_grad(*given)
     if not is_recorded or has_tangents(given):
         return _attention(*given, causal, scale)
     upper: list[Tensor] = []
-    # A mask that needs no gradient stays as it is: with one, a slower kernel would run.
+    # A mask without a gradient is not passed through: with one, PyTorch would run a slower kernel.
     followed = given if mask is not None and mask.requires_grad else given[:3]
     function: Any = _Followed
     passed: list[Any] = [*function.apply(upper, causal, scale, mask, *followed)]
@@ -53,7 +53,7 @@ def _attention(
 
 
 class _Followed(torch.autograd.Function):
-    """Passes arguments on; computes their gradients anew where these are differentiated again."""
+    """Identity on the arguments that recomputes their gradients for a second derivative."""
 
     @staticmethod
     def forward(
@@ -67,7 +67,7 @@ class _Followed(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Any, ...]:
         found: Sequence[Tensor | None] = grads
         if torch.is_grad_enabled():
-            # Aliases keep arguments apart that are one tensor.
+            # Aliases separate arguments that are the same tensor.
             kept: Any = ctx.saved_tensors
             inputs: list[Any] = [None if x is None else x.view_as(x) for x in kept]
             needs: tuple[bool, ...] = ctx.needs_input_grad[4:]

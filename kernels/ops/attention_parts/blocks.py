@@ -1,4 +1,4 @@
-"""Which blocks of keys the blocks of queries see, found out once while a mask is not written to."""
+"""The blocks of keys that blocks of queries see, computed once per version of a mask."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from kernels.ops.attention_parts import gathered
 from kernels.ops.direct import is_watched
 from utils.cuda_streams import raw_stream
 
-# Of so many blocks of keys a row may see one for gathering to be faster than a mask, in 16 bits on
-# a GPU: measured with gradients at 3 of 32, 64 and 256, where it is faster each time.
+# Gathering is faster than a mask in 16 bits on a GPU if a row sees at most one in this many blocks
+# of keys. Measured with gradients at 3 of 32, 64 and 256 blocks, where it is always faster.
 SPARSE = 10
 
 
 class Layout(NamedTuple):
-    """The blocks that are gathered, in the order of a row, those that are seen first.
+    """The gathered blocks in the order of a row, the visible ones first.
 
     Attributes:
-        places: The number of each among the blocks of all heads of all samples:
-            [N * H * rows * most].
-        mask: Bool [N, H * rows, 1, most * keys], the keys that count: those of blocks that are
-            seen, and all where a row sees none.
-        any_seen: Bool [N, H, rows, 1].
-        inverse: Which places have each block, see `gathered.inverse_of`; None where no gradient was
-            wanted yet.
+        places: The index of each block among the blocks of all heads of all samples: [N * H * rows
+            * most].
+        mask: bool [N, H * rows, 1, most * keys], true for keys of visible blocks, and for all keys
+            if a row sees none.
+        any_seen: bool [N, H, rows, 1].
+        inverse: The places of each block, see `gathered.inverse_of`; None until a gradient is
+            needed.
     """
 
     places: Tensor
@@ -37,12 +37,11 @@ class Layout(NamedTuple):
 
 
 def slower_reason(q: Tensor, block_mask: Tensor, most: int) -> str:
-    """Why attention with a whole mask runs, in words; empty where gathering blocks is faster.
+    """Return why attention with a whole mask runs, or "" if gathering blocks is faster.
 
     Args:
-        q: The queries.
-        block_mask: As the caller gave it.
-        most: Blocks that would be gathered for a row.
+        block_mask: The mask that the caller passed.
+        most: Number of blocks to gather per row.
     """
     columns = block_mask.shape[-1]
     if most == columns:
@@ -54,7 +53,7 @@ def slower_reason(q: Tensor, block_mask: Tensor, most: int) -> str:
 
 
 class _Found:
-    """What was found out about a mask, as long as it has this version."""
+    """Cached properties of a mask, valid for one version of it."""
 
     __slots__ = ("layouts", "most", "version")
 
@@ -64,14 +63,14 @@ class _Found:
         self.layouts: dict[tuple[int, ...], Layout] = {}
 
 
-_masks: Any = WeakTensorKeyDictionary()  # of _Found, which goes with its mask
+_masks: Any = WeakTensorKeyDictionary()  # mask -> _Found, which lives as long as its mask
 
 
 def most_seen(block_mask: Tensor) -> int:
-    """The most blocks that a row sees, for which the first call with a mask waits for the GPU.
+    """Return the most blocks that a row sees. The first call with a mask waits for the GPU.
 
     Args:
-        block_mask: Bool, with at least one element.
+        block_mask: bool, with at least one element.
     """
     found = _found(block_mask)
     if found is None:
@@ -84,19 +83,19 @@ def most_seen(block_mask: Tensor) -> int:
 def layout_of(
     block_mask: Tensor, seen: Tensor, keys: int, most: int, gradients: bool = False
 ) -> Layout:
-    """The blocks that a mask has gathered.
+    """Return the layout of the blocks to gather for a mask.
 
     Args:
-        block_mask: The mask as the caller gave it.
-        seen: The same, of every sample and head: [N, H, rows, columns].
-        keys: Of a block.
-        most: Blocks that are gathered for a row.
+        block_mask: The mask that the caller passed.
+        seen: The same mask for every sample and head: [N, H, rows, columns].
+        keys: Keys per block.
+        most: Number of blocks to gather per row.
         gradients: Whether the inverse is needed.
     """
     found = _found(block_mask)
     stream = raw_stream(seen.get_device()) if seen.is_cuda else 0
-    # A graph would read what is gone once its mask is written to; another stream, what may not be
-    # there yet.
+    # A graph would read freed memory after a write to its mask; another stream might read the
+    # layout before it is written.
     if found is None or (seen.is_cuda and torch.cuda.is_current_stream_capturing()):
         return _inverted(_made(seen, keys, most), seen, gradients)
     key = (*seen.shape[:2], keys, most, stream)
@@ -109,7 +108,7 @@ def layout_of(
 
 
 def _found(block_mask: Tensor) -> _Found | None:
-    """What is known of a mask; None of one that cannot be told from another, or has no version."""
+    """Return the cached properties of a mask; None for a mask without identity or version."""
     if is_watched() or type(block_mask) is not Tensor or block_mask.is_inference():
         return None
     version = block_mask._version

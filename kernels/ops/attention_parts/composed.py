@@ -1,4 +1,4 @@
-"""Attention made of PyTorch's, of our own where that is faster, and of what surrounds them."""
+"""Attention composed of PyTorch's, of our own where that is faster, and of their surroundings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flash(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`flash_attention`."""
+    """Implement `flash_attention`."""
     _check(q, k, v, mask, causal, "flash_attention")
     return _attend(q, k, v, scale, mask, causal)
 
@@ -35,7 +35,7 @@ def _attend(
     plain = mask is None and v.shape == k.shape and factor > 0
     size, length = q.shape[-1], q.shape[-2]
     if faster_reason(q.device, q.dtype, size, length, causal=causal, plain=plain, gradients=wanted):
-        # PyTorch reads two dimensions.
+        # PyTorch needs two dimensions.
         whole = mask if mask is None or mask.dim() > 1 else mask.reshape(1, -1)
         return attend(q, k, v, whole, causal, factor)
     return fused_attention(q, k, v, None, factor, causal)[0]
@@ -49,7 +49,7 @@ def flash_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """What `flash_attention` means, with the scores as a matrix."""
+    """Compute `flash_attention` with a score matrix."""
     _check(q, k, v, mask, causal, "flash_attention")
     if causal:
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
@@ -65,7 +65,7 @@ def multihead(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`multihead_attention`."""
+    """Implement `multihead_attention`."""
     split = _heads(q, k, v, num_heads)
     _check(*split, mask, causal, "multihead_attention")
     return _attend(*split, scale, mask, causal).transpose(1, 2).flatten(2)
@@ -80,7 +80,7 @@ def multihead_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """What `multihead_attention` means."""
+    """Compute `multihead_attention` with a score matrix."""
     split = _heads(q, k, v, num_heads)
     return flash_reference(*split, scale, mask, causal).transpose(1, 2).flatten(2)
 
@@ -96,7 +96,7 @@ def with_rope(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`rope_attention`."""
+    """Implement `rope_attention`."""
     _check(q, k, v, mask, causal, "rope_attention")
     turn: Any = torch.ops.styleforge.apply_rope
     q, k = (turn(x, cos, sin, interleaved, False) for x in (q, k))
@@ -114,7 +114,7 @@ def with_rope_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """What `rope_attention` means."""
+    """Compute `rope_attention` with a score matrix."""
     q, k = (rope.reference(x, cos, sin, interleaved) for x in (q, k))
     return flash_reference(q, k, v, scale, mask, causal)
 
@@ -127,7 +127,7 @@ def block_sparse(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """`block_sparse_attention`: for each block of queries, the blocks of keys that it sees."""
+    """Implement `block_sparse_attention`, in which a block of queries sees some blocks of keys."""
     seen = _blocks(q, k, v, block_mask)
     n, heads, rows, columns = seen.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
@@ -158,11 +158,11 @@ def block_sparse(
 def sparse_with_gradient(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor | None:
-    """`block_sparse_forward` where a gradient is wanted: on a GPU of the blocks that are seen.
+    """Compute `block_sparse_forward` for autograd; on a GPU it gathers the visible blocks.
 
-    On a CPU it is PyTorch's with a whole mask, as without a gradient: what it kept spares backward
-    another forward. None for FP64 on a GPU and under a compiler or a transform, which cannot wait
-    for what is counted.
+    On a CPU it runs PyTorch's attention with a whole mask, as without a gradient; the tensors it
+    saves spare backward another forward pass. Returns None for FP64 on a GPU and under a compiler
+    or a transform, which cannot wait for the block count.
     """
     sparse.check(q, k, v, block_mask)
     if is_watched():
@@ -182,7 +182,7 @@ def block_sparse_reference(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """What `block_sparse_attention` means, with the scores as a matrix."""
+    """Compute `block_sparse_attention` with a score matrix."""
     seen = _blocks(q, k, v, block_mask)
     rows, columns = seen.shape[2:]
     mask = seen.repeat_interleave(q.shape[2] // rows, 2)
@@ -198,17 +198,17 @@ def count_blocks(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> tuple[Any, ...]:
-    """The arguments of `block_sparse_attention`, with the most blocks that a row sees."""
+    """Return the arguments of `block_sparse_attention`, with the most blocks that a row sees."""
     fits = q.dim() == k.dim() == v.dim() == 4 and block_mask.dim() >= 2
     if fits and block_mask.numel() and not sparse.slower_reason(q, k, v, block_mask):
-        return q, k, v, block_mask, scale, most_blocks  # nothing is gathered, nor waited for
+        return q, k, v, block_mask, scale, most_blocks  # nothing to gather or wait for
     if most_blocks is None and block_mask.numel():
         most_blocks = blocks.most_seen(block_mask)
     return q, k, v, block_mask, scale, most_blocks
 
 
 def _blocks(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> Tensor:
-    """The mask of every sample and head: [N, H, rows, columns]."""
+    """Return the mask of every sample and head: [N, H, rows, columns]."""
     _check(q, k, v, None, False, "block_sparse_attention")
     fits = block_mask.dtype == torch.bool and block_mask.dim() in (2, 4) and block_mask.numel()
     if not fits or q.shape[2] % block_mask.shape[-2] or k.shape[2] % block_mask.shape[-1]:
@@ -221,7 +221,7 @@ def _blocks(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> Tensor:
 
 
 def _heads(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Views [N, H, L, E / H] of [N, L, E]."""
+    """Return views [N, H, L, E / H] of [N, L, E]."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.dim() != 3 or num_heads < 1 or x.shape[-1] % num_heads:
             raise ValueError(

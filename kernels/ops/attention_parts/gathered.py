@@ -1,4 +1,4 @@
-"""Blocks of numbers gathered to places, and the sums over places that are the gradient of that."""
+"""Blocks gathered to places, and the sum over places, which is the gradient of the gather."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from kernels.ops.autograd import Gradient, Kept
 from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
-_THREADS, _LANES, _VECTOR = 256, 32, 16  # of a block of the GPU; of a warp; bytes of a load
+_THREADS, _LANES, _VECTOR = 256, 32, 16  # threads per GPU block, lanes per warp, bytes per load
 _BLOCKS, _VECTORS = 8, 2  # kSumWarps and kSumVectors of the kernel
 _PLACES, _OF_PLACE = 4, 2  # kCopyPlaces and kCopyVectors
 
 
 def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
-    """Which places have each block, found out without waiting for a GPU.
+    """Find the places of each block without waiting for a GPU.
 
     Args:
-        places: int64 [places], the block of each.
-        blocks: How many there are.
+        places: int64 [places], the block at each place.
+        blocks: Number of blocks.
 
     Returns:
-        The numbers of the places, those of a block together and ascending, int64 [places], and
-            where each block's begin and the last one's end, int64 [blocks + 1].
+        The indices of the places, grouped by block and ascending in each group, int64 [places], and
+        where each group begins and the last one ends, int64 [blocks + 1].
     """
     of_place, order = places.sort(stable=True)
     each = torch.arange(blocks + 1, device=places.device)
@@ -36,17 +36,17 @@ def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
 
 
 def reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """`gather_blocks`."""
+    """Compute `gather_blocks` in PyTorch."""
     _check("gather_blocks", x, begins.numel() - 1, places, order, begins)
     return x[places]
 
 
 def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """`sum_blocks`."""
+    """Compute `sum_blocks` in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     total = wide.new_zeros((begins.numel() - 1, *x.shape[1:]))
-    if x.is_cuda:  # sorts, where index_add would add in any order
+    if x.is_cuda:  # it sorts; index_add would add in any order
         total = total.index_put((places,), wide, accumulate=True)
     else:
         total = total.index_add(0, places, wide)
@@ -56,7 +56,7 @@ def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
 def gather_on_cpu(
     launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """`gather_blocks` by the C++ kernel; FP64 by PyTorch."""
+    """Run `gather_blocks` in the C++ kernel; FP64 runs in PyTorch."""
     blocks = begins.numel() - 1
     _check("gather_blocks", x, blocks, places, order, begins)
     if x.dtype not in TYPES or not x.numel() or not places.numel():
@@ -71,7 +71,7 @@ def gather_on_cpu(
 def launch_gather(
     launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """`gather_blocks` by the CUDA kernel; FP64 by PyTorch."""
+    """Run `gather_blocks` in the CUDA kernel; FP64 runs in PyTorch."""
     blocks, count = begins.numel() - 1, places.numel()
     _check("gather_blocks", x, blocks, places, order, begins)
     if x.dtype not in TYPES or not x.numel() or not count:
@@ -91,7 +91,7 @@ def launch_gather(
 def sum_on_cpu(
     launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """`sum_blocks` by the C++ kernel; FP64 by PyTorch."""
+    """Run `sum_blocks` in the C++ kernel; FP64 runs in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     if x.dtype not in TYPES or not x.numel():
         return sum_reference(x, places, order, begins)
@@ -112,7 +112,7 @@ def _call(
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     x: Tensor = arguments["x"]
     return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
 
@@ -120,7 +120,7 @@ def refuses(**arguments: Any) -> str:
 def launch_sum(
     launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """`sum_blocks` by the CUDA kernel; FP64 by PyTorch."""
+    """Run `sum_blocks` in the CUDA kernel; FP64 runs in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     if x.dtype not in TYPES or not x.numel():
         return sum_reference(x, places, order, begins)
@@ -138,24 +138,24 @@ def launch_sum(
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What both keep: where everything lies."""
+    """Return the index tensors, which both operations save."""
     return list(arguments[1:])
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the arguments of `gather_blocks`."""
+    """Return the gradients of the arguments of `gather_blocks`."""
     summed: Any = torch.ops.styleforge.sum_blocks
     return summed(grad, *kept.tensors), None, None, None
 
 
 def gradients_of_sum(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the arguments of `sum_blocks`."""
+    """Return the gradients of the arguments of `sum_blocks`."""
     gather: Any = torch.ops.styleforge.gather_blocks
     return gather(grad, *kept.tensors), None, None, None
 
 
 def _check(name: str, x: Tensor, count: int, places: Tensor, order: Tensor, begins: Tensor) -> None:
-    """Raise ValueError if there are not so many blocks in x, or places that do not fit them."""
+    """Raise ValueError if x does not have `count` entries, or the index tensors do not match it."""
     numbers = places, order, begins
     fits = (
         all(each.dtype == torch.int64 and each.dim() == 1 for each in numbers)
@@ -173,13 +173,13 @@ def _check(name: str, x: Tensor, count: int, places: Tensor, order: Tensor, begi
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """A block that is nowhere, one that is in one place and one that is in many."""
+    """Yield a block without a place, one with one place and one with many."""
     places = torch.tensor([2, 0, 2, 4, 2, 4, *[2] * 40])
     yield from ((x[:5], *rest) for x, *rest in _of_places(places, 5))
 
 
 def samples_of_sum() -> Iterator[tuple[Any, ...]]:
-    """The same places, of numbers that fill vectors or not."""
+    """Yield the same places, with sizes that fill vectors and sizes that do not."""
     places = torch.tensor([2, 0, 2, 4, 2, 4, *[2] * 40])
     yield from _of_places(places, 5)
 

@@ -1,4 +1,4 @@
-"""The product of queries and keys in FP32, by a CUDA kernel where that is faster than PyTorch's."""
+"""The FP32 product of queries and keys, in a CUDA kernel where that is faster than PyTorch's."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor
 from kernels.ops.launcher import CudaLauncher
 from utils.tf32 import products_use_tf32
 
-# Of these compute capabilities, tensor cores multiply TF32 eight times as fast as the others FP32;
-# elsewhere they do so twice as fast at most, where a product takes three of theirs.
+# On these compute capabilities, tensor cores multiply TF32 eight times as fast as other cores
+# multiply FP32. Elsewhere they are at most twice as fast, and a product needs three TF32 products.
 FASTER_ON = ((8, 0), (9, 0))
-FEWEST, MOST_DEPTH = 64, 256  # queries and keys, of which a block has a tile; what was counted
-QUERIES, KEYS, THREADS = 128, 64, 256  # of a block
+FEWEST, MOST_DEPTH = 64, 256  # queries and keys per tile; the largest measured depth
+QUERIES, KEYS, THREADS = 128, 64, 256  # per block
 _MOST_BLOCKS = (1 << 16) - 1  # along y and z
-_VECTOR = 4  # elements of 16 bytes
+_VECTOR = 4  # elements in 16 bytes
 
 
 def slower_reason(q: Tensor, k: Tensor) -> str:
-    """Why PyTorch's product runs, in words; empty where `launch` is faster.
+    """Return why PyTorch's product runs, or "" if `launch` is faster.
 
     Args:
         q: [..., queries, depth].
@@ -41,7 +41,7 @@ def slower_reason(q: Tensor, k: Tensor) -> str:
 
 
 def _fits(q: Tensor, k: Tensor) -> bool:
-    """Whether rows are read 16 bytes at a time, and there are not too many blocks."""
+    """Return whether rows allow 16-byte reads and the grid is not too large."""
     if q.dim() > 4 or q.shape[-1] % _VECTOR:
         return False
     if q.shape[:-2].numel() > _MOST_BLOCKS or q.shape[-2] > _MOST_BLOCKS * QUERIES:
@@ -55,13 +55,13 @@ def _fits(q: Tensor, k: Tensor) -> bool:
 
 
 def launch(launch: CudaLauncher, q: Tensor, k: Tensor, scores: Tensor) -> None:
-    """Write q k^T, with the precision of FP32 where no number is infinite.
+    """Write q k^T to `scores`, with the precision of FP32 for finite numbers.
 
     Args:
-        launch: Of the library attention_parts_cuda.
-        q: FP32 [..., queries, depth] of up to four dimensions, with a dense depth of a multiple of
-            4, and other strides and an address of multiples of 16 bytes.
-        k: [..., keys, depth], as q.
+        launch: Launcher of the library attention_parts_cuda.
+        q: FP32 [..., queries, depth] of up to four dimensions. The depth is dense and a multiple of
+            4; other strides and the address are multiples of 16 bytes.
+        k: [..., keys, depth], like q.
         scores: [..., queries, keys], contiguous.
     """
     q, k = (x[(None,) * (4 - x.dim())] for x in (q, k))

@@ -1,4 +1,4 @@
-"""Rotary position embeddings (Su et al., "RoFormer", 2021): every pair of numbers is turned."""
+"""Rotary position embeddings (Su et al., "RoFormer", 2021), which rotate pairs of numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _THREADS, _VECTOR, _MOST_GROUPS = 256, 16, 2**31 - 1
 
 
 def check(x: Tensor, cos: Tensor, sin: Tensor) -> None:
-    """Raise ValueError if the tensors do not fit."""
+    """Raise ValueError if the tensors do not match."""
     if x.dim() not in (3, 4) or not x.is_floating_point() or x.shape[-1] % 2:
         raise ValueError(
             f"apply_rope: x is {x.dtype} {list(x.shape)}; expected floating [N, H, L, D] or "
@@ -39,7 +39,7 @@ def check(x: Tensor, cos: Tensor, sin: Tensor) -> None:
 def reference(
     x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, back: bool = False
 ) -> Tensor:
-    """`apply_rope`."""
+    """Compute `apply_rope` in PyTorch."""
     check(x, cos, sin)
     wide = torch.promote_types(x.dtype, torch.float32)
     first, second = _pairs(x.to(wide), interleaved)
@@ -57,20 +57,19 @@ def _pairs(x: Tensor, interleaved: bool) -> tuple[Tensor, Tensor]:
 
 
 def _tables(x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
-    """The tables as they broadcast with x."""
     if cos.dim() == 3 and x.dim() == 4:
         return cos[:, None], sin[:, None]
     return cos, sin
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What is kept for backward; x only serves the gradients of the tables."""
+    """Return the tensors to save for backward; only the gradients of the tables need x."""
     x, cos, sin = arguments[:3]
     return [x if cos.requires_grad or sin.requires_grad else None, cos, sin]
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of x, cos and sin."""
+    """Return the gradients of x, cos and sin."""
     x, cos, sin = kept.tensors
     interleaved, back = kept.options[3:]
     turn: Any = torch.ops.styleforge.apply_rope
@@ -99,7 +98,7 @@ def launch_cpu(
     interleaved: bool = False,
     back: bool = False,
 ) -> Tensor:
-    """`apply_rope` by the C++ kernel; FP64 by PyTorch."""
+    """Run `apply_rope` in the C++ kernel; FP64 runs in PyTorch."""
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, cos, sin, interleaved, back)
@@ -117,11 +116,11 @@ def launch_cuda(
     interleaved: bool = False,
     back: bool = False,
 ) -> Tensor:
-    """`apply_rope` by the CUDA kernel; FP64 by PyTorch."""
+    """Run `apply_rope` in the CUDA kernel; FP64 runs in PyTorch."""
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel() or x.numel() // 2 > _MOST_GROUPS:
         return reference(x, cos, sin, interleaved, back)
-    # Tables of x's dtype are read as they are: converting them would be two launches more.
+    # Tables of x's dtype are read as they are; converting them would need two more launches.
     alike = cos.dtype == sin.dtype == x.dtype != torch.float32
     tables = _tables_in(x.dtype if alike else torch.float32, cos, sin)
     y, arguments = _arguments(x, tables, interleaved, back)
@@ -144,7 +143,6 @@ def _tables_in(dtype: torch.dtype, *tables: Tensor) -> list[Tensor]:
 def _arguments(
     x: Tensor, tables: Sequence[Tensor], interleaved: bool, back: bool
 ) -> tuple[Tensor, list[Argument]]:
-    """The result, and what both kernels begin with."""
     if x.stride(-1) != 1:
         x = x.contiguous()
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
@@ -157,13 +155,13 @@ def _arguments(
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     x: Tensor = arguments["x"]
     return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Both ways to pair, tables for all and for each sample, vectors and odd sizes, any strides."""
+    """Yield both pairings, shared and per-sample tables, vectors and odd sizes, some strides."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape in ((2, 3, 5, 16), (2, 5, 6), (1, 2, 3, 32)):

@@ -1,4 +1,4 @@
-"""The weights of attention: a product, and one pass for scale, mask and softmax in its memory."""
+"""Attention weights: a product, then one in-place pass for scale, mask and softmax."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 
 CPU, CUDA = "attention_parts", "attention_parts_cuda"
-MOST_KEYS = 8192  # of a row that a block of the GPU holds
-_MOST_THREADS, _VECTOR = 512, 16  # of a block; bytes of a load
-_HELD, _VECTORS = 8, 4  # elements of a thread, where a row is short, or vectors of it
+MOST_KEYS = 8192  # the longest row that a GPU block holds
+_MOST_THREADS, _VECTOR = 512, 16  # per block; bytes per load
+_HELD, _VECTORS = 8, 4  # elements per thread for a short row, or its vectors
 _VISIBLE, _ADDED = 1, 2  # kinds of masks
 
 
 def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_score") -> None:
-    """Raise ValueError if queries, keys and mask do not fit."""
+    """Raise ValueError if queries, keys and mask do not match."""
     if q.dim() < 2 or not q.is_floating_point():
         raise ValueError(
             f"{name}: q is {q.dtype} {list(q.shape)}; expected floating [..., queries, size]"
@@ -52,14 +52,14 @@ def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_scor
 def reference(
     q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """`attention_score`."""
+    """Compute `attention_score` in PyTorch."""
     check(q, k, mask)
     scores = torch.matmul(q, k.transpose(-1, -2))
     return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
 
 
 def weights_of(scores: Tensor, scale: float, mask: Tensor | None) -> Tensor:
-    """softmax(scores scale + mask), of zeros where a query sees no key."""
+    """Compute softmax(scores scale + mask), with zeros for a query that sees no key."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32)) * scale
     if mask is not None:
         wide = wide.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else wide + mask
@@ -72,7 +72,7 @@ def weights_of(scores: Tensor, scale: float, mask: Tensor | None) -> Tensor:
 
 
 def backward_reference(grad: Tensor, weights: Tensor) -> Tensor:
-    """`attention_score_backward`."""
+    """Compute `attention_score_backward` in PyTorch."""
     if grad.shape != weights.shape or grad.dtype != weights.dtype:
         raise ValueError(
             f"attention_score_backward: grad is {grad.dtype} {list(grad.shape)}; expected "
@@ -84,13 +84,13 @@ def backward_reference(grad: Tensor, weights: Tensor) -> Tensor:
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What is kept for backward."""
+    """Return the tensors to save for backward."""
     q, k, _, mask = arguments
     return [q, k, mask if mask is not None and mask.is_floating_point() else None, *results]
 
 
 def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
-    """The gradients of q, k, scale and mask, from that of the scores."""
+    """Return the gradients of q, k, scale and mask from the gradient of the scores."""
     q, k, mask, _ = kept.tensors
     scale = _scale(q, kept.options[2])
     of_q = _scaled_product(change, k, scale) if kept.needs[0] else None
@@ -100,7 +100,7 @@ def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
 
 
 def _scaled_product(x: Tensor, y: Tensor, scale: float) -> Tensor:
-    """x y scale: the product itself multiplies, which is a launch less."""
+    """Compute x y scale; scaling inside the product saves a launch."""
     if x.dim() < 3:
         return torch.addmm(x.new_empty(()), x, y, beta=0, alpha=scale)
     planes = [each.flatten(0, -3) for each in (x, y)]
@@ -115,7 +115,7 @@ def launch_cpu(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """`attention_score` by the C++ kernel; FP64 by PyTorch."""
+    """Run `attention_score` in the C++ kernel; FP64 runs in PyTorch."""
 
     def softmax(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax", *arguments, rows)
@@ -130,7 +130,7 @@ def launch_cuda(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """`attention_score` by the CUDA kernels; FP64 and long rows by PyTorch."""
+    """Run `attention_score` in the CUDA kernels; FP64 and long rows run in PyTorch."""
     check(q, k, mask)
     keys = k.shape[-2]
     if keys > MOST_KEYS:
@@ -165,12 +165,12 @@ def _run(
     scale: float | None,
     mask: Tensor | None,
 ) -> Tensor:
-    """The product by `multiply(q, k, scores)`, and `softmax(rows, arguments...)` in place."""
+    """Run the product `multiply(q, k, scores)`, then `softmax(rows, arguments...)` in place."""
     check(q, k, mask)
     scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
     if q.dtype not in TYPES or not scores.numel():
         return reference(q, k, scale, mask)
-    multiply(q, k, scores)  # contiguous, as the softmax reads it
+    multiply(q, k, scores)  # contiguous, as the softmax expects
     kind, strides = 0, (0, 0, 0, 0)
     *leading, queries, keys = scores.shape
     heads = leading[-1] if leading else 1
@@ -187,7 +187,7 @@ def _run(
 
 
 def backward_on_cpu(launch: CpuLauncher, grad: Tensor, weights: Tensor) -> Tensor:
-    """`attention_score_backward` by the C++ kernel; FP64 by PyTorch."""
+    """Run `attention_score_backward` in the C++ kernel; FP64 runs in PyTorch."""
 
     def gradient(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax_gradient", *arguments, rows)
@@ -196,7 +196,7 @@ def backward_on_cpu(launch: CpuLauncher, grad: Tensor, weights: Tensor) -> Tenso
 
 
 def backward_on_cuda(launch: CudaLauncher, grad: Tensor, weights: Tensor) -> Tensor:
-    """`attention_score_backward` by the CUDA kernel; FP64 and long rows by PyTorch."""
+    """Run `attention_score_backward` in the CUDA kernel; FP64 and long rows run in PyTorch."""
     if weights.dim() and weights.shape[-1] > MOST_KEYS:
         return backward_reference(grad, weights)
 
@@ -220,7 +220,7 @@ def _run_backward(gradient: Callable[..., None], grad: Tensor, weights: Tensor) 
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     first: Tensor = arguments["q" if "q" in arguments else "weights"]
     keys = arguments["k"].shape[-2] if "k" in arguments else first.shape[-1]
     if first.dtype not in TYPES:
@@ -235,7 +235,7 @@ def _scale(q: Tensor, scale: float | None) -> float:
 
 
 def _threads(width: int, held: int) -> int:
-    """Of the block of a row of which each holds so much: a power of two, so that warps are full."""
+    """Return the threads of a row's block with `held` elements each: a power of two, full warps."""
     threads = 32
     while threads < _MOST_THREADS and threads * held < width:
         threads *= 2
@@ -251,14 +251,14 @@ def _name(x: Tensor) -> str:
 
 
 def _is_vector(width: int, *tensors: Tensor) -> bool:
-    """Whether rows of this width are read 16 bytes at a time."""
+    """Return whether rows of this width allow 16-byte reads."""
     return all(
         width * x.element_size() % _VECTOR == 0 and x.data_ptr() % _VECTOR == 0 for x in tensors
     )
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Rows that fill vectors or not, products of ours, every kind of mask, a hidden row."""
+    """Yield rows that fill vectors or not, products of our kernel, all masks, and a hidden row."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape, keys in (((2, 3, 5, 8), 16), ((3, 4, 8), 7), ((2, 16), 1030), ((130, 20), 65)):
             q = _normal(0, *shape).to(dtype)
@@ -272,7 +272,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """The same results."""
+    """Yield gradients for the same results."""
     for sample in samples():
         weights = reference(*sample)
         yield _normal(5, *weights.shape).to(weights.dtype), weights

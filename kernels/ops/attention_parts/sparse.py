@@ -1,4 +1,4 @@
-"""Attention to some blocks of keys in FP16 and BF16 by one CUDA kernel, which reads these alone."""
+"""Block-sparse FP16 and BF16 attention in a CUDA kernel that reads only the visible blocks."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import CudaLauncher
 
 DTYPES = torch.float16, torch.bfloat16
-LEAST = (8, 0)  # the compute capability from which tensor cores multiply both types
-DEPTHS = 64, 128  # of which there are kernels
-OF_QUERIES, OF_KEYS = 16, 32  # divide what is of a block
-_THREADS, _QUERIES = 128, 64  # of a block of the GPU
+LEAST = (8, 0)  # the lowest compute capability whose tensor cores multiply both types
+DEPTHS = 64, 128  # that the kernels support
+OF_QUERIES, OF_KEYS = 16, 32  # divisors of the block sizes
+_THREADS, _QUERIES = 128, 64  # per GPU block
 _MOST_HEADS = (1 << 16) - 1  # blocks along y
-_WIDE = 8  # elements of 16 bytes
-_QUERIES_OF_PYTORCH = 64  # of a block of the GPU, in its attention in FP32
+_WIDE = 8  # elements in 16 bytes
+_QUERIES_OF_PYTORCH = 64  # per GPU block, in its FP32 attention
 
 
 def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
-    """Why PyTorch's attention runs, in words; empty where the kernel does.
+    """Return why PyTorch's attention runs, or "" if the kernel runs.
 
     Args:
         q: [N, H, Lq, D].
         k: [N, H, Lk, D].
         v: [N, H, Lk, Dv].
-        block_mask: Bool [..., rows, columns].
+        block_mask: bool [..., rows, columns].
     """
     if q.dtype not in DTYPES or q.device.type != "cuda":
         return f"there is no such kernel in {q.dtype} on {q.device.type}"
@@ -43,7 +43,7 @@ def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
 
 
 def unfit_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
-    """Why the kernel does not take tensors of these shapes; empty if it does."""
+    """Return why the kernel does not support these shapes, or "" if it does."""
     queries, keys = (
         x.shape[-2] // blocks for x, blocks in zip((q, k), block_mask.shape[-2:], strict=True)
     )
@@ -64,7 +64,7 @@ def launch(
     block_mask: Tensor,
     scale: float | None = None,
 ) -> Tensor:
-    """`block_sparse_forward` by the CUDA kernel, where it takes the tensors."""
+    """Run `block_sparse_forward` in the CUDA kernel if it supports the tensors."""
     check(q, k, v, block_mask)
     if q.dtype not in DTYPES or unfit_reason(q, k, v, block_mask):
         run = by_blocks if _fills_blocks(q, v, block_mask) else with_whole_mask
@@ -86,12 +86,12 @@ def launch(
 
 @cache
 def capability(device: torch.device) -> tuple[int, int]:
-    """The compute capability of a GPU."""
+    """Return the compute capability of a GPU."""
     return torch.cuda.get_device_capability(device)
 
 
 def _readable(x: Tensor) -> Tensor:
-    """The tensor, or a copy whose rows begin at multiples of 16 bytes, by offsets of 32 bits."""
+    """Return x, or a copy of it with 16-byte aligned rows and 32-bit offsets."""
     lies_so = (
         x.stride(-1) == 1
         and not any(stride % _WIDE for stride in x.stride()[:-1])
@@ -102,7 +102,7 @@ def _readable(x: Tensor) -> Tensor:
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
-    """Raise ValueError if these are no arguments of `block_sparse_forward`."""
+    """Raise ValueError for invalid arguments of `block_sparse_forward`."""
     fits = (
         q.dim() == k.dim() == v.dim() == 4
         and (*q.shape[:2], q.shape[3]) == (*k.shape[:2], k.shape[3])
@@ -125,7 +125,7 @@ def check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
 def with_whole_mask(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor:
-    """`block_sparse_attention` with a mask of all scores."""
+    """Compute `block_sparse_attention` with a mask of all scores."""
     *leading, rows, columns = block_mask.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
     any_seen, added = _of_blocks(block_mask, q.dtype)
@@ -139,10 +139,10 @@ def with_whole_mask(
 def by_blocks(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor:
-    """`block_sparse_attention` with blocks of queries in place of heads, all with the same keys.
+    """Compute `block_sparse_attention` with blocks of queries as heads that share their keys.
 
-    The mask then is one row for each block, which PyTorch's attention on a GPU reads for all of its
-    queries. A gradient would be one of the keys for each block.
+    The mask is then one row per block, which PyTorch's attention on a GPU reads for all of its
+    queries. A gradient would need one copy of the keys' gradient per block.
     """
     n, heads, length, size = *q.shape[:3], v.shape[-1]
     rows, columns = block_mask.shape[-2:]
@@ -154,14 +154,15 @@ def by_blocks(
     q = q.reshape(n * heads, rows, length // rows, q.shape[-1])
     mask = mask.view(-1, rows, 1, k.shape[2])
     found = F.scaled_dot_product_attention(q, k, v, mask, scale=scale)
-    # It lies by queries, then blocks: one pass moves it, with zeros where no key was seen.
+    # Its memory is ordered by queries, then blocks. One pass reorders it and writes zeros where no
+    # key was seen.
     out = q.new_empty(found.shape)
     torch.where(any_seen.view(-1, rows, 1, 1), found, found.new_zeros(()), out=out)
     return out.view(n, heads, length, size)
 
 
 def _fills_blocks(q: Tensor, v: Tensor, block_mask: Tensor) -> bool:
-    """Whether PyTorch's efficient attention runs `by_blocks`, and as many blocks of the GPU."""
+    """Return whether PyTorch's efficient attention runs `by_blocks` without partial GPU blocks."""
     rows, is_wide = block_mask.shape[-2], q.shape[-1] % _WIDE == v.shape[-1] % _WIDE == 0
     return (
         q.dtype == torch.float32
@@ -174,19 +175,19 @@ def _fills_blocks(q: Tensor, v: Tensor, block_mask: Tensor) -> bool:
 
 
 def _of_blocks(block_mask: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Which rows see any key, and what is added to scores: 0 or -inf, 0 where a row sees none."""
+    """Return which rows see any key, and the 0 or -inf to add to scores (0 if a row sees none)."""
     any_seen = block_mask.any(-1, keepdim=True)
     return any_seen, (block_mask == any_seen).log().to(dtype)
 
 
 def zeroed(out: Tensor, seen: Tensor) -> Tensor:
-    """`out`, written over where nothing follows it, with zeros where no key was seen."""
+    """Fill `out` with zeros where no key was seen, in place if autograd does not record it."""
     fill = Tensor.masked_fill if out.requires_grad else Tensor.masked_fill_
     return fill(out, ~seen, 0.0)
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Both depths, a mask of all heads and one of each, a block that sees nothing."""
+    """Yield both depths, one mask for all heads and one per head, and a block that sees nothing."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, *DTYPES):
         for depth, heads, of_mask in ((64, 2, ()), (128, 3, (2, 3))):

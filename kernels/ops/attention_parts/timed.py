@@ -1,4 +1,4 @@
-"""The operations of attention as PyTorch's calls one after another, and what they are timed on."""
+"""PyTorch equivalents of the attention operations, and arguments to time them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from kernels.ops.attention_parts.gathered import inverse_of
 from kernels.ops.table import Timed, seeded
 
-SIZE = 64  # of a head, and of a block of queries or keys
+SIZE = 64  # size of a head, and of a block of queries or keys
 MOST_SCORES = 1 << 26  # of all heads: errors are measured against scores in FP64
 
 
@@ -63,7 +63,7 @@ def _heads(rows: int, columns: int) -> list[Any]:
 
 
 def _count(rows: int, columns: int) -> int:
-    """Heads that make so many columns, or as many as their scores allow."""
+    """Return the number of heads that make these columns, limited by the size of their scores."""
     return max(1, min(columns // SIZE, MOST_SCORES // rows**2))
 
 
@@ -83,7 +83,7 @@ def _turned_heads(rows: int, columns: int) -> list[Any]:
 
 
 def _blocks(rows: int, columns: int) -> list[Any]:
-    """Each block of queries sees its own keys, those before it and the first ones."""
+    """Return a mask in which a block of queries sees its own keys, the previous and the first."""
     count = rows // SIZE if rows % SIZE == 0 else 1
     seen = torch.eye(count) + torch.eye(count).roll(1, 0).tril()
     seen[:, 0] = 1
@@ -99,7 +99,7 @@ def _sum(x: Tensor, places: Tensor, _order: Tensor, begins: Tensor) -> Tensor:
 
 
 def _in_places(rows: int, columns: int) -> list[Any]:
-    """Blocks of keys, each of which three blocks of queries see."""
+    """Return blocks of keys, each seen by three blocks of queries."""
     blocks = max(1, rows * columns // SIZE**2)
     places = torch.arange(blocks).repeat(3)
     return [_of(blocks, SIZE, SIZE), places, *inverse_of(places, blocks)]

@@ -1,4 +1,4 @@
-"""Attention on a GPU: what a call of the native launchers is given."""
+"""Attention on a GPU: the arguments of the native launchers' calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def attention(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`fused_attention`; what no kernel is for runs on PyTorch."""
+    """Run `fused_attention`; unsupported calls run in PyTorch."""
     check(q, k, v, mask, scale, dropout, state)
     library: Transformer = launch.library
     part = "v3_fp32" if q.dtype == torch.float32 else "v3"
@@ -70,7 +70,7 @@ def attention_backward(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`fused_attention_backward`; FP32 and FP64 run on PyTorch's products."""
+    """Run `fused_attention_backward`; FP32 and FP64 run in PyTorch's products."""
     library: Transformer = launch.library
     if q.dtype not in _HALVES or unavailable_reason(library, "v3_backward", q, k):
         return backward_by_rows(grad, q, k, v, mask, lse, scale, causal, dropout, state)
@@ -87,12 +87,12 @@ def attention_backward(
 
 
 def refuses(q: Tensor, k: Tensor, **_: object) -> str:
-    """Why no kernel runs `fused_attention`, on any GPU, in words; empty if one may."""
+    """Return why no kernel runs `fused_attention` on any GPU, or "" if one may."""
     return _refuses_size(q.shape[3]) if q.numel() and k.numel() else _NOTHING
 
 
 def refuses_backward(q: Tensor, k: Tensor, **_: object) -> str:
-    """The same of `fused_attention_backward`."""
+    """Return why no kernel runs `fused_attention_backward` on any GPU, or "" if one may."""
     if q.dtype not in _HALVES:
         return f"no native gradients of attention in {q.dtype}"
     return refuses(q, k)
@@ -103,7 +103,7 @@ def _refuses_size(size: int) -> str:
 
 
 def unavailable_reason(library: Transformer, part: str, q: Tensor, k: Tensor) -> str:
-    """Why a rung has no kernel for a call, in words; empty if it has."""
+    """Return why a rung has no kernel for a call, or "" if it has one."""
     if q.dtype not in TYPES:
         return f"no native attention in {q.dtype}; runs on PyTorch"
     if not library.has(part):
@@ -123,12 +123,12 @@ def unavailable_reason(library: Transformer, part: str, q: Tensor, k: Tensor) ->
 
 
 def name_of(x: Tensor) -> str:
-    """ "float32", "float16" or "bfloat16"."""
+    """Return x's dtype as "float32", "float16" or "bfloat16"."""
     return str(x.dtype).removeprefix("torch.")
 
 
 def readable(x: Tensor) -> Tensor:
-    """[N, H, L, D] whose rows are contiguous and begin at multiples of 16 bytes."""
+    """Return [N, H, L, D] with contiguous rows that begin at multiples of 16 bytes."""
     elements = 16 // x.element_size()
     aligned = all(
         stride % elements == 0
@@ -137,12 +137,12 @@ def readable(x: Tensor) -> Tensor:
     )
     if x.stride(3) == 1 and aligned and x.data_ptr() % 16 == 0:
         return x
-    # What is contiguous already may still begin anywhere.
+    # A contiguous tensor may still begin at any address.
     return x.clone(memory_format=torch.contiguous_format)
 
 
 def readable_mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
-    """[N, H, Lq, Lk] whose rows are contiguous; other dimensions may have a stride of 0."""
+    """Return [N, H, Lq, Lk] with contiguous rows; other dimensions may have a stride of 0."""
     if mask is None:
         return None
     if mask.shape[3] != k.shape[2] or (mask.stride(3) != 1 and mask.shape[3] > 1):
@@ -151,12 +151,12 @@ def readable_mask(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
 
 
 def rows_first(x: Tensor) -> Tensor:
-    """[N, H, L, D] whose rows of one position lie together."""
+    """Return [N, H, L, D] in which the rows of one position are adjacent."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 def new_result(q: Tensor) -> tuple[Tensor, Tensor]:
-    """Like q with the rows of one position together, and FP32 [N, H, Lq]."""
+    """Return a tensor like q with the rows of one position adjacent, and FP32 [N, H, Lq]."""
     n, h, length, d = q.shape
     return q.new_empty(n, length, h, d).transpose(1, 2), q.new_empty(
         (n, h, length), dtype=torch.float32
@@ -166,7 +166,7 @@ def new_result(q: Tensor) -> tuple[Tensor, Tensor]:
 def struct_of(
     q: Tensor, k: Tensor, v: Tensor, out: Tensor, scale: float, causal: bool
 ) -> StyleforgeAttention:
-    """What every rung is called with."""
+    """Return the kernel argument of every rung."""
     p = StyleforgeAttention(
         q=q.data_ptr(),
         k=k.data_ptr(),

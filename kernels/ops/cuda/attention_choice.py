@@ -1,6 +1,6 @@
-"""Where our attention is faster than PyTorch's best: one table, measured on an H200.
+"""The choice between our attention and PyTorch's: one table, measured on an H200.
 
-docs/attention.md has the figures. What was not measured runs on PyTorch.
+docs/attention.md has the figures. Unmeasured cases run in PyTorch.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import torch
 
 _HALVES = (torch.float16, torch.bfloat16)
 HOPPER = (9, 0)
-# By head size, the first length from which on ours is slower, and the first from which on it is
-# faster again; by how much it is slower between them: 2 % at most.
+# By head size: the length from which ours is slower, and the length from which it is faster again.
+# Between them it is slower by 2 % at most.
 SLOWER = {64: (1025, 16384)}
 HEAD_SIZES = (32, 64, 128)
 
@@ -27,15 +27,13 @@ def faster_reason(
     plain: bool = True,
     gradients: bool = False,
 ) -> str:
-    """Why PyTorch's attention runs, in words; empty where ours is faster.
+    """Return why PyTorch's attention runs, or "" if ours is faster.
 
     Args:
-        device: That it runs on.
-        dtype: Of q, k and v.
+        dtype: Dtype of q, k and v.
         head_size: D.
-        length: Of the queries.
-        causal: Whether a query sees no later key.
-        plain: Whether there is neither mask nor dropout.
+        length: Number of queries.
+        plain: Whether the call has neither mask nor dropout.
         gradients: Whether gradients are needed.
     """
     if device.type != "cuda":

@@ -1,4 +1,4 @@
-"""What every call of an operation on a GPU needs: types, memory, and launches that are repeated."""
+"""Shared parts of every call on a GPU: dtypes, memory, and repeated launches."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from torch import Tensor
 from kernels.driver.sequence import LaunchSequence, place
 from kernels.ops.launcher import CudaLauncher
 
-# As include/common/data_type.h numbers them; other types run on PyTorch.
+# Numbered as in include/common/data_type.h; other dtypes run in PyTorch.
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
-MOMENTS_BYTES = 16  # of the statistics of a channel, and of its affine
+MOMENTS_BYTES = 16  # of a channel's statistics, and of its affine
 
-_SCRATCH, _RESULT, _INPUTS = 0, 1, 2  # slots of addresses
-_PART = 256  # bytes: parts of scratch memory begin at multiples of it
+_SCRATCH, _RESULT, _INPUTS = 0, 1, 2  # address slots
+_PART = 256  # bytes: alignment of the parts of scratch memory
 
-Tensors = Sequence[Any]  # of an operation, in order; None where an argument is
-# Runs an operation of which everything but the values and addresses of its tensors is known: these
-# addresses by slot are the last argument, which it may change.
+Tensors = Sequence[Any]  # of an operation, in order; None for an omitted one
+# Runs an operation of which only the values and addresses of its tensors are unknown. The last
+# argument has these addresses by slot, and the call may change it.
 PreparedCall = Callable[[CudaLauncher, Tensors, list[int]], Tensor]
 
 
@@ -31,16 +31,16 @@ def run(
     tensors: Tensors,
     options: tuple[object, ...],
 ) -> Tensor:
-    """Run an operation as it was prepared for the last call like this one.
+    """Run an operation as prepared for an earlier call like this one.
 
     Args:
-        launch: What the operation is launched with.
-        prepare: Called with `launch`, `tensors` and `*options`: checks them, and takes down what is
-            launched.
-        tensors: Of the operation. Their dtypes, shapes, strides and alignment tell calls apart.
+        prepare: Called with `launch`, `tensors` and `*options`; checks them and records the
+            launches.
+        tensors: Tensors of the operation. Their dtypes, shapes, strides and alignment distinguish
+            calls.
         options: Everything else that the call depends on.
     """
-    # Every attribute of a tensor is asked for once: together they take as long as a launch.
+    # Every attribute of a tensor is read once: together they take as long as a launch.
     traits: list[object] = [prepare, options]
     addresses = [0, 0]
     for x in tensors:
@@ -59,10 +59,10 @@ def run(
 
 
 class Picture(NamedTuple):
-    """A picture in memory as kernels are told of it.
+    """An image in memory, as kernels see it.
 
     Attributes:
-        address: Of its first element.
+        address: Address of its first element.
         shape: N, C, H, W.
         strides: In elements.
     """
@@ -73,17 +73,16 @@ class Picture(NamedTuple):
 
 
 class Recording:
-    """Takes down the launches of a call of an operation.
+    """A recording of the launches of an operation's call.
 
     Args:
-        launch: What the operation is launched with.
-        given: Its tensors as kernels read them; the first is a picture.
+        given: Tensors as kernels read them; the first is an image.
 
     Attributes:
-        library: The launchers, which only take down what they would launch.
+        library: The launchers, which only record their launches.
 
     Raises:
-        ValueError: A tensor is on another device.
+        ValueError: If a tensor is on another device.
     """
 
     def __init__(self, launch: CudaLauncher, given: Tensors) -> None:
@@ -97,32 +96,32 @@ class Recording:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the first tensor."""
+        """The dtype of the first tensor."""
         return self._given[0].dtype
 
     def input(self, number: int) -> int | None:
-        """What stands for the address of a tensor; None, a null pointer, for none."""
+        """Return the placeholder for a tensor's address, or None, a null pointer, for no tensor."""
         x = self._given[number]
         return None if x is None else place(_INPUTS + number, x.data_ptr())
 
     def picture(self, number: int) -> Picture:
-        """A picture among the tensors."""
+        """Return an image among the tensors."""
         x = self._given[number]
         return Picture(place(_INPUTS + number, x.data_ptr()), _four(x.shape), x.stride())
 
     def result(self, shape: tuple[int, int, int, int], layout: torch.memory_format) -> Picture:
-        """The picture that a call makes and returns."""
+        """Return the image that a call allocates and returns."""
         return Picture(place(_RESULT), shape, _strides(shape, layout))
 
     def between(
         self, shape: tuple[int, int, int, int], layout: torch.memory_format, dtype: torch.dtype
     ) -> Picture:
-        """A picture in scratch memory."""
+        """Return an image in scratch memory."""
         address = self.scratch(math.prod(shape) * dtype.itemsize)
         return Picture(address, shape, _strides(shape, layout))
 
     def scratch(self, size: int) -> int:
-        """What stands for the address of `size` bytes of scratch memory."""
+        """Return the placeholder for the address of `size` bytes of scratch memory."""
         address = place(_SCRATCH) + self._scratch
         self._scratch += -(-size // _PART) * _PART
         return address
@@ -130,12 +129,13 @@ class Recording:
     def finished(
         self, what: str, result: Picture, convert: Callable[[Tensors], Tensors] | None
     ) -> PreparedCall:
-        """What repeats the launches with other tensors.
+        """Return a function that repeats the launches with other tensors.
 
         Args:
-            what: The operation, for the message of an error.
-            result: Of `result`.
-            convert: Gives an operation's tensors as kernels read them; None where they are so.
+            what: Operation name for error messages.
+            result: Returned by `result`.
+            convert: Converts an operation's tensors to the form that kernels read; None if they
+                have it.
         """
         shape, strides, size = result.shape, result.strides, self._scratch
         launches = LaunchSequence(self.library.launches)
@@ -163,7 +163,6 @@ def launched(error: int, what: str) -> None:
 
 
 def _strides(shape: tuple[int, ...], layout: torch.memory_format) -> tuple[int, ...]:
-    """Those of a new tensor."""
     return torch.empty(shape, memory_format=layout, device="meta").stride()
 
 

@@ -1,4 +1,4 @@
-"""Whether our kernel or cuDNN computes a convolution."""
+"""The choice between our convolution kernel and cuDNN's."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FasterCase:
-    """Convolutions that our kernel computes faster than cuDNN: those for which every field holds.
+    """Convolutions for which our kernel is faster than cuDNN; every field must match.
 
     Attributes:
-        min_stride: At least, in the direction that has the larger one.
-        max_outputs: Channels of the result at most; 0 for any number.
-        kernel: Taps on a side; 0 for any number.
-        exact: Only FP32 without TF32.
-        channels_last: Only inputs that are.
-        upsample: Only after an enlargement.
+        min_stride: Minimum of the larger stride.
+        max_outputs: Maximum number of output channels; 0 for any.
+        kernel: Kernel side; 0 for any.
+        exact: Whether it matches only FP32 without TF32.
+        channels_last: Whether it matches only channels-last inputs.
+        upsample: Whether it matches only convolutions after an enlargement.
     """
 
     min_stride: int = 0
@@ -38,14 +38,13 @@ FASTER_CASES = (
 def own_kernel_is_faster(
     *, stride: int, outputs: int, kernel: int, exact: bool, channels_last: bool, upsample: bool
 ) -> bool:
-    """Whether our kernel computes a convolution faster than cuDNN: a row of FASTER_CASES holds.
+    """Return whether our kernel is faster than cuDNN: whether a row of FASTER_CASES matches.
 
     Args:
-        stride: The larger of the two.
-        outputs: Channels of the result.
-        kernel: Taps on a side.
-        exact: Whether it is computed in FP32, without TF32.
-        channels_last: Whether the input is.
+        stride: The larger of the two strides.
+        outputs: Number of output channels.
+        kernel: Kernel side.
+        exact: Whether the convolution is in FP32 without TF32.
         upsample: Whether it follows an enlargement to twice the size.
     """
     return any(

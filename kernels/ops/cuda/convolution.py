@@ -1,7 +1,7 @@
-"""Convolutions and residual blocks on a GPU: what a call of the native launchers is given.
+"""Convolutions and residual blocks on a GPU: the arguments of the native launchers' calls.
 
-What the kernels do not take (FP64, pictures beyond 2^31 elements) and convolutions that cuDNN
-computes faster run on PyTorch; `unavailable_reason` in kernels/ops/convolution.py says so in words.
+Unsupported tensors (FP64, images beyond 2^31 elements) and convolutions that cuDNN computes faster
+run in PyTorch; `unavailable_reason` in kernels/ops/convolution.py returns the reason in words.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from utils.tf32 import convolutions_use_tf32
 
 REFLECT, REPLICATE = 0, 1  # STYLEFORGE_REFLECT, STYLEFORGE_REPLICATE
 PLAIN, TENSOR_CORES = 0, 1  # STYLEFORGE_PLAIN, STYLEFORGE_TENSOR_CORES
-MOST_ELEMENTS = 1 << 31  # of a picture: the kernels count them in 32 bits
-MOST_BLOCKS = 65535  # along the grid's z: four for each sample
+MOST_ELEMENTS = 1 << 31  # per image: the kernels index in 32 bits
+MOST_BLOCKS = 65535  # along the grid's z: four per sample
 
 _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
-# PyTorch's public way takes longer.
+# PyTorch's public function takes longer.
 _reflection_pad2d = _torch._nn.reflection_pad2d
 
 
@@ -65,7 +65,7 @@ def conv_forward(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """`fused_conv_reflection_pad_forward`."""
+    """Run `fused_conv_reflection_pad_forward`."""
     options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv, (input, weight, bias), options)
 
@@ -84,7 +84,7 @@ def conv_norm_forward(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """`fused_conv_instancenorm_forward`."""
+    """Run `fused_conv_instancenorm_forward`."""
     tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
     options = eps, padding, stride, relu, upsample, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv_norm, tensors, options)
@@ -104,7 +104,7 @@ def residual_block_forward(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
-    """`fused_residual_block_forward`."""
+    """Run `fused_residual_block_forward`."""
     first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
     second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
     options = eps, own_kernel, convolutions_use_tf32()
@@ -120,10 +120,9 @@ def _prepare_conv(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments and take down what is launched; `tf32` is whether cuDNN may use it.
+    """Check the arguments, or raise ValueError, and record the launches.
 
-    Raises:
-        ValueError: An argument does not fit.
+    `tf32` is whether cuDNN may use it.
     """
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))
@@ -154,11 +153,10 @@ def _prepare_conv_norm(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """As `_prepare_conv`."""
     x, weight, bias, gamma, beta = tensors
     if upsample:
         check_enlarged(weight, padding, stride)
-    if upsample and x.numel():  # padded by its own edge, so that a single pixel may be
+    if upsample and x.numel():  # edge padding also works for a single pixel
         check_weight(x, weight, bias)
     else:
         check(x, weight, bias, padding, stride)
@@ -170,7 +168,7 @@ def _prepare_conv_norm(
             *given, eps=eps, padding=padding, stride=stride, relu=relu, upsample=upsample
         )
     if not _is_ours(x, weight, stride, own_kernel, exact, upsample):
-        # The norm takes a bias away again, so none is added.
+        # The norm cancels a bias, so none is added.
         convolve = _by_cudnn((x, weight, None), padding, (stride, stride))
         return lambda launch, given, addresses: norm_forward(
             launch,
@@ -206,7 +204,6 @@ def _prepare_block(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """As `_prepare_conv`."""
     x, first, second = tensors[0], tensors[1:5], tensors[5:]
     check_block(x, first[0], second[0])
     check(x, first[0], first[1], 1, 1)
@@ -251,7 +248,7 @@ def _prepare_block(
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a convolution's launches depend on but for addresses and types."""
+    """The properties of a convolution that its launches depend on, except addresses and dtypes."""
 
     input: tuple[int, int, int, int]
     outputs: int
@@ -285,7 +282,7 @@ class _Shape:
 
     @property
     def elements(self) -> int:
-        """Of the result."""
+        """The number of elements of the result."""
         return torch.Size(self.out).numel()
 
 
@@ -301,9 +298,10 @@ def _recorded(
     *,
     statistics: bool,
 ) -> StyleforgeConvolution:
-    """A convolution whose weight is packed; with `statistics`, it takes those of y as well.
+    """Record the packing of a weight, and return its convolution.
 
-    `exact`: whether it is one of FP32, without TF32.
+    With `statistics`, the convolution also computes the statistics of y. `exact` means FP32 without
+    TF32.
     """
     samples, channels, height, width = shape.input
     grow = 2 if shape.enlarge else 1
@@ -340,14 +338,14 @@ def _recorded(
 
 
 def _has_tensor_cores(launch: CudaLauncher, dtype: torch.dtype) -> bool:
-    """Whether the GPU's tensor cores multiply a dtype; before 8.0, FP16 is the only one."""
+    """Return whether the GPU's tensor cores multiply a dtype; before 8.0, FP16 is the only one."""
     return launch.gpu.major >= 8 or dtype is torch.float16
 
 
 def _nothing(
     shape: tuple[int, ...], layout: torch.memory_format, _: CudaLauncher, given: Tensors, __: object
 ) -> Tensor:
-    """A result without elements, or of a block whose inner result has none."""
+    """Return a result without elements, or of a block whose inner result has none."""
     x = given[0]
     return torch.empty(shape, dtype=x.dtype, device=x.device, memory_format=layout)
 
@@ -355,7 +353,6 @@ def _nothing(
 def _by_cudnn(
     tensors: tuple[Tensor, Tensor, Tensor | None], pad: int, strides: tuple[int, int]
 ) -> PreparedCall:
-    """`pad_and_convolve` of tensors like these."""
     x = tensors[0]
     if not x.numel() or any(each is not None and each.dtype is not x.dtype for each in tensors):
         return lambda _, given, __: pad_and_convolve(
@@ -382,7 +379,6 @@ def _block_by_cudnn(launch: CudaLauncher, given: Tensors, _addresses: object, ep
 def _is_ours(
     x: Tensor, weight: Tensor, stride: int, own_kernel: bool, exact: bool, upsample: bool = False
 ) -> bool:
-    """Whether our kernel computes this convolution."""
     return _fits(x, weight, 4 if upsample else 1) and (
         own_kernel
         or own_kernel_is_faster(
@@ -397,7 +393,6 @@ def _is_ours(
 
 
 def _fits(x: Tensor, weight: Tensor, grow: int = 1) -> bool:
-    """Whether the kernels take the type and size."""
     samples, channels, height, width = x.shape
     most = max(channels, weight.shape[0]) * height * width * grow
     reach = sum(
@@ -407,15 +402,13 @@ def _fits(x: Tensor, weight: Tensor, grow: int = 1) -> bool:
 
 
 def _affine_bytes(shape: tuple[int, int, int, int]) -> int:
-    """Of the affine of every channel of every sample."""
     return MOMENTS_BYTES * shape[0] * shape[1]
 
 
-# What kernels read
+# Tensors as kernels read them
 
 
 def _converted(given: Tensors) -> Tensors:
-    """The tensors of a convolution: all of the picture's type."""
     x, weight, *rest = given
     biases = [None if each is None else each.to(x.dtype).contiguous() for each in rest]
     return (x, weight.to(x.dtype).contiguous(), *biases)
@@ -437,5 +430,4 @@ def _converted_block(given: Tensors) -> Tensors:
 
 
 def _needed_conversion(convert: Any, tensors: Tensors, given: Tensors) -> Any:
-    """`convert` where it changed a tensor, else None."""
     return convert if any(a is not b for a, b in zip(tensors, given, strict=True)) else None

@@ -25,7 +25,7 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """As `kernels.ops.elements.reference.forward`."""
+    """Run `kernels.ops.elements.reference.forward` in a kernel."""
     return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
 
 
@@ -38,7 +38,7 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `kernels.ops.elements.reference.backward`."""
+    """Run `kernels.ops.elements.reference.backward` in a kernel."""
     submit = functools.partial(_submit, launch)
     return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
 
@@ -54,9 +54,10 @@ def backward_sums(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `kernels.ops.elements.sums.of_gradients`; in one pass where sums are over rows.
+    """Run `kernels.ops.elements.sums.of_gradients`, in one pass if the sums are over rows.
 
-    The sums are of FP32 before it is rounded to the dtype, chunk by chunk, and then over chunks.
+    The sums are over FP32 values before their rounding to the dtype: first within chunks, then over
+    chunks.
     """
     sums.check(wanted, like, of)
     tensors = (grad, *inputs, *like)

@@ -1,5 +1,4 @@
-"""The feed-forward network and the output projection on a GPU: the library's products, and one
-kernel of ours after each of them."""
+"""Feed-forward network and output projection on a GPU: library products with our epilogues."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ def ffn(
     approximate: str = "none",
     residual: Tensor | None = None,
 ) -> Tensor:
-    """`fused_ffn_forward`; FP64 runs on PyTorch."""
+    """Run `fused_ffn_forward`; FP64 runs in PyTorch."""
     first, second = ffn_weights(
         x, fc1_weight, fc1_bias, fc2_weight, fc2_bias, approximate, residual
     )
@@ -40,7 +39,7 @@ def ffn(
         return ffn_reference(x, first, fc1_bias, second, fc2_bias, True, approximate, residual)
     rows = x.reshape(-1, x.shape[-1])
     if approximate == "tanh" and fc1_bias is not None and rows.dtype != torch.float32:
-        # cuBLAS's own epilogue, which is this approximation; in FP32 it is off by 5e-6 and more.
+        # cuBLAS's own epilogue computes this approximation; in FP32 it is off by 5e-6 and more.
         gelu: Any = torch._addmm_activation  # pyright: ignore
         hidden: Tensor = gelu(fc1_bias, rows, first.t(), use_gelu=True)
     else:
@@ -56,7 +55,7 @@ def projection(
     bias_out: Tensor | None = None,
     residual: Tensor | None = None,
 ) -> Tensor:
-    """`output_projection_forward`; FP64 runs on PyTorch."""
+    """Run `output_projection_forward`; FP64 runs in PyTorch."""
     check_projection(attn_output, w_out, bias_out, residual)
     if attn_output.dtype not in TYPES or not attn_output.numel() or not w_out.numel():
         return projection_reference(attn_output, w_out, bias_out, residual)
@@ -73,7 +72,7 @@ def _projected(
     residual: Tensor | None,
     vectorized: bool,
 ) -> Tensor:
-    """[rows, E]: cuBLAS adds a bias by itself, bias and residual take one pass of ours."""
+    """Return [rows, E]: cuBLAS adds a bias itself; bias and residual need one pass of ours."""
     if residual is None or rows.dtype == torch.float32:
         # In FP32 cuBLAS was 9 % faster with the bias and a sum after it than without a bias.
         y = F.linear(rows, weight, bias)
@@ -92,7 +91,6 @@ def _epilogue(
     vectorized: bool,
     tanh: bool,
 ) -> None:
-    """In place, on a contiguous product."""
     bias = None if bias is None else bias.contiguous()
     residual = None if residual is None else residual.contiguous()
     p = StyleforgeEpilogue(

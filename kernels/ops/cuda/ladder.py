@@ -1,4 +1,4 @@
-"""Self-attention with its projections on a GPU, by each rung of the ladder."""
+"""Self-attention with its projections on a GPU, for each rung of the ladder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernels.ops.launcher import CudaLauncher
 from kernels.ops.transformer_reference.attention import attention_reference
 from kernels.ops.transformer_reference.blocks import check_block, heads_of, merged
 
-MOST_COLUMNS = 128  # of a head, in the first rung; include/attention/shapes.h states it
+MOST_COLUMNS = 128  # of a head in the first rung, as in include/attention/shapes.h
 
 # The attention of a rung: (launch, q, k, v, scale).
 _Attend = Callable[[CudaLauncher, Tensor, Tensor, Tensor, float], Tensor]
@@ -38,7 +38,7 @@ def first_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """`fused_attention_v1`."""
+    """Run `fused_attention_v1`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _first, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 
@@ -53,7 +53,7 @@ def second_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """`fused_attention_v2_forward`."""
+    """Run `fused_attention_v2_forward`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _second, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 
@@ -68,19 +68,19 @@ def third_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """`fused_attention_v3_forward`."""
+    """Run `fused_attention_v3_forward`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _third, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 
 
 def refuses_first(x: Tensor, num_heads: int, **_: object) -> str:
-    """Why no kernel runs `fused_attention_v1`, on any GPU, in words; empty if one may."""
+    """Return why no kernel runs `fused_attention_v1` on any GPU, or "" if one may."""
     size = x.shape[-1] // max(1, num_heads)
     return "" if size <= MOST_COLUMNS else f"no native attention for heads of {size}"
 
 
 def refuses(x: Tensor, num_heads: int, **_: object) -> str:
-    """The same of the other rungs."""
+    """Return why no kernel runs the other rungs on any GPU, or "" if one may."""
     size = x.shape[-1] // max(1, num_heads)
     return "" if size in HEAD_SIZES else f"no native attention for heads of {size}"
 

@@ -1,6 +1,6 @@
-"""The single operations' launchers over the CUDA driver: which kernels, and how many blocks.
+"""The single operations' launchers over the CUDA driver: they choose kernels and grids.
 
-tests/kernels/ops/cuda/test_launchers.py holds every launch to what is stored beside it.
+tests/kernels/ops/cuda/test_launchers.py compares every launch with the stored one next to it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from kernels.ops.registry import OPERATIONS
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 PLAIN = 0  # STYLEFORGE_PLAIN
-MOMENTS_BYTES = 16  # of PartialMoments and Affine
-MOST_SHAPES = 4096  # whose launches are remembered
+MOMENTS_BYTES = 16  # bytes of PartialMoments and Affine
+MOST_SHAPES = 4096  # with cached launches
 
 _Grid = tuple[int, int, int]
 _Stream = c_void_p | int | None
@@ -46,21 +46,18 @@ _Stream = c_void_p | int | None
 class Operations:
     """The single operations on one GPU.
 
-    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, a
-    CUresult, 0 for success. None of them allocates.
+    Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
+    for success. No launcher allocates memory.
 
     Attributes:
-        launches: What was taken down; None where launchers launch.
+        launches: The recorded launches; None if the launchers launch.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The driver's number of the GPU.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, one is damaged, or the library's structs differ.
+        BuildError: If no image supports the GPU, an image is damaged, or the library's structs
+            differ.
     """
 
     def __init__(
@@ -91,13 +88,13 @@ class Operations:
             for number, name in types.items()
         }
         self._kernels: dict[tuple[str, int], Kernel] = {}
-        # What depends on a shape alone takes longer to compute than the launch.
+        # Computing the values that depend on a shape alone takes longer than the launch.
         self._layouts: dict[tuple[bytes, int], tuple[Mapping[str, Any], tuple[int, ...]]] = {}
         self._cuts: dict[tuple[int, ...], Cut] = {}
         self.launches: list[Launch] | None = None
 
     def recording(self) -> Operations:
-        """The same launchers, which launch nothing and take down in `launches` what they would."""
+        """Return the same launchers, which record launches in `launches` instead of launching."""
         other = copy.copy(self)
         other.launches = []
         return other
@@ -105,14 +102,14 @@ class Operations:
     # Convolutions
 
     def styleforge_packed_bytes(self, p: StyleforgeConvolution) -> int:
-        """How many bytes a packed weight takes."""
+        """Return the bytes of a packed weight."""
         if p.type not in self._tiles:
             return INVALID_VALUE
         tile, c = self._layout(p)
         return p.phases * c.steps * tile["depth"] * c.padded_out * tile["stored_bytes"]
 
     def styleforge_tiles(self, p: StyleforgeConvolution) -> int:
-        """How many tiles leave statistics for each sample."""
+        """Return the number of tiles per sample that write statistics."""
         if p.type not in self._tiles:
             return INVALID_VALUE
         return self._layout(p)[1].tiles * p.phases
@@ -134,7 +131,7 @@ class Operations:
         )
 
     def styleforge_convolve(self, p: StyleforgeConvolution, stream: _Stream) -> int:
-        """Convolve, with a weight that is packed."""
+        """Convolve with a packed weight."""
         if p.type not in self._tiles:
             return INVALID_VALUE
         tile, c = self._layout(p)
@@ -144,7 +141,7 @@ class Operations:
     # Norms
 
     def styleforge_norm_scratch(self, p: StyleforgeNorm) -> int:
-        """How many bytes of scratch a norm needs."""
+        """Return the bytes of scratch memory for a norm."""
         if p.channels_last:
             chunks: int = self._cut(p).chunks
             return (p.samples * chunks + p.samples) * p.channels * MOMENTS_BYTES
@@ -164,7 +161,7 @@ class Operations:
     def styleforge_finish_norm(
         self, p: StyleforgeNorm, parts: int | None, tiles: int, stream: _Stream
     ) -> int:
-        """Normalize by the statistics that a convolution left, `tiles` for each sample."""
+        """Normalize by the statistics that a convolution wrote, `tiles` per sample."""
         if p.type not in self._of_type:
             return INVALID_VALUE
         view = _view_of_tiles(p, parts, tiles)
@@ -177,20 +174,20 @@ class Operations:
     def styleforge_merge_norm(
         self, p: StyleforgeNorm, parts: int | None, tiles: int, affine: int | None, stream: _Stream
     ) -> int:
-        """Only the affine of each channel, for a convolution that applies it to its input."""
+        """Compute only each channel's affine, for a convolution that applies it to its input."""
         return self._merge(p, _view_of_tiles(p, parts, tiles), affine, stream)
 
     # Sequences
 
     def styleforge_conv_norm_relu(self, p: StyleforgeConvNormRelu, stream: _Stream) -> int:
-        """Convolution, norm and ReLU."""
+        """Run a convolution, its norm and ReLU."""
         if error := self.styleforge_convolve(p.conv, stream):
             return error
         tiles = self.styleforge_tiles(p.conv)
         return self.styleforge_finish_norm(p.norm, p.conv.parts, tiles, stream)
 
     def styleforge_residual_block(self, p: StyleforgeResidualBlock, stream: _Stream) -> int:
-        """A residual block."""
+        """Run a residual block."""
         if error := self.styleforge_convolve(p.first, stream):
             return error
         tiles = self.styleforge_tiles(p.first)
@@ -205,10 +202,9 @@ class Operations:
         tiles = self.styleforge_tiles(second)
         return self.styleforge_finish_norm(p.second_norm, second.parts, tiles, stream)
 
-    # What the launchers share
+    # Shared by the launchers
 
     def _tile(self, p: StyleforgeConvolution) -> Mapping[str, Any]:
-        """The tile that suits the shape."""
         tiles, out = self._tiles[p.type], p.out_channels
         if out <= 8:
             return tiles["few"]
@@ -219,11 +215,10 @@ class Operations:
         large = tiles["tensor128"]
         blocks = _divide_up(p.out_height * p.out_width, large["rows"]) * p.phases * p.samples
         blocks *= _divide_up(out, large["columns"])
-        # Where large tiles leave half of the multiprocessors idle, small ones are faster.
+        # If large tiles leave half of the multiprocessors idle, small ones are faster.
         return tiles["tensor64"] if out <= 64 or 2 * blocks <= p.multiprocessors else large
 
     def _layout(self, p: StyleforgeConvolution) -> tuple[Mapping[str, Any], Convolution]:
-        """The tile for a convolution, and what its kernels are called with."""
         key = bytes(p)[StyleforgeConvolution.x_strides.offset :], (p.x or 0) % 16
         found = self._layouts.get(key)
         if found is None:
@@ -234,9 +229,9 @@ class Operations:
         return found[0], Convolution(p, *found[1])
 
     def _numbers(self, p: StyleforgeConvolution, tile: Mapping[str, Any]) -> tuple[int, ...]:
-        """The fields of Convolution after its first."""
+        """Return the fields of Convolution after its first."""
         taps, depth = p.kernel * p.kernel, tile["depth"]
-        # Where slices would mostly be padding, the depth runs over taps and channels together.
+        # If slices would be mostly padding, the depth runs over taps and channels together.
         flat = p.in_channels * 2 <= depth or p.in_channels < 8
         steps = (
             _divide_up(taps * p.in_channels, depth)
@@ -337,7 +332,7 @@ class Operations:
         )
 
     def _width_of(self, p: StyleforgeNorm) -> str:
-        """Whether 16 bytes are loaded at a time, or one element."""
+        """Return "vector" for 16-byte loads, or "scalar" for single elements."""
         inner = p.channels if p.channels_last else p.pixels
         addresses = (p.x or 0) | (p.y or 0) | (p.residual or 0) | inner * self._bytes(p)
         return "vector" if p.vectorized and not addresses % 16 else "scalar"
@@ -353,8 +348,10 @@ class Operations:
         return cut.chunks, across, p.samples
 
     def _cut(self, p: StyleforgeNorm, written: int = 0) -> Cut:
-        """About eight blocks for each multiprocessor, but chunks that are worth starting; of what
-        is read or, with a margin, of as many pixels as are written."""
+        """Split into about eight blocks per multiprocessor, with chunks that are worth a block.
+
+        It splits the pixels read or, with a margin, the pixels written.
+        """
         elements, pixels = self._elements(p), written or p.pixels
         key = (pixels, p.channels, p.samples, p.multiprocessors, elements)
         found = self._cuts.get(key)
@@ -407,7 +404,6 @@ def _view_of_tiles(p: StyleforgeNorm, parts: int | None, tiles: int) -> PartialM
 
 
 def _capacity(layer: Mapping[str, Any]) -> int:
-    """Elements of a plane that a block holds."""
     return layer["threads"] * layer["elements"]
 
 

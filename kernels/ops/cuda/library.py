@@ -1,4 +1,4 @@
-"""The launchers of the kernels of operations for any model, over the CUDA driver."""
+"""The launchers of the kernels for any model, over the CUDA driver."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STRUCTURES = {
     "StyleforgeColumns": StyleforgeColumns,
     "StyleforgeTotals": StyleforgeTotals,
 }
-# Blocks of a pass for each that runs at once: those that come later take the place of the first to
-# end, so that few wait for one that has a tile more.
+# Blocks of a pass per block that runs at once. Later blocks replace the first ones that end, so
+# that few wait for one with an extra tile.
 _WAVES = 2
-# Tiles of a block where all tensors lie in one dimension: with 1 the GPU hands out what is left as
-# blocks end, so that none has one more than the others; with more a thread is set up less often.
-# Rows with a bias have one too.
+# Tiles per block if all tensors have one dimension. With 1, the GPU schedules the rest as blocks
+# end, so that no block has a tile more than the others. With more, threads are set up less often.
+# Rows with a bias have 1 too.
 _FLAT_TILES = 1
 _NAMES = tuple(FUNCTIONS)
 _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
@@ -38,18 +38,14 @@ _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 class LibraryKernels:
     """The kernels for any model on one GPU.
 
-    Structs are passed themselves. A launcher returns an error as a number, a CUresult, 0 for
-    success. None of them allocates.
+    Structs are passed by value. A launcher returns a CUresult as a number, 0 for success. No
+    launcher allocates memory.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The driver's number of the GPU.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or the library's structs differ.
+        BuildError: If no image supports the GPU, or the library's structs differ.
     """
 
     def __init__(
@@ -72,13 +68,12 @@ class LibraryKernels:
         multiprocessors: int,
         stream: c_void_p | int | None,
     ) -> int:
-        """A pass of an elementwise function.
+        """Launch a pass of an elementwise function.
 
         Args:
-            p: What it is called with.
-            walk: What `p` was described by.
+            p: The kernel's argument.
+            walk: The walk that `p` describes.
             dtype: "float32", "float16", "bfloat16" or "float64".
-            multiprocessors: Of the GPU.
             stream: A CUstream.
         """
         told = self._told["elementwise"]
@@ -93,7 +88,7 @@ class LibraryKernels:
         of_function = told["kernels"][dtype][_NAMES[p.function]]
         direction = "backward" if p.backward else "forward"
         kernel = of_function[direction]
-        of_rows = told["rows_in_flight"][_NAMES[p.function]]  # 0 where they are walked in waves
+        of_rows = told["rows_in_flight"][_NAMES[p.function]]  # 0 for a walk in waves
         threads: int = told["threads"]
         groups = -(-p.count // (width if fits else 1))
         launch = self._library.kernel(
@@ -109,25 +104,24 @@ class LibraryKernels:
         return launch((max(1, blocks), 1, 1), stream, p)
 
     def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
-        """How many rows `columns` sums together, so that all blocks run at once.
+        """Return how many rows `columns` sums together, so that all blocks run at once.
 
         Args:
-            columns: Of each row.
-            rows: How many there are.
+            columns: Number of columns.
+            rows: Number of rows.
             dtype: "float32", "float16" or "bfloat16".
-            multiprocessors: Of the GPU.
         """
         told = self._told["elementwise"]
         at_once = told["column_blocks"][dtype] * multiprocessors
         chunks = max(1, at_once // self._tiles(columns, dtype))
-        # A block of fewer rows than it takes at once would have warps without any.
+        # A block with fewer rows than it handles at once would have idle warps.
         return max(-(-rows // chunks), told["threads"] // told["column_lanes"])
 
     def columns(self, p: StyleforgeColumns, dtype: str, stream: c_void_p | int | None) -> int:
-        """The gradients of an elementwise function, and their sums over rows.
+        """Launch the gradients of an elementwise function, and their sums over rows.
 
         Args:
-            p: What it is called with.
+            p: The kernel's argument.
             dtype: "float32", "float16" or "bfloat16".
             stream: A CUstream.
         """
@@ -139,11 +133,11 @@ class LibraryKernels:
         return launch((blocks, 1, 1), stream, p)
 
     def totals(self, p: StyleforgeTotals, dtype: str, stream: c_void_p | int | None) -> int:
-        """What `columns` left of one or two gradients, summed over chunks.
+        """Launch the sums over chunks of one or two gradients' sums from `columns`.
 
         Args:
-            p: What it is called with.
-            dtype: Of the totals: "float32", "float16" or "bfloat16".
+            p: The kernel's argument.
+            dtype: Dtype of the totals: "float32", "float16" or "bfloat16".
             stream: A CUstream.
         """
         source, told = self._told["elementwise"]["source"], self._told["elementwise"]["totals"]

@@ -1,4 +1,4 @@
-"""Instance norm on a GPU: what a call of the native launcher is given."""
+"""Instance norm on a GPU: the arguments of the native launcher's calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kernels.ops.norm_reference import (
     interleaved,
 )
 
-BORDERS = {"reflect": 0, "replicate": 1}  # as include/operations.h numbers them
+BORDERS = {"reflect": 0, "replicate": 1}  # numbered as in include/operations.h
 
 
 def norm_forward(
@@ -40,7 +40,7 @@ def norm_forward(
     residual: Tensor | None = None,
     relu: bool = False,
 ) -> Tensor:
-    """`fused_instance_norm_forward`; FP64 runs on PyTorch."""
+    """Run `fused_instance_norm_forward`; FP64 runs in PyTorch."""
     tensors = input, gamma, beta, residual
     return run(launch, _prepare, tensors, (eps, use_vectorized, relu, 0, "reflect"))
 
@@ -57,8 +57,10 @@ def norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """`fused_instance_norm`: the norm by its kernel, with its margin where channels come last; the
-    other copies around it, which only the CPU's kernel folds in, by PyTorch."""
+    """Run `fused_instance_norm`: the norm in its kernel, with the margin if channels are last.
+
+    PyTorch makes the other copies around it, which only the CPU kernel fuses.
+    """
     if not pad and not interleave and pad_mode == "reflect":
         return norm_forward(launch, x, weight, bias, eps, True, residual, relu)
     check(x, weight, bias, residual, pad, pad_mode, interleave)
@@ -89,7 +91,7 @@ def norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """`fused_instance_norm_out`."""
+    """Run `fused_instance_norm_out`."""
     y = norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
     if (out.shape, out.dtype, out.stride()) != (y.shape, y.dtype, y.stride()):
         raise ValueError(
@@ -109,16 +111,12 @@ def norm_of(
     relu: bool,
     channels_last: bool,
 ) -> StyleforgeNorm:
-    """The norm of a dense picture in place.
+    """Return the struct of an in-place norm of a dense image.
 
     Args:
-        launch: What it is launched with.
-        y: The picture.
-        dtype: Of the picture.
-        parameters: Gamma, its address, beta and its address, as `readable` returns them.
+        dtype: Dtype of the image.
+        parameters: Gamma, its address, beta and its address, as returned by `readable`.
         eps: Added to the variance.
-        relu: Whether a ReLU follows.
-        channels_last: Its layout.
     """
     n, c, h, w = y.shape
     gamma, gamma_at, beta, beta_at = parameters
@@ -143,7 +141,7 @@ def norm_of(
 
 
 def readable(gamma: Tensor | None, beta: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """Both of one type that the kernels read, and dense; converted only where they are not."""
+    """Return both dense and in one dtype that the kernels read, converted only if needed."""
     given = [x for x in (gamma, beta) if x is not None]
     if len({x.dtype for x in given}) < 2 and all(
         x.dtype in TYPES and x.is_contiguous() for x in given
@@ -162,11 +160,7 @@ def _prepare(
     pad: int,
     pad_mode: str,
 ) -> PreparedCall:
-    """Check the arguments and take down what is launched.
-
-    Raises:
-        ValueError: An argument does not fit.
-    """
+    """Check the arguments, or raise ValueError, and record the launches."""
     input = tensors[0]
     check(*tensors, pad, pad_mode, False)
     layout = dense_layout(input, False)
@@ -192,7 +186,6 @@ def _prepare(
 
 
 def _converted(given: Tensors, layout: torch.memory_format) -> Tensors:
-    """The tensors as kernels read them."""
     x, gamma, beta, residual = given
     gamma, beta = readable(gamma, beta)
     if residual is not None:

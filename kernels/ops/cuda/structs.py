@@ -1,4 +1,4 @@
-"""The ctypes mirrors of the structs that the single operations' launchers and kernels take."""
+"""ctypes mirrors of the structs in the single operations' launchers and kernels."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from typing import Any
 class StyleforgeNorm(Structure):
     """y = relu(norm(x) * gamma + beta + residual), dense [N, C, P] or, channels last, [N, P, C].
 
-    Where channels come last, y may have a margin.
-
-    No kernel takes it: the launchers take it apart.
+    If channels are last, y may have a margin. Only the launchers read this struct, and no kernel
+    does.
 
     Attributes:
-        x: This and the other pointers are addresses.
-        residual: As x, or null.
-        gamma: [C], or null; `beta` likewise.
-        y: As x; may be x.
-        scratch: Of styleforge_norm_scratch bytes, 16-byte aligned.
-        type: Of x, residual and y, as include/common/data_type.h numbers it.
-        parameter_type: Of gamma and beta.
-        vectorized: Whether 16 bytes are loaded at a time where shape and addresses allow.
-        multiprocessors: Of the GPU.
+        x: An address, like the other pointers.
+        residual: Like x, or null.
+        gamma: [C], or null; likewise `beta`.
+        y: Like x; may be x.
+        scratch: styleforge_norm_scratch bytes, 16-byte aligned.
+        type: Dtype of x, residual and y, numbered as in include/common/data_type.h.
+        parameter_type: Dtype of gamma and beta.
+        vectorized: Whether to use 16-byte loads if shape and addresses allow.
+        multiprocessors: Number of multiprocessors of the GPU.
         clusters: Whether the GPU has thread block clusters.
-        width: Of a row of pixels, where there is a margin.
+        width: Width of a row of pixels, if y has a margin.
         pad: Pixels of y's margin on each side, or 0.
-        border: What the margin repeats, as include/operations.h numbers it.
+        border: Padding mode of the margin, numbered as in include/operations.h.
     """
 
     _fields_ = [
@@ -53,18 +52,21 @@ class StyleforgeConvolution(Structure):
 
 
 class StyleforgeConvNormRelu(Structure):
-    """relu(norm(conv(x))), or norm(conv(x)): conv.parts is set, norm.x and norm.y are conv.y."""
+    """relu(norm(conv(x))), or norm(conv(x)).
+
+    conv.parts must be set, and norm.x and norm.y must equal conv.y.
+    """
 
     _fields_ = [("conv", StyleforgeConvolution), ("norm", StyleforgeNorm)]
 
 
 class StyleforgeResidualBlock(Structure):
-    """x + norm(conv(relu(norm(conv(x))))): two 3x3 convolutions of equally many channels.
+    """x + norm(conv(relu(norm(conv(x))))): two 3x3 convolutions with equal channel counts.
 
     Attributes:
-        first: Its x, y, packed, parts and bias are set, as those of `second` but for bias.
-        first_norm: Of what the first stores.
-        second_norm: Its residual is x.
+        first: Convolution with x, y, packed, parts and bias set; `second` likewise without bias.
+        first_norm: Norm of the first convolution's result.
+        second_norm: Norm whose residual is x.
         affine: The address of [N, C] float4.
     """
 
@@ -87,7 +89,7 @@ class Convolution(Structure):
 
 
 class PartialMomentsView(Structure):
-    """Mirror of PartialMomentsView in include/common/plane_params.cuh, as the next four."""
+    """Mirror of PartialMomentsView in include/common/plane_params.cuh, like the next four."""
 
     _fields_ = [
         ("parts", c_void_p),
@@ -103,7 +105,7 @@ class AffineParameters(Structure):
 
 
 class Planes(Structure):
-    """What is normalized."""
+    """The planes to normalize."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("x", "residual", "y")),
@@ -114,7 +116,7 @@ class Planes(Structure):
 
 
 class Cut(Structure):
-    """How a picture whose channels come last is shared out."""
+    """The split of a channels-last image into blocks."""
 
     _fields_ = [
         ("pixels", c_longlong),
@@ -123,12 +125,12 @@ class Cut(Structure):
 
 
 class Margin(Structure):
-    """What is written around a picture that is normalized."""
+    """The margin around a normalized image."""
 
     _fields_ = [(name, c_int) for name in ("height", "width", "pad", "border")]
 
 
-# Those that kernels take, by their names in C++.
+# The structs of kernel arguments, by their names in C++.
 STRUCTURES: dict[str, type[Any]] = {
     mirror.__name__: mirror
     for mirror in (

@@ -1,6 +1,6 @@
-"""The launchers of transformers' kernels over the CUDA driver: which kernels, how many blocks.
+"""The launchers of the transformer kernels over the CUDA driver: they choose kernels and grids.
 
-tests/kernels/ops/cuda/test_transformer.py holds every launch to what is stored beside it.
+tests/kernels/ops/cuda/test_transformer.py compares every launch with the stored one next to it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from kernels.ops.cuda.transformer_structs import (
 from kernels.ops.registry import TRANSFORMER
 
 MOST_BLOCKS = 65535  # along y and z
-MOST_MAPS = 4096  # that are remembered
-_EPILOGUE_BLOCKS = 8  # of an epilogue, for each multiprocessor
+MOST_MAPS = 4096  # in the cache
+_EPILOGUE_BLOCKS = 8  # of an epilogue, per multiprocessor
 
 _Stream = c_void_p | int | None
 
 
 class Rows(NamedTuple):
-    """Where q, k or v lies: [samples, heads, rows, columns].
+    """The memory of q, k or v: [samples, heads, rows, columns].
 
     Attributes:
-        address: Of its first element.
+        address: Address of its first element.
         sizes: Columns, rows, heads, samples.
-        strides: In elements, of rows, heads and samples.
-        box: Columns that are copied at a time, 32 or 64; those beyond the last become zeros.
+        strides: Strides of rows, heads and samples, in elements.
+        box: Columns per copy, 32 or 64; columns beyond the last become zeros.
     """
 
     address: int
@@ -49,20 +49,16 @@ class Rows(NamedTuple):
 
 
 class Transformer:
-    """The kernels of transformers on one GPU.
+    """The transformer kernels on one GPU.
 
-    Structs are passed themselves, addresses as numbers. A launcher returns an error as a number, a
-    CUresult, 0 for success. None of them allocates.
+    Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
+    for success. No launcher allocates memory.
 
     Args:
-        images: The list of the folder.
-        folder: Where the images are.
-        capability: Of the GPU.
         device: The driver's number of the GPU.
-        driver: What loads and launches.
 
     Raises:
-        BuildError: No image runs on the GPU, or the library's structs differ.
+        BuildError: If no image supports the GPU, or the library's structs differ.
     """
 
     def __init__(
@@ -80,31 +76,31 @@ class Transformer:
         self._maps: dict[tuple[str, Rows, int], TensorMap] = {}
 
     def has(self, part: str) -> bool:
-        """Whether an image of a part ("v1", "v2", "v3", "v3_sm90", ...) runs on the GPU."""
+        """Return whether an image of a part ("v1", "v2", "v3", "v3_sm90", ...) supports the GPU."""
         return self._told[part]["source"] in self._library.sources
 
     def most_columns(self) -> int:
-        """The largest head of the first rung."""
+        """Return the largest head size of the first rung."""
         return self._told["v1"]["most_columns"]
 
     def head_sizes(self, part: str, dtype: str) -> frozenset[int]:
-        """The head sizes that a part has kernels for in "float32", "float16" or "bfloat16"."""
+        """Return the head sizes of a part's kernels in "float32", "float16" or "bfloat16"."""
         found = self._told[part]["types"].get(dtype, {})
         found = found.get("plain", found.get("whole", found))
         return frozenset(int(size) for size in found if size.isdecimal())
 
     def first_rung(self, p: StyleforgeAttention, dtype: str, stream: _Stream) -> int:
-        """Attention by the first rung, for any head up to most_columns."""
+        """Launch the first rung's attention, for any head size up to most_columns."""
         return self._forward("v1", self._told["v1"]["types"][dtype]["any"], p, stream)
 
     def second_rung(self, p: StyleforgeAttention, dtype: str, stream: _Stream) -> int:
-        """Attention by the second rung."""
+        """Launch the second rung's attention."""
         return self._forward("v2", self._told["v2"]["types"][dtype][str(p.columns)], p, stream)
 
     def third_rung(
         self, p: StyleforgeAttention, dtype: str, stream: _Stream, *, general: bool
     ) -> int:
-        """Attention with an online softmax on every GPU; `general` has masks and dropout."""
+        """Launch attention with an online softmax on any GPU; `general` adds masks and dropout."""
         if dtype == "float32":
             kernel = self._told["v3_fp32"]["types"][dtype][str(p.columns)]
             return self._forward("v3_fp32", kernel, p, stream)
@@ -119,20 +115,20 @@ class Transformer:
         multiprocessors: int,
         stream: _Stream,
     ) -> int:
-        """Attention on Hopper.
+        """Launch attention on Hopper.
 
         Args:
             p: Without mask and dropout; its q, k and v are not read.
             dtype: "float16" or "bfloat16".
-            rows: Of q, k and v, with addresses and strides in multiples of 16 bytes.
-            multiprocessors: Of the GPU.
+            rows: The memory of q, k and v, with addresses and strides in multiples of 16 bytes.
             stream: A CUstream.
         """
         told = self._told["v3_sm90"]
         kinds = told["types"][dtype]
         whole = kinds["whole"][str(p.columns)]
-        # Where tiles of 128 queries leave multiprocessors idle, two warpgroups share one of 64; and
-        # with a causal mask, where smaller tiles were measured to spread the work better.
+        # If tiles of 128 queries leave multiprocessors idle, two warpgroups share a tile of 64. So
+        # do causal masks with heads of 64, for which smaller tiles measured a better balance of the
+        # work.
         few = _works(whole, p) < multiprocessors or (p.causal and p.columns == 64)
         kernel = kinds["split"].get(str(p.columns), whole) if few else whole
         maps = TensorMaps(
@@ -150,7 +146,7 @@ class Transformer:
         return launch((min(_works(kernel, p), multiprocessors), 1, 1), stream, maps, p)
 
     def gradients(self, p: StyleforgeAttentionBackward, dtype: str, stream: _Stream) -> int:
-        """The gradients of the third rung."""
+        """Launch the gradients of the third rung."""
         told, f = self._told["v3_backward"], p.forward
         rows = f.samples * f.heads * f.queries
         delta = self._library.kernel(told["source"], told["kernels"][dtype], 128)
@@ -175,15 +171,14 @@ class Transformer:
         *,
         vectorized: bool = True,
     ) -> int:
-        """What follows a product of matrices.
+        """Launch the pass after a matrix product.
 
         Args:
             part: "ffn" for bias and GELU, "output_projection" for bias and residual.
-            p: What it is called with.
-            dtype: Of its tensors; "float16" or "bfloat16" for "output_projection".
-            multiprocessors: Of the GPU.
+            p: The kernel's argument.
+            dtype: Dtype of its tensors; "float16" or "bfloat16" for "output_projection".
             stream: A CUstream.
-            vectorized: Whether 16 bytes are loaded at a time where shape and addresses allow.
+            vectorized: Whether to use 16-byte loads if shape and addresses allow.
         """
         told = self._told[part]
         size = 16 // (4 if dtype == "float32" else 2)
@@ -209,7 +204,7 @@ class Transformer:
         return launch(_grid(kernel, p), stream, p)
 
     def _map(self, dtype: str, rows: Rows, count: int) -> TensorMap:
-        """Encoding takes longer than a launch, and memory is used again and again."""
+        """Return a tensor map from the cache: encoding outlasts a launch, and memory is reused."""
         key = dtype, rows, count
         found = self._maps.get(key)
         if found is None:
@@ -219,7 +214,7 @@ class Transformer:
         return found
 
     def _encode(self, dtype: str, rows: Rows, count: int) -> TensorMap:
-        # A stride is not read where there is one element, but has to be a multiple all the same.
+        # The stride of a dimension of size 1 is not read, but must be a multiple all the same.
         strides = [
             2 * stride if size > 1 else 16
             for stride, size in zip(rows.strides, rows.sizes[1:], strict=True)

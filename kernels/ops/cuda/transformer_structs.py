@@ -1,4 +1,4 @@
-"""The ctypes mirrors of the structs that the kernels of transformers are called with."""
+"""ctypes mirrors of the structs in the transformer kernels' calls."""
 
 from __future__ import annotations
 

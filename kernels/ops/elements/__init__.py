@@ -1,1 +1,1 @@
-"""Elementwise operations: what they are, how their tensors lie, and how a pass over them is run."""
+"""Elementwise operations: their functions, tensor layouts and passes."""

@@ -1,4 +1,4 @@
-"""Which arguments elementwise operations take, and what their result is like."""
+"""Argument checks of the elementwise operations, and the layout of their results."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from kernels.ops.elements.functions import FUNCTIONS, TYPES
 def check(
     function: str, inputs: Sequence[Tensor], names: Sequence[str] | None = None
 ) -> torch.Size:
-    """The shape of the result.
+    """Return the shape of the result.
 
     Args:
-        function: The name.
-        inputs: What it reads.
-        names: What messages call these; None for the names of the function's inputs.
+        names: Names of the inputs in messages. Defaults to the function's.
 
     Raises:
-        ValueError: A tensor is of another dtype than floating ones, on another device than the
-            first, or of a shape that does not broadcast.
+        ValueError: If a tensor is not floating, is on another device than the first, or does not
+            broadcast.
     """
     names = FUNCTIONS[function].inputs if names is None else names
     shape, first = inputs[0].shape, inputs[0]
@@ -47,20 +45,16 @@ def check(
 
 
 def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
-    """The shape that two shapes are broadcast to.
+    """Return the broadcast shape of two shapes.
 
     Raises:
-        RuntimeError: They do not broadcast.
+        RuntimeError: If they do not broadcast.
     """
     return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def check_dropout(function: str, p: float, state: Tensor | None, active: bool) -> None:
-    """Check the arguments of dropout.
-
-    Raises:
-        ValueError: `p` is no probability, or the state of the random numbers is not one.
-    """
+    """Raise ValueError unless `p` is a probability and `state` a random state."""
     if not 0 <= p <= 1:
         raise ValueError(f"{function}: p is {p}; expected a probability from 0 to 1")
     if active and state is None:
@@ -74,7 +68,7 @@ def check_dropout(function: str, p: float, state: Tensor | None, active: bool) -
 
 
 def result_type(inputs: Sequence[Tensor]) -> torch.dtype:
-    """As PyTorch promotes: a tensor without dimensions does not widen one that has some."""
+    """Return the promoted dtype; as in PyTorch, a 0-dim tensor does not widen another."""
     deciding = [x.dtype for x in inputs if x.dim()] or [x.dtype for x in inputs]
     found = deciding[0]
     for dtype in deciding[1:]:
@@ -83,7 +77,7 @@ def result_type(inputs: Sequence[Tensor]) -> torch.dtype:
 
 
 def new_result(function: str, inputs: Sequence[Tensor], shape: torch.Size) -> Tensor:
-    """An empty result: laid out as the first input where that has its shape, else contiguous."""
+    """Return an empty result with the first input's layout if the shapes match, else contiguous."""
     first, dtype = inputs[0], result_type(inputs)
     if first.shape == shape and not FUNCTIONS[function].drops:
         return torch.empty_like(first, dtype=dtype)
@@ -91,15 +85,15 @@ def new_result(function: str, inputs: Sequence[Tensor], shape: torch.Size) -> Te
 
 
 def channel_weights(alpha: Tensor, dims: int, channels: int) -> Tensor:
-    """The weights of a PReLU as they broadcast: one for all, or one for each channel.
+    """Return the weights of a PReLU in their broadcast shape: one for all, or one per channel.
 
     Args:
         alpha: One element, or [channels].
-        dims: Of what it is multiplied with.
-        channels: The size of dimension 1 there; 1 where that does not exist.
+        dims: Number of dimensions of the other factor.
+        channels: The size of its dimension 1, or 1 without that dimension.
 
     Raises:
-        ValueError: It has another shape.
+        ValueError: If `alpha` has another shape.
     """
     if alpha.numel() == 1 and alpha.dim() <= 1:
         return alpha.reshape(())

@@ -1,4 +1,4 @@
-"""Elementwise passes on the CPU that write or read a bit of each element."""
+"""Elementwise passes on the CPU that write or read one bit per element."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_BYTE = 8
 
 
 def are_kept(*tensors: Tensor) -> bool:
-    """Whether bits of these tensors are kept: on a CPU, alike, contiguous, with a kernel."""
+    """Return whether a pass saves bits: on a CPU, with a kernel, of contiguous tensors alike."""
     first = tensors[0]
     return (
         all(x.is_cpu and x.is_contiguous() for x in tensors)
@@ -32,14 +32,14 @@ def are_kept(*tensors: Tensor) -> bool:
 
 
 def of(kept: Tensor) -> Tensor:
-    """uint8 [ceil(elements / 8)] of bools: a bit for each in order, the first one the lowest."""
+    """Pack bools into uint8 [ceil(elements / 8)]: one bit each in order, lowest bit first."""
     flat = kept.flatten()
     whole = torch.nn.functional.pad(flat, (0, -flat.numel() % OF_BYTE)).view(-1, OF_BYTE)
     return (whole.to(torch.uint8) << _places(kept)).sum(-1, dtype=torch.uint8)
 
 
 def are_set(bits: Tensor, count: int) -> Tensor:
-    """bool [count] of such bits."""
+    """Unpack such bits into bool [count]."""
     return ((bits[:, None] >> _places(bits)) & 1).flatten()[:count] != 0
 
 
@@ -51,15 +51,13 @@ def run(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A pass over contiguous tensors alike.
+    """Run a pass over contiguous tensors of the same shape and dtype.
 
     Args:
-        launch: Of the library.
-        function: The name.
-        inputs: Forward those of the function; backward the gradient, and what it reads beside it.
-        bits: What backward reads; None forward.
-        p: The probability that an element is dropped.
-        state: Of the random numbers of dropout, forward.
+        inputs: The function's inputs; backward the gradient and the tensors read besides it.
+        bits: The bits that backward reads; None in the forward pass.
+        p: The dropout probability of an element.
+        state: The random state of dropout in the forward pass.
 
     Returns:
         The result or the gradient, and the bits.

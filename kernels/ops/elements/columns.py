@@ -1,4 +1,4 @@
-"""Gradients and their sums over rows in one pass, where inputs are one row or one number."""
+"""Gradients and their sums over rows in one pass, for inputs that are one row or one number."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.elements.layout import StyleforgeColumns, Walk, described, walk
 from kernels.ops.elements.passes import read_by_backward
 
-BYTES = 16  # of a load
-_ROW, _NUMBER = (1, 0), (0, 0)  # the strides of what is broadcast over rows
-_LEAST_COLUMNS = 64  # of fewer a block would hardly have any work
+BYTES = 16  # per load
+_ROW, _NUMBER = (1, 0), (0, 0)  # strides of tensors that are broadcast over rows
+_LEAST_COLUMNS = 64  # with fewer, a block would have hardly any work
 
 
 class Columns(NamedTuple):
-    """What follows from how the tensors of a call lie.
+    """A pass prepared for a layout of the tensors.
 
     Attributes:
-        struct: What kernels are called with, without addresses and chunks.
-        shape: Of the whole gradients.
-        strides: Of these.
-        dtype: Of these, and of what kernels read.
-        numbers: By sum, whether it is over columns as well.
+        struct: Kernel arguments without addresses and chunks.
+        shape: Shape of the whole gradients; likewise `strides`.
+        dtype: Dtype of the gradients and of the tensors that kernels read.
+        numbers: For each sum, whether it is over columns as well.
     """
 
     struct: StyleforgeColumns
@@ -37,25 +36,23 @@ class Columns(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """Of a row."""
+        """The number of columns."""
         return self.struct.call.sizes[0]
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return self.struct.call.sizes[1]
 
 
 def planned(
     grad: Tensor, inputs: Sequence[Tensor], function: str, like: Sequence[Tensor]
 ) -> Columns | None:
-    """The pass of a call whose arguments were checked; None if it does not take them.
+    """Prepare the pass of a call with checked arguments; return None for an unsupported one.
 
     Args:
-        grad: Of the result.
-        inputs: As `elements.reference.backward` takes them.
-        function: The name.
-        like: By sum, a tensor of its shape.
+        inputs: As in `elements.reference.backward`.
+        like: For each sum, a tensor of its shape.
     """
     row, shape, dtype = FUNCTIONS[function], grad.shape, result_type(inputs)
     given = read_by_backward(function, grad, inputs)
@@ -83,12 +80,11 @@ def planned(
 def filled(
     plan: Columns, given: Sequence[Tensor], whole: Sequence[Tensor | None]
 ) -> StyleforgeColumns | None:
-    """The struct with addresses; None if one lies beside a multiple of 16 bytes.
+    """Return the struct with addresses; None if an address is not a multiple of 16 bytes.
 
     Args:
-        plan: Of `planned`.
         given: The gradient and the inputs.
-        whole: By different gradient, where it is written to, or None.
+        whole: For each distinct gradient, its output tensor or None.
     """
     p = StyleforgeColumns.from_buffer_copy(plan.struct)
     addresses = 0

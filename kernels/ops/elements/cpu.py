@@ -1,4 +1,4 @@
-"""Elementwise functions on the CPU: cpu/elementwise.cpp where it is faster than PyTorch."""
+"""Elementwise functions on the CPU, by cpu/elementwise.cpp where it is faster than PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from kernels.ops.elements.reference import check_backward
 from kernels.ops.launcher import CpuLauncher
 
 LIBRARY_ON_CPU = "elementwise"
-MOST_CHUNKS, LEAST_ROWS = 32, 32  # of all rows, and rows of one, whose gradients are summed apart
+# of all rows, and rows per chunk; each chunk's gradients are summed separately
+MOST_CHUNKS, LEAST_ROWS = 32, 32
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)  # FP64's exp, tanh and erf are PyTorch's
 
 
@@ -29,7 +30,7 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """As `reference.forward`; FP64 runs on PyTorch."""
+    """Run `reference.forward` in the kernel; FP64 runs in PyTorch."""
     if _runs_on_pytorch(inputs):
         return reference.forward(function, inputs, p, state)
     return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
@@ -44,7 +45,7 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `reference.backward`; FP64 runs on PyTorch."""
+    """Run `reference.backward` in the kernel; FP64 runs in PyTorch."""
     if _runs_on_pytorch(inputs):
         return reference.backward(grad, inputs, function, wanted, p, state)
     submit = functools.partial(_submit, launch)
@@ -62,9 +63,10 @@ def backward_sums(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `sums.of_gradients`; in one pass where sums are over rows.
+    """Run `sums.of_gradients`, in one pass if the sums are over rows.
 
-    The sums are of FP32 before it is rounded to the dtype, chunk by chunk, and then over chunks.
+    The sums are over FP32 values before their rounding to the dtype: first within chunks, then over
+    chunks.
     """
     sums.check(wanted, like, of)
     tensors = (grad, *inputs, *like)
@@ -91,7 +93,7 @@ def backward_sums(
     run_columns = launch.function("styleforge_elementwise_columns", c_longlong, c_void_p)
     if run_columns(torch.get_num_threads(), byref(struct)):
         raise RuntimeError(f"elementwise: no sums of {function} in the library")
-    # Of one number in FP64: PyTorch shares a sum of many columns out among the threads.
+    # A single number is summed in FP64: PyTorch splits a sum of many columns among the threads.
     summed = {number: each.sum(0) for number, each in partial.items()}
     totals = [
         (summed[number].sum(dtype=torch.float64) if is_number else summed[number])
@@ -103,7 +105,7 @@ def backward_sums(
 
 
 def refuses(inputs: Sequence[Tensor]) -> str:
-    """Why the library has no kernel for these tensors; empty if it has."""
+    """Return why the library has no kernel for these tensors, or "" if it has one."""
     if inputs[0].device.type == "cpu" and result_type(inputs) not in DTYPES:
         return f"no native CPU kernel in {result_type(inputs)}: PyTorch's is faster there"
     return ""

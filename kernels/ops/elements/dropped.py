@@ -1,4 +1,4 @@
-"""Dropout that keeps a bit of each element for backward, in place of drawing its numbers again."""
+"""Dropout that saves one bit per element for backward instead of drawing its numbers again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READS = {"gelu_dropout": True, "attention_dropout": False}  # whether the gradi
 
 
 def meaning(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
-    """`dropout_masked`."""
+    """Compute `dropout_masked` in PyTorch."""
     _check(function)
     check_dropout(function, p, state, active=True)
     y = reference.forward(function, (x.contiguous(),), p, state)
@@ -28,7 +28,7 @@ def meaning(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, 
 def backward_meaning(
     grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
 ) -> Tensor:
-    """`dropout_mask_backward`."""
+    """Compute `dropout_mask_backward` in PyTorch."""
     _check_mask(grad, x, mask, function)
     factors = bits.are_set(mask, grad.numel()).view(grad.shape) * kept_scale(p)
     found = reference.of_factors(grad, grad if x is None else x, function, factors)
@@ -38,7 +38,7 @@ def backward_meaning(
 def launch(
     launch: CpuLauncher, x: Tensor, function: str, p: float, state: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """`dropout_masked` by the C++ kernel; FP64 by PyTorch."""
+    """Run `dropout_masked` in the C++ kernel; FP64 runs in PyTorch."""
     _check(function)
     check_dropout(function, p, state, active=True)
     x = x.contiguous()
@@ -50,7 +50,7 @@ def launch(
 def launch_backward(
     launch: CpuLauncher, grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
 ) -> Tensor:
-    """`dropout_mask_backward` by the C++ kernel; FP64 by PyTorch."""
+    """Run `dropout_mask_backward` in the C++ kernel; FP64 runs in PyTorch."""
     _check_mask(grad, x, mask, function)
     grad = grad.contiguous()
     read = grad if x is None else x.contiguous()
@@ -60,13 +60,13 @@ def launch_backward(
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What `dropout_masked` keeps: the bits, and the input where the gradient reads it."""
+    """Return the bits to save, and the input if the gradient reads it."""
     x, function, *_ = arguments
     return [x if _READS[function] else None, results[1]]
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the arguments of `dropout_masked`."""
+    """Return the gradients of the arguments of `dropout_masked`."""
     x, mask = kept.tensors
     _, function, p, _ = kept.options
     of_x: Any = torch.ops.styleforge.dropout_mask_backward(grad, x, mask, function, p)
@@ -74,7 +74,7 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def in_place_of(function: str) -> Callable[..., Tensor | None]:
-    """What runs in place of a dropout: one that keeps bits; None where that has no kernel."""
+    """Return a dropout that saves bits; it returns None for arguments without such a kernel."""
 
     def recorded(
         x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
@@ -107,7 +107,7 @@ def _check_mask(grad: Tensor, x: Tensor | None, mask: Tensor, function: str) -> 
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Both functions on rows that fill bytes or not."""
+    """Yield both functions on rows that fill whole bytes and rows that do not."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for function in _READS:
@@ -117,7 +117,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """Gradients of the same results."""
+    """Yield gradients of the same results."""
     for x, function, p, state in samples():
         mask = meaning(x, function, p, state)[1]
         yield x.flip(0), x if _READS[function] else None, mask, function, p

@@ -1,4 +1,4 @@
-"""The table of elementwise functions: what each reads, and which of its inputs share a gradient."""
+"""The table of elementwise functions: their inputs, and the inputs that share a gradient."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-# As StyleforgeElements numbers them.
+# Numbered as in StyleforgeElements.
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2, torch.float64: 3}
 
 
@@ -14,13 +14,13 @@ class Function(NamedTuple):
     """A row of the table.
 
     Attributes:
-        name: As the functors' table in include/elementwise/functors.h has it, in the same order.
-        inputs: What messages call the tensors, in the order that kernels read them.
-        gradients: By different gradient, the numbers of the inputs that it is of: inputs that are
-            added share one.
+        name: As in the functors' table in include/elementwise/functors.h, in the same order.
+        inputs: Names of the tensors in messages, in the order that kernels read them.
+        gradients: For each distinct gradient, the indices of its inputs; inputs that are added
+            share one.
         drops: Whether it has dropout, whose elements are numbered row by row.
-        of_result: Whether its gradients follow from its result, which backward reads in place of
-            the inputs, as PyTorch's do: one tensor is read where there were two.
+        of_result: Whether its gradients follow from its result. Backward then reads that one tensor
+            in place of the inputs, as in PyTorch.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Function(NamedTuple):
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """What messages call the tensors that backward reads beside the gradient."""
+        """The names, in messages, of the tensors that backward reads besides the gradient."""
         return ("result",) if self.of_result else self.inputs
 
     @property
     def number(self) -> int:
-        """In the functors' table."""
+        """The index in the functors' table."""
         return tuple(FUNCTIONS).index(self.name)
 
 

@@ -1,4 +1,4 @@
-"""How the tensors of an elementwise pass lie, with dimensions joined where they lie together."""
+"""Tensor layouts of an elementwise pass, with adjacent dimensions joined."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torch import Size, Tensor
 
 MOST_DIMS = 8
-MOST_NARROW = 2**31 - 1  # elements, and offsets, that 32 bits count
+MOST_NARROW = 2**31 - 1  # elements and offsets that 32 bits can index
 
 
 class StyleforgeElements(Structure):
@@ -47,12 +47,12 @@ class StyleforgeTotals(Structure):
 
 
 class Walk(NamedTuple):
-    """The order in which a pass walks its tensors: that of the result's memory.
+    """The order in which a pass walks its tensors, which follows the result's memory.
 
     Attributes:
-        elements: Of the result.
-        sizes: Of the dimensions, the innermost first; at least one.
-        strides: By input, along these, in elements; 0 where it is broadcast.
+        elements: Number of elements of the result.
+        sizes: Sizes of the dimensions, innermost first; at least one.
+        strides: For each input, its strides along them in elements; 0 where it is broadcast.
     """
 
     elements: int
@@ -61,7 +61,7 @@ class Walk(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether an index or an offset takes more than 32 bits."""
+        """Whether an index or an offset needs more than 32 bits."""
         reach = (
             sum((size - 1) * stride for size, stride in zip(self.sizes, strides, strict=True))
             for strides in self.strides
@@ -70,11 +70,11 @@ class Walk(NamedTuple):
 
     @property
     def is_flat(self) -> bool:
-        """Whether all inputs lie in one dimension that 32 bits count."""
+        """Whether all inputs have one dimension, which 32 bits can index."""
         return len(self.sizes) == 1 and all(all(of) for of in self.strides) and not self.is_wide
 
     def fits(self, width: int) -> bool:
-        """Whether vectors of `width` elements never leave a row, and lie at multiples of them."""
+        """Return whether aligned vectors of `width` elements stay within a row."""
         return (
             (len(self.sizes) == 1 or self.sizes[0] % width == 0)
             and all(strides[0] in (0, 1) for strides in self.strides)
@@ -87,12 +87,12 @@ class Walk(NamedTuple):
 def walk(
     shape: Sequence[int], result: Sequence[int], inputs: Sequence[tuple[Size, Sequence[int]]]
 ) -> Walk:
-    """Join the dimensions that lie together in every tensor.
+    """Join the dimensions that are adjacent in memory in every tensor.
 
     Args:
-        shape: Of the result.
-        result: Its strides; it is dense.
-        inputs: The shape and the strides of each, which broadcast to `shape`.
+        shape: Shape of the result.
+        result: Strides of the result, which is dense.
+        inputs: Shape and strides of each input, which broadcast to `shape`.
     """
     count = 1
     for size in shape:
@@ -116,13 +116,12 @@ def walk(
 
 
 def _spread(dims: int, shape: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The strides of a tensor along the dimensions that it is broadcast to."""
     own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
     return [0] * (dims - len(own)) + own
 
 
 def described(found: Walk, function: int, kind: int, backward: bool) -> StyleforgeElements:
-    """The struct of a pass, without addresses."""
+    """Return the struct of a pass without addresses."""
     p = StyleforgeElements(
         count=found.elements,
         dims=len(found.sizes),
@@ -139,5 +138,5 @@ def described(found: Walk, function: int, kind: int, backward: bool) -> Stylefor
 
 
 def traits(x: Tensor) -> tuple[object, ...]:
-    """What of a tensor a walk depends on."""
+    """Return the properties of a tensor that a walk depends on."""
     return x.dtype, x.shape, x.stride()

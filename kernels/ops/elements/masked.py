@@ -1,4 +1,4 @@
-"""relu(x + y) that keeps a bit of each element for backward, in place of the result."""
+"""relu(x + y) that saves one bit per element for backward instead of the result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 CUDA = "relu_mask_cuda"
 BITS = of_elements.OF_BYTE
-_THREADS, _OF_THREAD, _VECTOR = 256, 2, 16  # of a block; vectors of each; bytes of these
+# threads per block, vectors per thread, bytes per vector
+_THREADS, _OF_THREAD, _VECTOR = 256, 2, 16
 
 
 def fits(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors are added by a kernel: alike, contiguous, of whole bytes."""
+    """Return whether a kernel adds two tensors: alike, contiguous, in whole bytes of bits."""
     if x.is_cpu:
         return x.numel() % BITS == 0 and of_elements.are_kept(x, y)
     return (
@@ -37,7 +38,7 @@ def fits(x: Tensor, y: Tensor) -> bool:
 
 
 def check(x: Tensor, y: Tensor) -> None:
-    """Raise ValueError if two tensors are not alike, or not of whole bytes of bits."""
+    """Raise ValueError if two tensors are not alike, or do not fill whole bytes of bits."""
     if x.shape != y.shape or x.dtype != y.dtype or x.device != y.device or x.numel() % BITS:
         raise ValueError(
             f"add_relu_masked: y is {y.dtype} {list(y.shape)} on {y.device}; expected {x.dtype} "
@@ -46,14 +47,14 @@ def check(x: Tensor, y: Tensor) -> None:
 
 
 def reference(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """`add_relu_masked`."""
+    """Compute `add_relu_masked` in PyTorch."""
     check(x, y)
     result = meaning.forward("add_relu", (x.contiguous(), y.contiguous()))
     return result, of_elements.of(~(result <= 0))
 
 
 def check_mask(grad: Tensor, mask: Tensor) -> None:
-    """Raise ValueError if a mask is not that of a gradient's shape."""
+    """Raise ValueError if a mask does not match a gradient's shape."""
     if mask.dtype != torch.uint8 or mask.numel() * BITS != grad.numel():
         raise ValueError(
             f"relu_mask_backward: mask is {mask.dtype} {list(mask.shape)}; expected torch.uint8 of "
@@ -62,14 +63,14 @@ def check_mask(grad: Tensor, mask: Tensor) -> None:
 
 
 def backward_reference(grad: Tensor, mask: Tensor) -> Tensor:
-    """`relu_mask_backward`."""
+    """Compute `relu_mask_backward` in PyTorch."""
     check_mask(grad, mask)
     passes = of_elements.are_set(mask, grad.numel())
     return torch.where(passes.view(grad.shape), grad, 0.0).contiguous()
 
 
 def launch_on_cpu(launch: CpuLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """`add_relu_masked` by the C++ kernel; FP64 by PyTorch."""
+    """Run `add_relu_masked` in the C++ kernel; FP64 runs in PyTorch."""
     check(x, y)
     x, y = x.contiguous(), y.contiguous()
     if not of_elements.are_kept(x, y):
@@ -78,7 +79,7 @@ def launch_on_cpu(launch: CpuLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Te
 
 
 def backward_on_cpu(launch: CpuLauncher, grad: Tensor, mask: Tensor) -> Tensor:
-    """`relu_mask_backward` by the C++ kernel; FP64 by PyTorch."""
+    """Run `relu_mask_backward` in the C++ kernel; FP64 runs in PyTorch."""
     check_mask(grad, mask)
     grad = grad.contiguous()
     if not of_elements.are_kept(grad):
@@ -87,7 +88,7 @@ def backward_on_cpu(launch: CpuLauncher, grad: Tensor, mask: Tensor) -> Tensor:
 
 
 def launch(launch: CudaLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """`add_relu_masked` by the kernel; FP64 and what lies otherwise by PyTorch."""
+    """Run `add_relu_masked` in the kernel; FP64 and other layouts run in PyTorch."""
     check(x, y)
     if not fits(x, y) or (x.data_ptr() | y.data_ptr()) % _VECTOR:
         return reference(x, y)
@@ -98,7 +99,7 @@ def launch(launch: CudaLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def launch_backward(launch: CudaLauncher, grad: Tensor, mask: Tensor) -> Tensor:
-    """`relu_mask_backward` by the kernel; FP64 by PyTorch."""
+    """Run `relu_mask_backward` in the kernel; FP64 runs in PyTorch."""
     check_mask(grad, mask)
     grad = grad.contiguous()
     if grad.dtype not in TYPES or not grad.numel() or grad.data_ptr() % _VECTOR:
@@ -115,35 +116,35 @@ def _run(launch: CudaLauncher, kernel: str, first: Tensor, *tensors: Tensor) -> 
 
 
 def save(_arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What `add_relu_masked` keeps: the mask."""
+    """Return the mask, which `add_relu_masked` saves."""
     return [results[1]]
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of x and y, which are one tensor."""
+    """Return the gradients of x and y, which are one tensor."""
     of_both: Any = torch.ops.styleforge.relu_mask_backward(grad, kept.tensors[0])
     return [of_both if need else None for need in kept.needs]
 
 
 def save_backward(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What `relu_mask_backward` keeps: the mask."""
+    """Return the mask, which `relu_mask_backward` saves."""
     return [arguments[1]]
 
 
 def gradients_of_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the gradient and of the mask, which has none."""
+    """Return the gradients of the gradient and of the mask, which has none."""
     of_grad: Any = torch.ops.styleforge.relu_mask_backward(grad, kept.tensors[0])
     return of_grad, None
 
 
 def in_place_of_add_relu(x: Tensor, y: Tensor) -> Tensor | None:
-    """relu(x + y) whose backward reads bits; None where that has no kernel."""
+    """Compute relu(x + y) so that backward reads bits; return None if no kernel does."""
     found: Any = torch.ops.styleforge.add_relu_masked(x, y) if fits(x, y) else [None]
     return found[0]
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Blocks that are full or not."""
+    """Yield full and partial blocks."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape in ((8,), (3, 40), (5, 1024)):
@@ -152,6 +153,6 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """Gradients of the same results."""
+    """Yield gradients of the same results."""
     for x, y in samples():
         yield y, reference(x, y)[1]

@@ -1,4 +1,4 @@
-"""A pass over the tensors of an elementwise function: prepared once for tensors that lie alike."""
+"""A pass over the tensors of an elementwise function, prepared once per layout."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from kernels.ops.transformer_reference.philox import dropped_numbers, kept_scale
 
 
 class Pass(NamedTuple):
-    """What follows from how the tensors of a call lie.
+    """A pass prepared for a layout of the tensors.
 
     Attributes:
-        struct: What kernels are called with, without addresses.
+        struct: Kernel arguments without addresses.
         walk: The order of elements.
-        shape: Of the results.
-        strides: Of the results.
-        dtype: Of the results, and of what kernels read.
-        copies: Whether the inputs lie in more dimensions than kernels walk.
+        shape: Shape of the results; likewise `strides`.
+        dtype: Dtype of the results and of the tensors that kernels read.
+        copies: Whether the inputs have more dimensions than kernels walk.
     """
 
     struct: StyleforgeElements
@@ -36,7 +35,7 @@ class Pass(NamedTuple):
     copies: bool
 
 
-# Runs a pass whose addresses are set.
+# Runs a pass with addresses.
 Submit = Callable[[Pass, StyleforgeElements], None]
 
 
@@ -48,15 +47,14 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """As `reference.forward`, by a kernel.
+    """Run `reference.forward` in a kernel.
 
     Args:
-        calls: Remembers how calls were prepared.
+        calls: Caches prepared calls.
         submit: Runs the pass.
-        function: The name.
-        inputs: On one device.
-        p: The probability that an element is dropped.
-        state: Of the random numbers of dropout; None drops nothing.
+        inputs: Tensors on one device.
+        p: The dropout probability of an element.
+        state: The random state of dropout; None drops nothing.
     """
     key = (function, *map(_key, inputs))
     prepared: Pass | None = calls.calls.get(key)
@@ -77,7 +75,7 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `reference.backward`, by a kernel; the arguments are those of `forward` there and here."""
+    """Run `reference.backward` in a kernel; the arguments are as there and in `forward`."""
     key = ("backward", function, len(wanted), *map(_key, (grad, *inputs)))
     prepared: Pass | None = calls.calls.get(key)
     if prepared is None:
@@ -90,7 +88,7 @@ def backward(
 
 
 def read_by_backward(function: str, grad: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """What kernels are handed: with the gradient as many tensors as the function has inputs."""
+    """Return the kernel's tensors: the gradient, and one for each input of the function."""
     row = FUNCTIONS[function]
     return (grad, *([*inputs] * len(row.inputs) if row.of_result else inputs))
 
@@ -120,7 +118,7 @@ def _prepared(
 
 
 def _without_memory(x: Tensor) -> Tensor:
-    # Tensor.to("meta") would keep no stride of 0.
+    # Tensor.to("meta") would lose strides of 0.
     return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
 
 

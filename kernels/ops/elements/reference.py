@@ -1,7 +1,7 @@
-"""What elementwise functions mean, in PyTorch, and what their gradients are.
+"""PyTorch references of the elementwise functions and their gradients.
 
-FP16 and BF16 are computed in FP32 and rounded once. The gradients are formulas that PyTorch can
-differentiate in turn.
+FP16 and BF16 are computed in FP32 and rounded once. The gradient formulas are differentiable in
+PyTorch.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 def forward(
     function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
 ) -> Tensor:
-    """The result of a function of the table.
+    """Compute a function of the table.
 
     Args:
-        function: Its name.
-        inputs: Of shapes that broadcast, and any floating dtype.
-        p: The probability that an element is dropped.
-        state: Of the random numbers of dropout; None drops nothing.
+        inputs: Broadcastable shapes of any floating dtype.
+        p: The dropout probability of an element.
+        state: The random state of dropout; None drops nothing.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     shape = check(function, inputs)
     wide = _widened(inputs)
@@ -47,18 +46,14 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """The different gradients of a function, in the shape of its result.
+    """Compute the distinct gradients of a function, in the shape of its result.
 
     Args:
-        grad: Of the result.
-        inputs: As in `forward`; the result alone where the gradients follow from that.
-        function: The name.
-        wanted: By different gradient, whether it is computed.
-        p: As in `forward`.
-        state: As in `forward`.
+        inputs: As in `forward`; only the result if the gradients follow from it.
+        wanted: Whether to compute each distinct gradient.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     shape = check_backward(grad, inputs, function, wanted)
     wide = _widened(inputs)
@@ -72,13 +67,11 @@ def backward(
 
 
 def of_factors(grad: Tensor, x: Tensor, function: str, factors: Tensor) -> Tensor:
-    """The gradient of a function with dropout.
+    """Compute the gradient of a function with dropout.
 
     Args:
-        grad: Of the result.
-        x: The input, of its dtype.
-        function: The name.
-        factors: 0 for what was dropped, and for the others what they were multiplied by.
+        x: The input, in its dtype.
+        factors: 0 for dropped elements, and the scale of the others.
     """
     wide_grad, wide = _widened((grad, x))
     return _BACKWARD[function](wide_grad, wide, factors.to(wide.dtype))[0].to(grad.dtype)
@@ -87,10 +80,10 @@ def of_factors(grad: Tensor, x: Tensor, function: str, factors: Tensor) -> Tenso
 def check_backward(
     grad: Tensor, inputs: Sequence[Tensor], function: str, wanted: Sequence[bool]
 ) -> torch.Size:
-    """The shape of the gradients.
+    """Return the shape of the gradients.
 
     Raises:
-        ValueError: There is no such function, or an argument does not fit it.
+        ValueError: If the function is unknown, or an argument does not match it.
     """
     row = FUNCTIONS.get(function)
     if row is None:
@@ -121,7 +114,7 @@ def _widened(inputs: Sequence[Tensor]) -> list[Tensor]:
 def _factors(
     function: str, x: Tensor, shape: torch.Size, p: float, state: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """For dropout: 0 for what is dropped, and for the others what they are multiplied by."""
+    """Return the factors of dropout: 0 for dropped elements, and the scale of the others."""
     if not FUNCTIONS[function].drops:
         return ()
     if state is None:
@@ -188,7 +181,7 @@ def _prelu_gradients(grad: Tensor, x: Tensor, bias: Tensor, alpha: Tensor) -> tu
     )
 
 
-# Of the functions of two tensors, or of one and the factors of dropout.
+# Gradients of functions of two tensors, or of one tensor and the factors of dropout.
 _FORWARD: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add_relu": lambda x, y: torch.relu(x + y),
     "multiply_relu": lambda x, y: torch.relu(x * y),

@@ -1,4 +1,4 @@
-"""Registers elementwise operations: what every row of the group has in common."""
+"""The shared registration of the elementwise operations."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ P = ParamSpec("P")
 
 
 class Run(Protocol):
-    """Computes a function of the table, in PyTorch or by a kernel."""
+    """A callable that computes a function of the table, in PyTorch or in a kernel."""
 
     def __call__(
         self, function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
     ) -> Tensor:
-        """As `reference.forward`."""
+        """Compute `reference.forward`."""
         ...
 
 
@@ -43,14 +43,14 @@ def _never(_arguments: Sequence[Any]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How the arguments of an operation are a function of the table.
+    """A mapping from the arguments of an operation to a function of the table.
 
     Attributes:
-        forward: The operation: called with what computes functions, and its arguments.
-        function: Of all arguments, None in place of tensors, the function's name.
-        places: By input of the function, the number of the argument that it is.
-        dropped: Of the arguments, the probability that an element is dropped.
-        adapted: The inputs as the function reads them.
+        forward: The operation, called with a `Run` and its arguments.
+        function: Returns the function's name from all arguments, with None in place of tensors.
+        places: For each input of the function, the index of its argument.
+        dropped: Returns the dropout probability from the arguments.
+        adapted: Returns the inputs as the function reads them.
     """
 
     forward: Callable[..., Tensor]
@@ -60,10 +60,10 @@ class Spelling:
     adapted: Callable[..., Sequence[Tensor]] = _same
 
     def save(self, arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-        """What is kept for backward: the inputs, the result or None, and the state of dropout.
+        """Return the tensors to save: the inputs, the result or None, and the state of dropout.
 
-        Where the result is read in place of the inputs, those that are like it are None: of the
-        others the shape and the dtype of their gradient are wanted.
+        If backward reads the result in place of the inputs, inputs like the result are None. The
+        others are saved because their gradients need their shape and dtype.
         """
         row = FUNCTIONS[self.function(arguments)]
         given: list[Tensor | None] = [arguments[at] for at in self.places]
@@ -73,14 +73,14 @@ class Spelling:
         return [*given, result, arguments[-1] if row.drops else None]
 
     def backward(self, kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-        """The gradients of all arguments, by one pass and the sums over broadcast dimensions."""
+        """Compute the gradients of all arguments and their broadcast sums, in one pass."""
         *given, result, state = kept.tensors
         given = [result if x is None else x for x in given]
         name, inputs = self.function(kept.options), self.adapted(*given)
         needs = [kept.needs[at] for at in self.places]
         row = FUNCTIONS[name]
         p = self.dropped(kept.options)
-        # By gradient, the inputs that have its shape, and those that were broadcast to it.
+        # For each gradient, the inputs of its shape, and the inputs broadcast to it.
         whole = [[each for each in of if needs[each]] for of in row.gradients]
         small = [
             (number, each)
@@ -105,8 +105,8 @@ class Spelling:
             made: Tensor = next(found)
             for each in of:
                 own, x = made, given[each]
-                # Inputs that are added share one tensor, which autograd copies where it keeps
-                # both: views of it would look like two tensors with memory of their own.
+                # Inputs that are added share one tensor, which autograd copies if it keeps both.
+                # Views of it would look like two tensors with their own memory.
                 if not _alike(made, x):
                     own = made.reshape(x.shape).to(x.dtype)
                 gradients[self.places[each]] = own
@@ -118,7 +118,7 @@ def _alike(first: Tensor, second: Tensor) -> bool:
 
 
 def two(function: str) -> Spelling:
-    """That of an operation whose arguments are the two inputs of a function."""
+    """Return the spelling of an operation whose arguments are the two inputs of a function."""
 
     def forward(run: Run, x: Tensor, y: Tensor) -> Tensor:
         return run(function, (x, y))
@@ -127,7 +127,7 @@ def two(function: str) -> Spelling:
 
 
 def dropping(function: str) -> Spelling:
-    """That of an operation with dropout: its arguments are x, p, training and a state."""
+    """Return the spelling of a dropout operation with the arguments x, p, training and state."""
 
     def forward(
         run: Run, x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
@@ -144,7 +144,7 @@ def dropping(function: str) -> Spelling:
 
 
 def drawn(x: Tensor, p: float, training: bool, state: Tensor | None) -> tuple[Any, ...]:
-    """The arguments of an operation with dropout, with a state where elements are dropped."""
+    """Return the arguments of a dropout operation, with a state if it drops elements."""
     if state is None and training and p > 0:
         state = draw_state(x.device)
     return x, p, training, state
@@ -162,14 +162,11 @@ def elementwise(
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Register the decorated signature as an elementwise operation.
 
+    All other arguments match `fused`.
+
     Args:
-        spelling: How its arguments are a function of the table.
-        samples: As that of `fused`, like what follows.
-        aliases: Other names.
-        is_flat: Whether it is also found outside of its group.
-        tolerance_scale: Of the self-test.
-        complete: Draws the random state that a caller left out.
-        recorded: As that of `fused`.
+        spelling: Maps the arguments to a function of the table.
+        complete: Draws the random state if the caller passed none.
     """
 
     def means(*args: Any, **kwargs: Any) -> Tensor:

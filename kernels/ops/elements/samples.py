@@ -1,4 +1,4 @@
-"""What the elementwise operations are tested and timed on."""
+"""Arguments on which the elementwise operations are tested and timed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _normal(seed: int, *shape: int) -> Tensor:
 
 
 def pairs() -> Iterator[tuple[Any, ...]]:
-    """Equal and broadcast shapes, layouts for vectors and others, every dtype."""
+    """Yield equal and broadcast shapes, layouts with and without vectors, and every dtype."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for first, second in _SHAPES:
             yield _normal(0, *first).to(dtype), _normal(1, *second).to(dtype)
@@ -33,14 +33,14 @@ def pairs() -> Iterator[tuple[Any, ...]]:
 
 
 def with_gelu() -> Iterator[tuple[Any, ...]]:
-    """Both kinds of GELU."""
+    """Yield arguments for both kinds of GELU."""
     for x, bias in pairs():
         yield x, bias, "none"
         yield x, bias, "tanh"
 
 
 def with_dropout() -> Iterator[tuple[Any, ...]]:
-    """Dropout, none, and everything dropped."""
+    """Yield dropout, no dropout, and everything dropped."""
     state = torch.tensor([12345, 678])
     yield _normal(0, 7), 0.5, False, None
     yield _normal(0, 7), 1.0, True, state
@@ -49,7 +49,7 @@ def with_dropout() -> Iterator[tuple[Any, ...]]:
 
 
 def with_prelu() -> Iterator[tuple[Any, ...]]:
-    """One weight for all, and one for each channel."""
+    """Yield one weight for all channels, and one per channel."""
     for x, bias in pairs():
         yield x, torch.tensor([0.25], dtype=x.dtype), bias
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -58,7 +58,7 @@ def with_prelu() -> Iterator[tuple[Any, ...]]:
 
 
 def of_backward() -> Iterator[tuple[Any, ...]]:
-    """Every function, with all of its gradients."""
+    """Yield every function with all of its gradients."""
     state = torch.tensor([12345, 678])
     for name, row in FUNCTIONS.items():
         for x, y in pairs():
@@ -70,7 +70,7 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
 
 
 def of_sums() -> Iterator[tuple[Any, ...]]:
-    """Every function, whose inputs but the first are rows, a row and a number, or columns."""
+    """Yield every function with rows, a row and a number, or columns after the first input."""
     state = torch.tensor([12345, 678])
     shapes = (((70, 96), (96,), ()), ((9, 72), (72,), (72,)), ((5, 64), (5, 1), (5, 1)))
     for name, row in FUNCTIONS.items():

@@ -1,4 +1,4 @@
-"""Gradients of elementwise functions, with the sums that belong to inputs that were broadcast."""
+"""Gradients of elementwise functions, with the sums for broadcast inputs."""
 
 from __future__ import annotations
 
@@ -24,25 +24,22 @@ def of_gradients(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Gradients as `backward` computes them, and sums of these by PyTorch.
+    """Return the gradients that `backward` computes, and sums of them by PyTorch.
+
+    All other arguments match `backward`.
 
     Args:
         backward: Computes whole gradients.
-        grad: As that takes it, like what is not listed here.
-        inputs: As there.
-        function: The name.
-        wanted: By different gradient, whether it is returned whole.
-        like: By sum, a tensor of its shape, which broadcasts to that of the gradients.
-        of: By sum, the number of the gradient.
-        p: As there.
-        state: As there.
+        wanted: Whether to return each distinct gradient in full.
+        like: For each sum, a tensor of its shape, which broadcasts to the gradients' shape.
+        of: For each sum, the index of its gradient.
 
     Returns:
-        The gradients that are wanted, then the sums, all of the dtype of the result.
+        The wanted gradients, then the sums, all in the dtype of the result.
 
     Raises:
-        ValueError: There are not as many numbers of gradients as sums, or there is no such
-            gradient, or what `backward` raises.
+        ValueError: If `of` and `like` differ in length, if `of` names no gradient, or if `backward`
+            raises it.
     """
     check(wanted, like, of)
     needed = [want or number in of for number, want in enumerate(wanted)]
@@ -53,11 +50,7 @@ def of_gradients(
 
 
 def check(wanted: Sequence[bool], like: Sequence[Tensor], of: Sequence[int]) -> None:
-    """Check which sums are asked for.
-
-    Raises:
-        ValueError: There are not as many numbers of gradients as sums, or no such gradient.
-    """
+    """Raise ValueError if `of` and `like` differ in length, or if `of` names no gradient."""
     if len(of) != len(like):
         raise ValueError(
             f"elementwise_sums_backward: of has {len(of)} values; expected {len(like)}, one for "
@@ -80,12 +73,12 @@ def reference_sums(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """As `of_gradients`, all of it in PyTorch."""
+    """Compute `of_gradients` in PyTorch alone."""
     return of_gradients(reference.backward, grad, inputs, function, wanted, like, of, p, state)
 
 
 def summed(whole: Tensor, like: Tensor) -> Tensor:
-    """A gradient summed to a shape; a tensor of its own where nothing is summed, too."""
+    """Sum a gradient to a shape; the result never shares memory with the gradient."""
     if _is_of_channels(whole, like):
         of_channels: Any = torch.ops.styleforge.channel_bias_backward
         return of_channels(whole).view(like.shape)
@@ -94,7 +87,7 @@ def summed(whole: Tensor, like: Tensor) -> Tensor:
 
 
 def _is_of_channels(whole: Tensor, like: Tensor) -> bool:
-    """Whether a sum is over all dimensions but the second, as [C, 1, 1] is of pictures."""
+    """Return whether a sum is over all dimensions but the second, as for [C, 1, 1] and images."""
     if whole.dim() < 3 or whole.shape[1] == 1:
         return False
     shape = [1] * (whole.dim() - like.dim()) + list(like.shape)

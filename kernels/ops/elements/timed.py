@@ -1,4 +1,4 @@
-"""Elementwise operations as PyTorch's calls one after another, and what they are timed on."""
+"""PyTorch equivalents of the elementwise operations, and arguments to time them."""
 
 from __future__ import annotations
 

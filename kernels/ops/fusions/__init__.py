@@ -1,1 +1,1 @@
-"""Norms and reductions for any model: what they mean, and how their kernels are launched."""
+"""Norms and reductions for any model: references and kernel launches."""

@@ -1,4 +1,4 @@
-"""What the norms and reductions of the library ask of their tensors, and how kernels take them."""
+"""Checks of the tensors of the library's norms and reductions, and their form for kernels."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-# By the number that kernels have for them, see include/common/data_type.h; FP64 runs on PyTorch.
+# Numbered as in include/common/data_type.h; FP64 runs in PyTorch.
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 FLOATING = (*TYPES, torch.float64)
-BYTES = 16  # of a load
+BYTES = 16  # per load
 
 
 def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
-    """The dtype that PyTorch promotes the tensors of an operation to.
+    """Return the dtype that PyTorch promotes the tensors of an operation to.
 
     Args:
-        name: Of the operation, for messages.
-        given: Its tensors by argument, the first of which is there.
+        given: The tensors by argument name; the first one is not None.
 
     Raises:
-        ValueError: One is of another dtype than floating ones, or on another device than the first.
+        ValueError: If a tensor is not floating, or is on another device than the first.
     """
     found: torch.dtype | None = None
     (first_name, first), *_ = given.items()
@@ -45,7 +44,7 @@ def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
 
 
 def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size) -> None:
-    """Raise ValueError if a tensor is given and has another shape."""
+    """Raise ValueError if a given tensor has another shape."""
     if x is not None and x.shape != expected:
         raise ValueError(
             f"{name}: {argument} has the shape {list(x.shape)}; expected {list(expected)}"
@@ -53,7 +52,7 @@ def check_shape(name: str, argument: str, x: Tensor | None, expected: torch.Size
 
 
 def mean_and_variance(x: Tensor, dims: list[int], keepdim: bool) -> tuple[Tensor, Tensor]:
-    """Return the moments over dimensions; NaN of no elements, for which PyTorch would warn."""
+    """Return the moments over dimensions; NaN for no elements, where PyTorch would warn."""
     if x.numel():
         var, mean = torch.var_mean(x, dims, correction=0, keepdim=keepdim)
         return mean, var
@@ -62,12 +61,12 @@ def mean_and_variance(x: Tensor, dims: list[int], keepdim: bool) -> tuple[Tensor
 
 
 def dense(x: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """A tensor as kernels read it; None stays."""
+    """Return a tensor as kernels read it, or None for None."""
     return None if x is None else x.to(dtype).contiguous()
 
 
 def takes_vectors(length: int, *tensors: Tensor | None) -> bool:
-    """Whether rows of this length of tensors of one dtype are made of whole loads of 16 bytes."""
+    """Return whether rows of this length consist of whole, aligned 16-byte loads in one dtype."""
     given = [x for x in tensors if x is not None]
     return length % (BYTES // given[0].element_size()) == 0 and not any(
         x.data_ptr() % BYTES for x in given
@@ -75,7 +74,7 @@ def takes_vectors(length: int, *tensors: Tensor | None) -> bool:
 
 
 def refuses(x: Tensor) -> str:
-    """Why no kernel for the CPU takes this; empty if one does."""
+    """Return why no CPU kernel supports x, or "" if one does."""
     if x.device.type == "cpu" and x.dtype not in TYPES:
         return f"no native CPU kernel in {x.dtype}: PyTorch's runs there"
     return ""

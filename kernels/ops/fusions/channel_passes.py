@@ -1,4 +1,4 @@
-"""The CUDA kernels that pass over channels, or over planes in their place, and their blocks."""
+"""The CUDA kernels that pass over channels, or over planes in their place, and their grids."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from kernels.ops.fusions.arguments import TYPES, takes_vectors
 from kernels.ops.launcher import CudaLauncher
 
 THREADS, WARP = 256, 32
-_BLOCKS = 8  # of a pass over small planes, for each multiprocessor
-_TOGETHER = 4  # loads of a thread in a chunk of a large plane, as kTogether in channels.cuh
-# Loads of a thread where channels are summed, of all tensors, as kAhead there; and of each lane
-# of a warp in a plane at least.
+_BLOCKS = 8  # per multiprocessor, for a pass over small planes
+_TOGETHER = 4  # loads per thread in a chunk of a large plane, as kTogether in channels.cuh
+# Loads per thread of all tensors for channel sums, as kAhead there; and the fewest loads per lane
+# of a warp in a plane.
 _AHEAD, _LEAST = 8, 4
-_AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
+_AT_ONCE = 1024  # threads that fit a multiprocessor's registers
 
 
 class Passes:
     """The kernels of fusion.cu over dense tensors [samples, channels, inner].
 
     Args:
-        launch: Of the library.
-        shape: The three sizes; `inner` is 1 where channels lie together.
-        dtype: Of the tensors.
+        shape: The three sizes; `inner` is 1 for channels last.
     """
 
     def __init__(
@@ -34,12 +32,13 @@ class Passes:
         self._count = self._samples * self._channels * self._inner
 
     def sums(self, grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
-        """FP32 [channels, splits, 2], as styleforge_channels_sums has them, and the splits.
+        """Return FP32 [channels, splits, 2] of styleforge_channels_sums, and the splits.
 
         Args:
-            grad: Of the result; None for sums of x.
-            x: What was normed.
-            of: Four FP32 tensors of channels: what x is normed by, weight and bias; or None.
+            grad: The gradient of the result; None for sums of x.
+            x: The input of the norm.
+            of: Four FP32 [channels] tensors: the mean and inverse deviation of x, weight and bias;
+                or None.
         """
         channels, inner, size = self._channels, self._inner, self._dtype.itemsize
         vector = inner > 1 and takes_vectors(inner, x, grad)
@@ -58,15 +57,15 @@ class Passes:
         return partial, splits
 
     def _shares(self, vector: bool, tensors: int) -> tuple[int, int, int]:
-        """Threads of a block that sums planes, blocks for a channel, and loads of a warp's chunk.
+        """Return threads per block, blocks per channel, and loads per chunk of a warp.
 
-        All of a channel's blocks run at once where there are not too many channels: they reach the
-        last sample together, which is where the pass that follows begins.
+        All blocks of a channel run at once unless there are too many channels. They reach the last
+        sample together, which is where the next pass begins.
         """
         row = self._inner // (16 // self._dtype.itemsize if vector else 1)
         parts = -(-row // (WARP * _AHEAD // tensors))
         chunk = -(-row // (parts * WARP)) * WARP
-        each = self._samples * -(-row // chunk)  # chunks of a channel
+        each = self._samples * -(-row // chunk)  # chunks per channel
         warps = min(THREADS // WARP, 1 << each.bit_length() - 1)
         at_once = _AT_ONCE // (WARP * warps) * self._launch.gpu.multiprocessors
         return WARP * warps, max(1, min(at_once // self._channels, -(-each // warps))), chunk
@@ -80,7 +79,7 @@ class Passes:
         second: Tensor,
         eps: float,
     ) -> None:
-        """Write what styleforge_channels_totals makes of `sums`: sums, or statistics of x."""
+        """Run styleforge_channels_totals on `sums`: write their totals, or the statistics of x."""
         channels, each = self._channels, self._samples * self._inner
         self._launch(
             "styleforge_channels_totals", -(-channels * WARP // THREADS), THREADS, partial, x,
@@ -90,13 +89,13 @@ class Passes:
     def relu(
         self, x: Tensor, *of: Tensor, kept: tuple[Tensor, Tensor] | None = None, eps: float = 0.0
     ) -> None:
-        """Write what is normed, through ReLU.
+        """Write the normalized values through ReLU.
 
         Args:
-            x: What is normed.
-            of: As that of `sums`, and what is written.
-            kept: Where means and reciprocal deviations are written, if those of `of` are variances.
-            eps: Added to these.
+            x: The input of the norm.
+            of: As in `sums`, then the output.
+            kept: Outputs for means and reciprocal standard deviations, if `of` has variances.
+            eps: Added to the variances.
         """
         vector, chunks = self._work(x)
         self._launch(
@@ -111,12 +110,12 @@ class Passes:
         """Write the gradient of x.
 
         Args:
-            grad: Of the result.
-            x: What was normed.
-            of: As that of `sums`.
-            sums: As styleforge_channels_gradient takes them.
-            dx: Where it is written to.
-            each: As that.
+            grad: The gradient of the result.
+            x: The input of the norm.
+            of: As in `sums`.
+            sums: As in styleforge_channels_gradient.
+            dx: Output.
+            each: As in styleforge_channels_gradient.
         """
         vector, chunks = self._work(x, grad)
         self._launch(
@@ -126,11 +125,11 @@ class Passes:
         )  # fmt: skip
 
     def _work(self, *tensors: Tensor) -> tuple[bool, int]:
-        """Whether vectors are taken, and chunks of a plane, of a few loads for each thread.
+        """Return whether to read vectors, and the chunks per plane, a few loads per thread.
 
-        There are 0 where planes are too small.
+        The chunks are 0 for planes that are too small.
         """
-        # Of a dense tensor, what lies together: a channel's elements, or the channels.
+        # The contiguous run of a dense tensor: a channel's elements, or the channels.
         vector = takes_vectors(self._inner if self._inner > 1 else self._channels, *tensors)
         tile = THREADS * (16 // self._dtype.itemsize if vector else 1)
         return vector, -(-self._inner // (_TOGETHER * tile)) if self._inner >= tile else 0

@@ -1,6 +1,6 @@
-"""Batch norm joined with ReLU: meaning, gradients, and the kernels for both kinds of device.
+"""Batch norm fused with ReLU: reference, gradients, and the kernels for both kinds of device.
 
-On either device the same functions run: sums of channels, the affine step with ReLU, its gradient.
+Both devices run the same functions: channel sums, the affine step with ReLU, and its gradient.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from kernels.ops.fusions.channel_passes import Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "batch_norm_relu"
-PARTS_ON_CPU = 32  # of all samples, where channels lie together
-# Channels at least that are taken one by one on the CPU, and bytes of one at most that a core's
-# caches hold.
+PARTS_ON_CPU = 32  # of all samples, for channels last
+# The CPU handles channels one by one if there are at least this many, and if one has at most the
+# bytes that fit a core's caches.
 LEAST_CHANNELS, MOST_BYTES = 32, 1 << 20
 
 
 class Layout(NamedTuple):
-    """How the channels of a dense tensor lie: [samples, channels, inner].
+    """A dense tensor as [samples, channels, inner].
 
     Attributes:
-        samples: How many times the channels come one after another.
-        channels: How many.
-        inner: Elements of a channel that lie together; 1 where channels lie together.
-        memory_format: Of the tensor.
+        samples: How many times the channels repeat.
+        channels: Number of channels.
+        inner: Contiguous elements of a channel; 1 for channels last.
+        memory_format: Memory format of the tensor.
     """
 
     samples: int
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
     @property
     def each(self) -> int:
-        """Elements of a channel."""
+        """The number of elements per channel."""
         return self.samples * self.inner
 
 
@@ -50,11 +50,13 @@ class Kernels(NamedTuple):
     """The functions of a library.
 
     Attributes:
-        train: Called with x, weight and bias, FP32 of channels, what it writes, and eps. Gives
-            FP32 [channels]: the means of x and the reciprocal deviations, which it norms by.
-        evaluate: As `train`, and called with means and variances, which it norms by, after x.
-        backward: Called with grad, x, the four, what it writes, and whether the statistics follow
-            from x. Gives FP32 [2, channels]: the gradients of weight and bias.
+        train: Called with x, weight and bias as FP32 [channels], the output, and eps. Returns the
+            means of x and the reciprocal standard deviations that it normalizes by, FP32
+            [channels].
+        evaluate: Like `train`, called with the means and variances to normalize by after x.
+        backward: Called with grad, x, the mean, inverse, weight and bias, the output, and whether
+            the statistics depend on x. Returns FP32 [2, channels]: the gradients of weight and
+            bias.
     """
 
     train: Callable[..., tuple[Tensor, Tensor]]
@@ -70,10 +72,10 @@ def checked(
     var: Tensor | None,
     training: bool,
 ) -> Layout:
-    """How the channels of x lie once it is dense.
+    """Return the channel layout of x as a dense tensor.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     if x.dim() < 2:
         raise ValueError(f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...]")
@@ -108,9 +110,9 @@ def reference(
     training: bool,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """relu(batch_norm(x)), and the mean and the reciprocal deviation that it norms by.
+    """Return relu(batch_norm(x)), and the mean and reciprocal standard deviation it normalizes by.
 
-    FP16 and BF16 are computed in FP32; the last two results are FP32, of FP64 FP64.
+    FP16 and BF16 are computed in FP32. The last two results are FP32 (FP64 for FP64).
     """
     layout = checked(x, weight, bias, mean, var, training)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -129,10 +131,10 @@ def reference_backward(
     training: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of x, weight and bias, of those that are given.
+    """Return the gradients of x, and of weight and bias if given.
 
-    In training `mean` and `inverse` follow from x, and are computed again, so that second
-    derivatives are right.
+    In training `mean` and `inverse` depend on x. They are recomputed, so that second derivatives
+    are right.
     """
     check_shape(f"{NAME}_backward", "grad", grad, x.shape)
     layout = checked(x, weight, bias, mean, inverse, False)
@@ -195,7 +197,7 @@ def forward(
     training: bool,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `reference`, by the kernels of a library."""
+    """Run `reference` in the kernels of a library."""
     layout = checked(x, weight, bias, mean, var, training)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, weight, bias, mean, var, training, eps)
@@ -221,7 +223,7 @@ def backward(
     training: bool,
     eps: float,
 ) -> list[Tensor]:
-    """As `reference_backward`, by the kernels of a library."""
+    """Run `reference_backward` in the kernels of a library."""
     check_shape(f"{NAME}_backward", "grad", grad, x.shape)
     layout = checked(x, weight, bias, mean, inverse, False)
     if x.dtype not in TYPES or not x.numel():
@@ -239,7 +241,7 @@ def backward(
 def _parameters(
     weight: Tensor | None, bias: Tensor | None, channels: int, x: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """In FP32, ones and zeros where there are none."""
+    """Return weight and bias in FP32; ones and zeros replace missing ones."""
     one, zero = (
         x.new_full((channels,), value, dtype=torch.float32) if given is None else given
         for given, value in ((weight, 1.0), (bias, 0.0))
@@ -248,12 +250,13 @@ def _parameters(
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
-    """The functions of cpu/fusion.cpp."""
+    """Return the functions of cpu/fusion.cpp."""
     samples, channels, inner, _ = layout
     numbers = TYPES[dtype], samples, channels, inner
 
     def statistics(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-        # Squares are summed around an element of each channel: a large mean takes no digits.
+        # Squares are summed around an element of each channel, so that a large mean costs no
+        # digits.
         pivot = x[(0, slice(None), *(0,) * (x.dim() - 2))].float().contiguous()
         ones = torch.ones_like(pivot)
         found = sums(None, x, pivot, ones, ones, pivot) / layout.each
@@ -276,7 +279,7 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
         relu(x, mean, inverse, weight, bias, y)
         return mean.clone(), inverse
 
-    # By the shape alone, so that the number of threads changes no bit.
+    # Depends on the shape alone, so that the number of threads changes no bit.
     of_channel = 2 * layout.each * dtype.itemsize
     one_by_one = inner > 1 and channels >= LEAST_CHANNELS and of_channel <= MOST_BYTES
 
@@ -302,7 +305,7 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
-    """The kernels of fusion.cu."""
+    """Return the kernels of fusion.cu."""
     passes, channels = Passes(launch, layout[:3], dtype), layout.channels
     slabs = held.Slabs(*layout[:3])
 

@@ -1,7 +1,7 @@
-"""Group norm joined with the bias in front of it and ReLU: meaning, gradients, and kernels.
+"""Group norm fused with the bias before it and ReLU: reference, gradients, and kernels.
 
-On a GPU the kernels are those of batch norms, where the planes of all samples stand for channels:
-what a group is normed by, and what its gradients follow from, is a sum over its planes.
+On a GPU it uses the batch norm kernels with the planes of all samples as channels. The statistics
+of a group, and the terms of its gradients, are sums over its planes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernels.ops.fusions.channel_passes import THREADS, WARP, Passes
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
 NAME = "group_norm_relu"
-_MOST_THREADS = 512  # of a block that takes a group of all samples
+_MOST_THREADS = 512  # per block, which handles one group of all samples
 
 
 def _check(
@@ -39,7 +39,10 @@ def _check(
 def _normed(
     x: Tensor, shift: Tensor | None, groups: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The normed [samples, groups, channels, inner], means and reciprocal deviations of groups."""
+    """Return normalized [samples, groups, channels, inner], and each group's moments.
+
+    They are the mean and the reciprocal standard deviation.
+    """
     samples, channels = x.shape[:2]
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     wide = wide.reshape(samples, channels, math.prod(x.shape[2:]))
@@ -52,7 +55,6 @@ def _normed(
 
 
 def _of_groups(of_channels: Tensor | None, normed: Tensor, otherwise: float) -> Tensor:
-    """In the dtype and for the shape of what is normed."""
     if of_channels is None:
         return normed.new_full((*normed.shape[1:3], 1), otherwise)
     return of_channels.to(normed.dtype).view(*normed.shape[1:3], 1)
@@ -66,7 +68,7 @@ def reference(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """relu(group_norm(x + shift)), and [5, planes], as styleforge_groups_totals has them."""
+    """Return relu(group_norm(x + shift)), and [5, planes] as in styleforge_groups_totals."""
     _check(x, shift, groups, weight, bias)
     samples, channels = x.shape[:2]
     wide = torch.promote_types(x.dtype, torch.float32)
@@ -78,7 +80,7 @@ def reference(
         total = total + shift[:, None]
     sizes = samples, channels, total.shape[2], groups
     y, mean, inverse = torch.native_group_norm(total.contiguous(), weight, bias, *sizes, eps)
-    with torch.no_grad():  # from which nothing follows but gradients
+    with torch.no_grad():  # only the backward pass uses these
         mean, inverse = (each.repeat_interleave(channels // groups, 1) for each in (mean, inverse))
         none = mean.new_zeros(channels)
         kept = (
@@ -100,9 +102,9 @@ def reference_backward(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of x, shift, weight and bias, of those that are given.
+    """Return the gradients of x, and of shift, weight and bias if given.
 
-    What `kept` has follows from x, and is computed again, so that second derivatives are right.
+    `kept` depends on x. It is recomputed, so that second derivatives are right.
     """
     _check_backward(grad, x, shift, groups, weight, bias, kept)
     normed, _, inverse = _normed(x, shift, groups, eps)
@@ -145,7 +147,7 @@ def forward_on_cpu(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """As `reference`, by C++."""
+    """Run `reference` in C++."""
     _check(x, shift, groups, weight, bias)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, shift, groups, weight, bias, eps)
@@ -167,7 +169,7 @@ def backward_on_cpu(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """As `reference_backward`, by C++."""
+    """Run `reference_backward` in C++."""
     _check_backward(grad, x, shift, groups, weight, bias, kept)
     if x.dtype not in TYPES or not x.numel():
         return reference_backward(grad, x, shift, groups, weight, bias, kept, eps)
@@ -184,7 +186,7 @@ def backward_on_cpu(
 
 
 def _sizes(x: Tensor, groups: int) -> tuple[int, ...]:
-    """The dtype, samples, channels, channels of a group and elements of a plane."""
+    """Return the dtype, samples, channels, channels per group and elements per plane."""
     samples, channels, *inner = x.shape
     return TYPES[x.dtype], samples, channels, channels // groups, math.prod(inner)
 
@@ -198,7 +200,7 @@ def forward_on_cuda(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """As `reference`: sums of planes, what these are normed by, and one pass more."""
+    """Run `reference` in CUDA: sums of planes, their statistics, and one more pass."""
     _check(x, shift, groups, weight, bias)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, shift, groups, weight, bias, eps)
@@ -234,7 +236,7 @@ def backward_on_cuda(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """As `reference_backward`: sums of planes, of groups, and one pass more."""
+    """Run `reference_backward` in CUDA: sums of planes, of groups, and one more pass."""
     _check_backward(grad, x, shift, groups, weight, bias, kept)
     if x.dtype not in TYPES or not x.numel():
         return reference_backward(grad, x, shift, groups, weight, bias, kept, eps)

@@ -1,7 +1,7 @@
-"""The CUDA kernels that read the tensors of a norm of channels or groups once, and who does what.
+"""The CUDA kernels that read the tensors of a channel or group norm once, and their work split.
 
-What is normed together is a slab: the planes of a channel, or those of a group in one sample. A
-team of blocks holds a slab in shared memory, each block a part, until its statistics are known.
+A slab is one normalization group: the planes of a channel, or of a group in one sample. A team of
+blocks keeps a slab in shared memory, each block one part, until its statistics are known.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from torch import Tensor
 from kernels.ops.fusions.arguments import BYTES, TYPES, takes_vectors
 from kernels.ops.launcher import CudaLauncher, Gpu
 
-THREADS, WARPS = 512, 16  # of a block, as in include/fusion/held.cuh
-BLOCKS = 2  # of a multiprocessor
+THREADS, WARPS = 512, 16  # per block, as in include/fusion/held.cuh
+BLOCKS = 2  # per multiprocessor
 HELD_PIECES = 80  # as kHeldPieces there
-_OWN_BYTES = 2048  # of a block's shared memory: what the driver takes, and what it has beside parts
-_LEAST_ROW = 128  # loads of a plane; the lanes of a warp take some each
-_PER_TURN = 1400  # loads in whose time a block waits for the others of its team
-# Slabs of a team from which on every second one begins later: while one waits, another has memory
-# to itself. With fewer, that it ends later takes longer.
+_OWN_BYTES = 2048  # of a block's shared memory, for the driver and for everything but the parts
+_LEAST_ROW = 128  # loads per plane; each lane of a warp issues some
+_PER_TURN = 1400  # loads in the time that a block waits for the others of its team
+# From this many slabs per team on, every second team begins later: while one waits, another has the
+# memory to itself. With fewer slabs, the later end costs more than that gains.
 _STAGGERED = 4
 
 
@@ -51,13 +51,11 @@ class StyleforgeSlabs(Structure):
 
 
 class Slabs(NamedTuple):
-    """What is normed together, of dense tensors [samples, channels, inner].
+    """The normalization groups of dense tensors [samples, channels, inner].
 
     Attributes:
-        samples: The first size.
-        channels: The second.
-        inner: Elements of a plane.
-        group: Channels of a group; 0 where a channel of all samples is normed together.
+        inner: Elements per plane.
+        group: Channels per group; 0 to normalize a channel over all samples.
     """
 
     samples: int
@@ -67,22 +65,22 @@ class Slabs(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many there are."""
+        """The number of slabs."""
         return self.samples * self.channels // self.group if self.group else self.channels
 
     @property
     def planes(self) -> int:
-        """Of each."""
+        """The number of planes per slab."""
         return self.group or self.samples
 
 
 class Share(NamedTuple):
-    """How blocks share slabs.
+    """The split of slabs among blocks.
 
     Attributes:
-        team: Blocks that share one.
-        part: Loads of 16 bytes, of each tensor, that a block has of it.
-        phases: Of teams, each of which begins when the one before has summed a part.
+        team: Blocks per slab.
+        part: 16-byte loads per block, of each tensor.
+        phases: Phases of teams. Each begins after the previous one has summed a part.
     """
 
     team: int
@@ -91,12 +89,12 @@ class Share(NamedTuple):
 
 
 class Normed(NamedTuple):
-    """What tensors are normed by, FP32, as forward writes it for backward.
+    """The FP32 statistics of a norm, as the forward pass writes them for backward.
 
     Attributes:
-        mean: What is subtracted, [channels], or of groups of all planes.
-        inverse: The reciprocal deviations, as that.
-        of_groups: Of groups [3, planes], what styleforge_groups_totals keeps beside these.
+        mean: The subtracted values, [channels], or of all planes for groups.
+        inverse: The reciprocal standard deviations, in the same shape.
+        of_groups: For groups [3, planes], the other numbers that styleforge_groups_totals writes.
     """
 
     mean: Tensor
@@ -106,13 +104,11 @@ class Normed(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def share(gpu: Gpu, slabs: Slabs, row: int, tensors: int) -> Share | None:
-    """How the blocks of a GPU share slabs; None where they cannot hold one.
+    """Return how the blocks of a GPU share slabs; None if they cannot hold one.
 
     Args:
-        gpu: The GPU.
-        slabs: What they share.
-        row: Loads of 16 bytes of a plane.
-        tensors: That are read.
+        row: 16-byte loads per plane.
+        tensors: Number of tensors to read.
     """
     blocks, room = BLOCKS * gpu.multiprocessors, room_of(gpu) // (BYTES * tensors)
     if gpu.major < 8 or row < _LEAST_ROW or slabs.samples * slabs.channels * row >= 1 << 32:
@@ -128,12 +124,12 @@ def share(gpu: Gpu, slabs: Slabs, row: int, tensors: int) -> Share | None:
 
 
 def room_of(gpu: Gpu) -> int:
-    """Bytes of a block for its parts."""
+    """Return a block's bytes for its parts."""
     return max(0, gpu.shared // BLOCKS - _OWN_BYTES) // BYTES * BYTES
 
 
 def shared_by(launch: CudaLauncher, slabs: Slabs, *tensors: Tensor) -> Share | None:
-    """How the blocks of a GPU share the slabs of tensors that are read, if they can."""
+    """Return how a GPU's blocks share the slabs of tensors to read; None if they cannot."""
     if not takes_vectors(slabs.inner, *tensors):
         return None
     row = slabs.inner * tensors[0].element_size() // BYTES
@@ -152,19 +148,18 @@ def forward(
     normed: Normed,
     eps: float,
 ) -> None:
-    """Write y = relu(norm(x + shift) * weight + bias), and what it is normed by.
+    """Write y = relu(norm(x + shift) * weight + bias) and the statistics of the norm.
 
     Args:
-        launch: Of the library.
-        slabs: What is normed together.
-        by: What `shared_by` gave of x.
-        x: Dense.
-        shift: FP32 [channels], of groups; or None.
+        slabs: The normalization groups.
+        by: Result of `shared_by` for x.
+        x: Dense tensor.
+        shift: FP32 [channels] for groups, or None.
         weight: FP32 [channels].
-        bias: As that.
-        y: As x; written.
-        normed: Written.
-        eps: Added to variances.
+        bias: FP32 [channels].
+        y: Output like x.
+        normed: Output.
+        eps: Added to the variances.
     """
     given = {"x": x, "result": y, "shift": shift, "weight": weight, "bias": bias}
     given = {**given, **normed._asdict()}
@@ -185,21 +180,21 @@ def backward(
     *,
     follows: bool = True,
 ) -> None:
-    """Write the gradient of x, and sums that those of the parameters follow from.
+    """Write the gradient of x, and the sums behind the gradients of the parameters.
+
+    All other arguments match `forward`.
 
     Args:
-        launch: Of the library.
-        slabs: As that of `forward`, like what is not told here.
-        by: What `shared_by` gave of x and grad.
-        grad: Of y.
-        x: Dense.
-        weight: Of channels; None of groups, whose `of_groups` has it.
-        bias: As that.
-        normed: What forward wrote.
-        dx: As x; written.
-        sums: FP32, written: [2, channels], the gradients of weight and bias, or of groups what
-            styleforge_groups_gradients has of planes.
-        follows: Whether what x is normed by follows from x.
+        by: Result of `shared_by` for x and grad.
+        grad: The gradient of y.
+        x: Dense tensor.
+        weight: [channels]; None for groups, whose `of_groups` contains it.
+        bias: Like `weight`.
+        normed: Statistics from the forward pass.
+        dx: Output like x.
+        sums: FP32 output: [2, channels], the gradients of weight and bias; for groups, the plane
+            sums that styleforge_groups_gradients reads.
+        follows: Whether the statistics depend on x.
     """
     given = {"grad": grad, "x": x, "result": dx, "weight": weight, "bias": bias, "sums": sums}
     given = {**given, **normed._asdict()}

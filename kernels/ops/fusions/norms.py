@@ -1,4 +1,4 @@
-"""Batch and group norms as the dispatcher sees them: arguments, what is kept, and gradients."""
+"""Batch and group norms as the dispatcher sees them: arguments, saved tensors, and gradients."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What the dispatcher's batch_norm_relu gives; `run` is called as channels.reference."""
+    """Run the dispatcher's batch_norm_relu; `run` is called like channels.reference."""
     return run(x, weight, bias, running_mean, running_var, training, eps)
 
 
 def update_statistics(arguments: Sequence[Any], results: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Move the running statistics towards those of a batch; y alone."""
+    """Move the running statistics towards the batch's, and return y."""
     x, _, _, running_mean, running_var, training, momentum, eps = arguments
     y, mean, inverse = results
     if training and running_mean is not None and x.numel():
@@ -44,12 +44,12 @@ def update_statistics(arguments: Sequence[Any], results: tuple[Tensor, Tensor, T
 
 
 def save_batch(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What batch_norm_relu keeps for backward."""
+    """Return the tensors that batch_norm_relu saves for backward."""
     return [*arguments[:3], *results[1:]]
 
 
 def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the arguments of batch_norm_relu."""
+    """Return the gradients of the arguments of batch_norm_relu."""
     training, _, eps = kept.options[5:]
     found = iter(
         getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
@@ -59,7 +59,7 @@ def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[..., Any]:
-    """What launches `run` of kernels.ops.fusions.channels, with the kernels of a kind of device."""
+    """Return a launch of `run` of kernels.ops.fusions.channels with one device's kernels."""
 
     def launch_with(launch: Any, *args: Any) -> Any:
         return run(functools.partial(kernels, launch), *args)
@@ -68,7 +68,7 @@ def by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[...
 
 
 def refuses_dtype(**arguments: Any) -> str:
-    """Why no kernel takes these arguments, by name; empty if one does."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     return refuses(arguments["x"])
 
 
@@ -81,18 +81,18 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
-    """What the dispatcher's group_norm_relu gives; `run` is called as groups.reference."""
+    """Run the dispatcher's group_norm_relu; `run` is called like groups.reference."""
     return run(x, shift, groups, weight, bias, eps)
 
 
 def save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What group_norm_relu keeps for backward."""
+    """Return the tensors that group_norm_relu saves for backward."""
     x, shift, _, weight, bias, _ = arguments
     return [x, shift, weight, bias, results[1]]
 
 
 def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the arguments of group_norm_relu."""
+    """Return the gradients of the arguments of group_norm_relu."""
     x, shift, weight, bias, of_planes = kept.tensors
     found = iter(
         getattr(torch.ops, NAMESPACE).group_norm_relu_backward(
@@ -106,5 +106,5 @@ def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    """What a caller gets: the other results serve the gradients."""
+    """Return the result for the caller; the others serve the gradients."""
     return results[0]

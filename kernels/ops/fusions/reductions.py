@@ -1,4 +1,4 @@
-"""Sums of squares, of magnitudes and of channels: meaning, gradient, how kernels are launched."""
+"""Sums of squares, magnitudes and channels: references, gradients, and kernel launches."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from torch import Tensor
 from kernels.ops.fusions.arguments import TYPES, check_shape, common_dtype, takes_vectors
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
-TERMS = ("sum_squared", "mean_abs")  # as include/fusion/reductions.h numbers them
-THREADS, LEAST_THREADS, WARP = 256, 128, 32  # of a block, and of a row at least
-SUMMAND = len(TERMS)  # the number of what is a sum already
-_AT_ONCE = 1024  # threads of a multiprocessor, which has registers for so many
-AHEAD, AHEAD_BACKWARD = 8, 4  # loads that a thread has under way, as reduction.cu has them
-PARTS_ON_CPU, LEAST_PART = 64, 4096  # of a tensor, and elements of a part
-_MOST_SAMPLES = 64  # whose sums of channels are not split once more
+TERMS = ("sum_squared", "mean_abs")  # numbered as in include/fusion/reductions.h
+THREADS, LEAST_THREADS, WARP = 256, 128, 32  # most per block, least per block, and least per row
+SUMMAND = len(TERMS)  # the term number of plain sums
+_AT_ONCE = 1024  # threads that fit a multiprocessor's registers
+AHEAD, AHEAD_BACKWARD = 8, 4  # loads in flight per thread, as in reduction.cu
+PARTS_ON_CPU, LEAST_PART = 64, 4096  # per tensor, and elements per part
+_MOST_SAMPLES = 64  # for which channel sums are not split again
 
 
 class Layout(NamedTuple):
     """A dense tensor as kernels see it, [outer, reduced, inner].
 
     Attributes:
-        outer: Elements of the dimensions in front of those that are summed over.
-        reduced: Elements of these.
-        inner: Of those behind.
-        is_apart: Whether others lie between those that are summed over: no kernel takes that.
+        outer: Elements of the dimensions before the reduced ones.
+        reduced: Elements of the reduced dimensions.
+        inner: Elements of the dimensions after them.
+        is_apart: Whether other dimensions separate the reduced ones, which no kernel supports.
     """
 
     outer: int
@@ -38,10 +38,10 @@ class Layout(NamedTuple):
 
 
 def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
-    """The dimensions that are summed over, sorted.
+    """Return the reduced dimensions, sorted.
 
     Raises:
-        ValueError: There is no such dimension, or one is given twice.
+        ValueError: If a dimension does not exist, or occurs twice.
     """
     most = max(x.dim(), 1)
     if dim is None or not len(dim):
@@ -56,7 +56,7 @@ def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
 
 
 def layout_of(x: Tensor, dims: Sequence[int]) -> Layout:
-    """How x lies once it is dense."""
+    """Return the layout of x once dense."""
     first, last = (dims[0], dims[-1]) if dims else (0, -1)
     outer, inner = math.prod(x.shape[:first]), math.prod(x.shape[last + 1 :])
     reduced = math.prod(x.shape[d] for d in dims)
@@ -64,13 +64,13 @@ def layout_of(x: Tensor, dims: Sequence[int]) -> Layout:
 
 
 def kept_shape(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
-    """The shape of a result that keeps the dimensions."""
+    """Return the shape of a result that keeps the dimensions."""
     dims = dims_of(name, x, dim)
     return [1 if d in dims else size for d, size in enumerate(x.shape)]
 
 
 def refuses(x: Tensor, dim: Sequence[int] | None) -> str:
-    """Why no kernel sums over these dimensions; empty if one does."""
+    """Return why no kernel reduces these dimensions, or "" if one does."""
     if layout_of(x, dims_of("reduction", x, dim)).is_apart:
         return "no native kernel sums over dimensions that others lie between"
     return ""
@@ -79,19 +79,19 @@ def refuses(x: Tensor, dim: Sequence[int] | None) -> str:
 def reference(
     name: str, x: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False
 ) -> Tensor:
-    """The sum of squares or the mean of magnitudes; FP16 and BF16 are computed in FP32."""
+    """Compute the sum of squares or the mean of magnitudes; FP16 and BF16 are computed in FP32."""
     common_dtype(name, {"x": x})
     dims = dims_of(name, x, dim)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     terms = wide.square() if name == TERMS[0] else wide.abs()
     found = terms.sum(dims, keepdim=keepdim) if dims else terms.clone()
-    # torch.func.jvp makes FP64 of the tangent of a product of a scalar tensor and a number.
+    # torch.func.jvp makes the tangent FP64 for a product of a scalar tensor and a number.
     scale = found.new_tensor(_scale(name, layout_of(x, dims)))
     return (found * scale).to(x.dtype)
 
 
 def reference_backward(grad: Tensor, x: Tensor, function: str, dim: list[int] | None) -> Tensor:
-    """The gradient of x; that of a magnitude is 0 at 0."""
+    """Compute the gradient of x; the gradient of a magnitude is 0 at 0."""
     layout = _checked_backward(grad, x, function, dim)
     wide = torch.promote_types(x.dtype, torch.float32)
     slope = 2 * x.to(wide) if function == TERMS[0] else torch.sgn(x.to(wide))
@@ -124,7 +124,7 @@ def forward_on_cpu(
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """As `reference`, by C++."""
+    """Run `reference` in C++."""
     dims = dims_of(name, x, dim)
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
@@ -148,7 +148,7 @@ def forward_on_cuda(
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """As `reference`, by CUDA: one launch, or a second one over the parts of long sums."""
+    """Run `reference` in CUDA: one launch, or a second one over the parts of long sums."""
     dims = dims_of(name, x, dim)
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
@@ -167,7 +167,7 @@ def _reduced(
     scale: float = 1.0,
     most: int | None = None,
 ) -> Tensor:
-    """Scaled sums of a dense tensor, of at most `most` parts each."""
+    """Return the scaled sums of a dense tensor, each of at most `most` parts."""
     splits, run = _split(launch, x, layout, most)
     if splits == 1:
         return run(term, made, scale)
@@ -178,7 +178,7 @@ def _reduced(
 
 
 def channel_sums(x: Tensor) -> Tensor:
-    """x summed over all dimensions but the second; FP16 and BF16 are summed in FP32."""
+    """Sum x over all dimensions but the second; FP16 and BF16 are summed in FP32."""
     _check_channels(x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     return wide.sum([d for d in range(x.dim()) if d != 1]).to(x.dtype)
@@ -193,7 +193,7 @@ def _check_channels(x: Tensor) -> None:
 
 
 def channel_sums_on_cuda(launch: CudaLauncher, x: Tensor) -> Tensor:
-    """As `channel_sums`, by CUDA: sums of planes, and of these over all samples."""
+    """Run `channel_sums` in CUDA: sums of planes, then of these over all samples."""
     _check_channels(x)
     if x.dtype not in TYPES or not x.numel():
         return channel_sums(x)
@@ -215,10 +215,10 @@ def channel_sums_on_cuda(launch: CudaLauncher, x: Tensor) -> Tensor:
 def _split(
     launch: CudaLauncher, x: Tensor, layout: Layout, most: int | None = None
 ) -> tuple[int, Callable[[int, torch.dtype, float], Tensor]]:
-    """How many parts sums are made of, at most `most`, and what launches the kernel of these.
+    """Return the number of parts per sum, at most `most`, and the launch of their kernel.
 
-    Threads have one batch of loads where rows reach no further; parts are no smaller, and no more
-    than run at once.
+    A thread issues one batch of loads unless rows are longer. Parts are not smaller than that, and
+    not more than run at once.
     """
     outer, reduced, inner, _ = layout
     vector = takes_vectors(reduced if inner == 1 else inner, x)
@@ -256,7 +256,6 @@ def _split(
 
 
 def _shaped(sums: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bool) -> Tensor:
-    """Sums in the shape of the result."""
     if keepdim:
         return sums.reshape(kept_shape(name, x, dims or None))
     return sums.reshape([size for d, size in enumerate(x.shape) if d not in dims])
@@ -265,7 +264,7 @@ def _shaped(sums: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bo
 def backward_on_cpu(
     launch: CpuLauncher, grad: Tensor, x: Tensor, function: str, dim: list[int] | None
 ) -> Tensor:
-    """As `reference_backward`, by C++."""
+    """Run `reference_backward` in C++."""
     layout = _checked_backward(grad, x, function, dim)
     if _runs_on_pytorch(x, layout):
         return reference_backward(grad, x, function, dim)
@@ -282,11 +281,11 @@ def backward_on_cpu(
 def backward_on_cuda(
     launch: CudaLauncher, grad: Tensor, x: Tensor, function: str, dim: list[int] | None
 ) -> Tensor:
-    """As `reference_backward`, by CUDA."""
+    """Run `reference_backward` in CUDA."""
     layout = _checked_backward(grad, x, function, dim)
     if _runs_on_pytorch(x, layout):
         return reference_backward(grad, x, function, dim)
-    if grad.dtype != x.dtype:  # autograd has them alike
+    if grad.dtype != x.dtype:  # equal in autograd
         return backward_on_cuda(launch, grad.float(), x.float(), function, dim).to(x.dtype)
     (_, reduced, inner, _), count = layout, x.numel()
     x, grad = x.contiguous(), grad.contiguous()

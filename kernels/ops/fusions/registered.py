@@ -1,4 +1,4 @@
-"""Registers norms of rows: what every one of them has in common."""
+"""The shared registration of row norms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[Any, ...]]:
-    """What gives all arguments of a call in order; of the one of this name, a number as a list."""
+    """Return a function that completes a call's arguments, with a number for `name` as a list."""
     ordered = in_order(signature)
     at = list(inspect.signature(signature).parameters).index(name)
 
@@ -40,11 +40,11 @@ def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[A
 
 
 def launched(spell: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
-    """What launches an operation: `spell`, of what `run` runs with the launcher.
+    """Return the launch of an operation: `spell` with `run` bound to the launcher.
 
     Args:
-        spell: The operation: called with what computes it, and its arguments.
-        run: Called with a launcher, and what `spell` calls it with.
+        spell: The operation, called with a function that computes it and its arguments.
+        run: Called with a launcher and the arguments that `spell` passes.
     """
 
     def launch_with(launch: Any, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def launched(spell: Callable[..., Any], run: Callable[..., Any]) -> Callable[...
 
 
 def refuses_rows(most: int, **arguments: Any) -> str:
-    """Why no kernel takes these rows; empty if one does."""
+    """Return why no kernel supports these rows, or "" if one does."""
     x, width = arguments["x"], prod(arguments["normalized_shape"])
     if x.device.type == "cuda" and width > most:
         return f"a row has {width} elements; the native CUDA kernel takes {most} at most"
@@ -69,14 +69,13 @@ def row_norm(
     aliases: tuple[str, ...],
     is_flat: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the decorated signature as a norm of rows.
+    """Register the decorated signature as a norm over rows.
+
+    All other arguments match `fused`.
 
     Args:
-        spell: The operation: called with what runs a norm, as `rows.reference`, and its arguments.
-        norm_of: The norm, of the arguments by name.
-        samples: As that of `fused`, like what follows.
-        aliases: Other names.
-        is_flat: Whether it is also found outside of its group.
+        spell: The operation, called with a function like `rows.reference` and its arguments.
+        norm_of: Returns the norm from the arguments by name.
     """
     first, *names = inspect.signature(spell).parameters
     assert first == "run"
@@ -130,7 +129,7 @@ def row_norm(
 
 
 def _with_statistics(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """A signature as the dispatcher sees it: forward keeps the statistics for backward."""
+    """Return a signature as the dispatcher sees it, which returns the statistics for backward."""
 
     @functools.wraps(signature)
     def kept(*_: Any, **__: Any) -> Any: ...
@@ -143,10 +142,9 @@ def _with_statistics(signature: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _y_alone(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    """What a caller of a norm gets: the statistics serve the gradients."""
+    """Return y for the caller of a norm; the statistics serve the gradients."""
     return results[0]
 
 
 def _both(_given: Sequence[Any], results: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """What a caller of a norm with a sum gets."""
     return results[0], results[1]

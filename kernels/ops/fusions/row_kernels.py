@@ -1,4 +1,4 @@
-"""Layer and RMS norms of rows on the CPU and on a GPU: how their kernels are launched."""
+"""Kernel launches of layer and RMS norms over rows, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ SUMMED = 32  # columns of both parameters that a block of 1,024 threads sums ove
 
 
 class Block(NamedTuple):
-    """How the rows of a kernel of norms are shared out.
+    """The partition of rows in a norm kernel.
 
     Attributes:
-        held: Elements of a row that a thread holds in registers, as include/fusion/row_norm.cuh has
-            them.
-        threads: The most of a block, which its row takes where it is that wide.
-        at_once: Blocks of so many threads that a multiprocessor has registers for.
+        held: Elements of a row in a thread's registers, as in include/fusion/row_norm.cuh.
+        threads: The most threads of a block, which a row uses if it is that wide.
+        at_once: Blocks of that size that fit a multiprocessor's registers.
     """
 
     held: int
@@ -43,11 +42,11 @@ class Block(NamedTuple):
         return self.held * self.threads
 
 
-FORWARD, FORWARD_HALF = Block(16, 512, 2), Block(32, 512, 2)  # the latter: vectors of 16 bits
+FORWARD, FORWARD_HALF = Block(16, 512, 2), Block(32, 512, 2)  # the latter for vectors of 16 bits
 BACKWARD, BACKWARD_ELEMENTS = Block(16, 256, 2), Block(8, 512, 1)
 MOST_WIDTH = FORWARD.most_width
 MOST_WIDTH_BACKWARD = min(BACKWARD.most_width, BACKWARD_ELEMENTS.most_width)
-PARTS_ON_CPU = 32  # of all rows, whose gradients of parameters are summed apart
+PARTS_ON_CPU = 32  # of all rows; each part sums its parameter gradients
 
 
 def forward_on_cpu(
@@ -60,7 +59,7 @@ def forward_on_cpu(
     eps: float,
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `reference`, by C++."""
+    """Run `reference` in C++."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
@@ -98,7 +97,7 @@ def backward_on_cpu(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """As `reference_backward`, by C++."""
+    """Run `reference_backward` in C++."""
     given = checked_backward(
         grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
     )
@@ -128,7 +127,7 @@ def backward_on_cpu(
 
 
 def _parameters(given: Rows) -> tuple[Tensor, Tensor]:
-    """In FP32, ones and zeros where there are none."""
+    """Return weight and bias in FP32; ones and zeros replace missing ones."""
     weight, bias = given.weight, given.bias
     return (
         torch.ones(given.width) if weight is None else weight.float(),
@@ -155,7 +154,7 @@ def forward_on_cuda(
     eps: float,
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `reference`, by CUDA."""
+    """Run `reference` in CUDA."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given, MOST_WIDTH):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
@@ -199,7 +198,7 @@ def backward_on_cuda(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """As `reference_backward`, by CUDA."""
+    """Run `reference_backward` in CUDA."""
     given = checked_backward(
         grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
     )
@@ -213,7 +212,7 @@ def backward_on_cuda(
     block = BACKWARD if vector else BACKWARD_ELEMENTS
     team, threads = _team(given.width, block.held)
     at_once = threads // team
-    # As many as run at once: a block that takes several rows sums their gradients of parameters.
+    # As many blocks as run at once: a block with several rows sums their parameter gradients.
     most = block.at_once * block.threads // threads
     blocks = min(-(-given.rows // at_once), launch.gpu.multiprocessors * most)
     partial = None
@@ -253,7 +252,7 @@ def backward_on_cuda(
 
 
 def _team(width: int, held: int) -> tuple[int, int]:
-    """The threads of a row, a power of two, and those of a block."""
+    """Return the threads per row, a power of two, and per block."""
     team = WARP
     while team * held < width:
         team *= 2
@@ -261,7 +260,7 @@ def _team(width: int, held: int) -> tuple[int, int]:
 
 
 def _runs_on_pytorch(given: Rows, most: int | None = None) -> bool:
-    """Whether no kernel takes this; `most` is the widest row that one takes."""
+    """Return whether no kernel supports these rows; `most` is the widest supported row."""
     return (
         given.x.dtype not in TYPES
         or not given.x.numel()

@@ -1,4 +1,4 @@
-"""What layer and RMS norms joined with what surrounds them mean, and what their gradients are."""
+"""References of layer and RMS norms fused with their surroundings, and their gradients."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from torch import Tensor
 from kernels.ops.fusions.arguments import check_shape, common_dtype, dense
 from kernels.ops.launcher import Calls
 
-ACTIVATIONS = ("none", "relu", "gelu")  # as include/fusion/activations.h numbers them
+ACTIVATIONS = ("none", "relu", "gelu")  # numbered as in include/fusion/activations.h
 
 
 class Norm(NamedTuple):
     """A kind of row norm.
 
     Attributes:
-        name: Of the operation, for messages.
+        name: Operation name for messages.
         activation: One of ACTIVATIONS.
-        centered: Whether the mean is subtracted: a layer norm, and not an RMS norm.
+        centered: Whether to subtract the mean, as in a layer norm but not in an RMS norm.
     """
 
     name: str
@@ -31,14 +31,13 @@ class Norm(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Checked arguments, in one dtype, dense.
+    """Checked arguments, dense and in one dtype.
 
     Attributes:
-        x: What is normed, of the caller's shape.
+        x: The input of the norm, in the caller's shape.
         weight: One row, or None.
         bias: One row, or None.
-        same: Others of x's shape, or None.
-        rows: How many there are.
+        same: Other tensors of x's shape, or None.
         width: Elements of a row.
     """
 
@@ -51,7 +50,7 @@ class Rows(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What follows from how the tensors of a call lie; `is_dense` where kernels read them so."""
+    """The checked layout of a call's tensors; `is_dense` if kernels read them as they are."""
 
     dtype: torch.dtype
     rows: int
@@ -68,19 +67,18 @@ def checked(
     calls: Calls | None = None,
     **same: Tensor | None,
 ) -> Rows:
-    """The arguments as rows.
+    """Return the arguments as rows.
 
     Args:
-        name: Of the operation.
         x: Any shape that ends in `normalized_shape`.
-        normalized_shape: The dimensions that a norm is over.
-        weight: Of that shape, or None.
-        bias: Of that shape, or None.
-        calls: Remembers what was found out about a call.
-        same: Others, of x's shape, by argument.
+        normalized_shape: The dimensions to normalize over.
+        weight: A tensor of that shape, or None.
+        bias: A tensor of that shape, or None.
+        calls: Caches the checks of a call.
+        same: Other tensors of x's shape, by argument name.
 
     Raises:
-        ValueError: One does not fit.
+        ValueError: If one is invalid.
     """
     tensors: tuple[Tensor | None, ...] = (x, weight, bias, *same.values())
     if calls is None:
@@ -137,11 +135,11 @@ def reference(
     eps: float,
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """x + residual, activation(norm(x + residual) * weight + bias), and what rows are normed by.
+    """Return total = x + residual, activation(norm(total) * weight + bias), and the row statistics.
 
-    FP16 and BF16 are computed in FP32; the sum is rounded before it is normed. The first two are
-    contiguous. The last, FP32 [rows, 2] or of FP64 FP64, has the means, which are 0 where they are
-    not subtracted, and the reciprocal deviations.
+    FP16 and BF16 are computed in FP32; the sum is rounded before normalization. The first two
+    results are contiguous. The statistics are [rows, 2] in FP32 (FP64 for FP64): the means, or 0 if
+    the norm subtracts none, and the reciprocal standard deviations.
     """
     given = checked(norm.name, x, normalized_shape, weight, bias, residual=residual)
     total = given.x
@@ -168,9 +166,9 @@ def reference_backward(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of x, weight and bias, of those that are given; `added` is added to x's.
+    """Return the gradients of x, and of weight and bias if given; `added` is added to x's.
 
-    The statistics follow from x, and are computed again, so that second derivatives are right.
+    The statistics depend on x. They are recomputed, so that second derivatives are right.
     """
     given = checked_backward(grad, x, normalized_shape, weight, bias, statistics, added, activation)
     wide = torch.promote_types(given.x.dtype, torch.float32)
@@ -191,7 +189,6 @@ def reference_backward(
 
 
 def _normed(x: Tensor, centered: bool, eps: float) -> tuple[Tensor, Tensor]:
-    """Rows without affine parameters, and the reciprocals of their deviations."""
     if centered:
         x = x - x.mean(1, keepdim=True)
     inverse = torch.rsqrt(x.square().mean(1, keepdim=True) + eps)
@@ -204,7 +201,6 @@ def _affine(normed: Tensor, given: Rows) -> Tensor:
 
 
 def _through(activation: str, grad: Tensor, z: Tensor) -> Tensor:
-    """The gradient that an activation lets through."""
     if activation == "relu":
         return torch.where(z <= 0, torch.zeros_like(grad), grad)
     if activation == "gelu":
@@ -224,10 +220,10 @@ def checked_backward(
     activation: str,
     calls: Calls | None = None,
 ) -> Rows:
-    """The arguments of a backward as rows; `same` has grad and added.
+    """Return the arguments of a backward as rows; `same` has grad and added.
 
     Raises:
-        ValueError: One does not fit.
+        ValueError: If one is invalid.
     """
     name = "row_norm_backward"
     if activation not in ACTIVATIONS:

@@ -1,4 +1,4 @@
-"""What norms and reductions of the library are tested and timed on."""
+"""Arguments on which the library's norms and reductions are tested and timed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.ops.fusions import groups
 from kernels.ops.fusions.rows import ACTIVATIONS, Norm, reference
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
-# Rows of whole vectors and others, of one warp and several, more than a block takes at once.
+# Rows with and without whole vectors, of one warp and several, and more than a block takes at once.
 _ROWS = (
     ((2, 3, 16), (16,)),
     ((5, 7), (7,)),
@@ -21,7 +21,7 @@ _ROWS = (
     ((300, 136), (136,)),
     ((3, 1030), (1030,)),
 )
-# Channels of whole vectors and others, of pictures and of rows, many and few.
+# Channels with and without whole vectors, of images and of rows, many and few.
 _CHANNELS = ((2, 3, 2, 4), (3, 5, 7, 3), (9, 40), (2, 16, 40, 50), (3, 33, 5, 64))
 
 
@@ -30,7 +30,7 @@ def _normal(seed: int, *shape: int) -> Tensor:
 
 
 def of_channel_sums() -> Iterator[tuple[Any, ...]]:
-    """Pictures of either layout, one and many, and rows."""
+    """Yield images of both layouts, one and many, and rows."""
     for dtype in DTYPES:
         for shape in (*_CHANNELS, (1, 3, 40, 50), (70, 6, 4, 4)):
             x = _normal(0, *shape).to(dtype) + 1
@@ -40,7 +40,7 @@ def of_channel_sums() -> Iterator[tuple[Any, ...]]:
 
 
 def of_rows() -> Iterator[tuple[Any, ...]]:
-    """Layer norms: with parameters, with one of them, with none, and strides."""
+    """Yield layer norms with all parameters, one and none, and strides."""
     for dtype in DTYPES:
         for shape, normalized in _ROWS:
             x = _normal(0, *shape).to(dtype)
@@ -51,13 +51,13 @@ def of_rows() -> Iterator[tuple[Any, ...]]:
 
 
 def of_rms_rows() -> Iterator[tuple[Any, ...]]:
-    """The same without a bias."""
+    """Yield the same without a bias."""
     for x, normalized, weight, _, eps in of_rows():
         yield x, normalized, weight, eps
 
 
 def of_sums() -> Iterator[tuple[Any, ...]]:
-    """A residual, and both kinds of norm."""
+    """Yield a residual with both kinds of norm."""
     for x, normalized, weight, bias, eps in of_rows():
         residual = _normal(4, *x.shape).to(x.dtype)
         yield x, residual, normalized, weight, bias, eps, "layer"
@@ -65,7 +65,7 @@ def of_sums() -> Iterator[tuple[Any, ...]]:
 
 
 def of_row_gradients() -> Iterator[tuple[Any, ...]]:
-    """Every activation, centered and not, with another gradient to add and without."""
+    """Yield every activation, centered and not, with and without another gradient to add."""
     for number, (x, normalized, weight, bias, eps) in enumerate(of_rows()):
         grad, added = (_normal(seed, *x.shape).to(x.dtype) for seed in (5, 6))
         for at, activation in enumerate(ACTIVATIONS):
@@ -77,7 +77,7 @@ def of_row_gradients() -> Iterator[tuple[Any, ...]]:
 
 
 def of_channels() -> Iterator[tuple[Any, ...]]:
-    """Batch norms in training and in evaluation, in both layouts."""
+    """Yield batch norms in training and evaluation, in both layouts."""
     for dtype in DTYPES:
         for shape in _CHANNELS:
             channels = shape[1]
@@ -92,7 +92,7 @@ def of_channels() -> Iterator[tuple[Any, ...]]:
 
 
 def of_channel_gradients() -> Iterator[tuple[Any, ...]]:
-    """Gradients in training and in evaluation."""
+    """Yield gradients in training and evaluation."""
     for x, weight, bias, *_, training, _momentum, eps in of_channels():
         wide, dims = x.float(), [d for d in range(x.dim()) if d != 1]
         var, mean = torch.var_mean(wide, dims, correction=0)
@@ -101,7 +101,7 @@ def of_channel_gradients() -> Iterator[tuple[Any, ...]]:
 
 
 def of_groups() -> Iterator[tuple[Any, ...]]:
-    """Group norms of all channels and of some, with what they add and without."""
+    """Yield group norms of all and of some channels, with and without a shift."""
     for dtype in DTYPES:
         for shape, count in (((2, 6, 5, 7), 3), ((3, 4, 16, 40), 1), ((2, 40, 8), 1), ((5, 24), 2)):
             x = _normal(0, *shape).to(dtype) + 3
@@ -112,7 +112,7 @@ def of_groups() -> Iterator[tuple[Any, ...]]:
 
 
 def of_group_gradients() -> Iterator[tuple[Any, ...]]:
-    """Gradients of the same norms."""
+    """Yield gradients of the same norms."""
     for x, shift, count, weight, bias, eps in of_groups():
         _, kept = groups.reference(x, shift, count, weight, bias, eps)
         yield _normal(7, *x.shape).to(x), x, shift, count, weight, bias, kept, eps
@@ -125,7 +125,7 @@ _REDUCED: tuple[tuple[tuple[int, ...], list[int] | None], ...] = (
 
 
 def of_reductions() -> Iterator[tuple[Any, ...]]:
-    """Rows, columns, dimensions in the middle, dimensions apart, everything."""
+    """Yield rows, columns, middle dimensions, separate dimensions and full reductions."""
     for dtype in DTYPES:
         for shape, dim in _REDUCED:
             yield _normal(0, *shape).to(dtype), dim, False
@@ -133,13 +133,13 @@ def of_reductions() -> Iterator[tuple[Any, ...]]:
 
 
 def of_reduction_gradients(function: str, samples: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """The gradient of `function`, for each of `samples`."""
+    """Yield the gradient of `function` for each of `samples`."""
     for x, dim, _ in samples():
         shape = x.sum(dim, keepdim=True).shape if dim is not None else (1,) * x.dim()
         yield _normal(8, *shape).to(x.dtype), x, function, dim
 
 
 def gradients_of(*functions: str) -> Iterator[Any]:
-    """Those of every reduction."""
+    """Yield the gradients of every reduction."""
     for each in map(partial(of_reduction_gradients, samples=of_reductions), functions):
         yield from each

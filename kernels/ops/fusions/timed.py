@@ -1,4 +1,4 @@
-"""Norms and reductions as PyTorch's calls one after another, and what they are timed on."""
+"""PyTorch equivalents of the norms and reductions, and arguments to time them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from torch import Tensor
 from kernels.ops.table import Timed, seeded
 
 _GROUPS = 8
-_IMAGES, _CHANNELS, _DOWN = 16, 64, 32  # 16 pictures of 64 channels and a 32nd of a square's sides
+# 16 images of 64 channels, whose sides are 1/32 of a square's
+_IMAGES, _CHANNELS, _DOWN = 16, 64, 32
 
 
 def _layer_norm(activation: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:

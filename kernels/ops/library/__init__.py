@@ -1,6 +1,6 @@
-"""The operations for any model, by group; a family of their own.
+"""The operations for any model, by group; they form a family of their own.
 
-Nothing of the style networks loads their libraries, and the program does not list them.
+The style networks do not load these libraries, and the program does not list the operations.
 """
 
 from __future__ import annotations

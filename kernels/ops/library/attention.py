@@ -1,8 +1,8 @@
-"""The operations of attention for any model.
+"""The attention operations for any model.
 
-Products of matrices and attention without a matrix of scores are PyTorch's, or ours where that was
-measured to be faster; what surrounds them is one pass over memory. FP16 and BF16 are computed in
-FP32 and rounded once. Results are contiguous.
+PyTorch runs matrix products and attention without a score matrix, or our kernels where they
+measured faster. The surrounding work is one pass over memory. FP16 and BF16 are computed in FP32
+and rounded once. Results are contiguous.
 """
 
 from __future__ import annotations
@@ -80,22 +80,22 @@ def _samples_rope() -> Iterator[tuple[Any, ...]]:
 def attention_score(
     q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """softmax(q k^T scale + mask): the weights of attention, in the memory of the product.
+    """Compute the attention weights softmax(q k^T scale + mask) in the memory of the product.
 
-    A query whose keys are all hidden gets zeros, and no gradient.
+    A query whose keys are all hidden gets zeros and no gradient.
 
     Args:
         q: [..., Lq, D] of FP16, BF16, FP32 or FP64.
         k: [..., Lk, D] of the same dtype and leading dimensions.
-        scale: Of the scores; D**-0.5 by default.
-        mask: A shape that broadcasts to [..., Lq, Lk]: bools that are true where a query sees a
-            key, or numbers of q's dtype that are added to the scores; or None.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: Broadcasts to [..., Lq, Lk]: bool, true where a query sees a key, or numbers of q's
+            dtype to add to the scores; or None.
 
     Returns:
         [..., Lq, Lk] of q's dtype; rows sum to 1.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -112,17 +112,17 @@ def attention_score(
     refuses=scores.refuses,
 )
 def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
-    """weights * (grad - sum(grad * weights)): the gradient of the scores before softmax.
+    """Compute weights * (grad - sum(grad * weights)), the gradient of the scores before softmax.
 
     Args:
         grad: The gradient of the weights, of their shape and dtype.
         weights: [..., Lk], as `attention_score` returned them.
 
     Returns:
-        Of the same shape, contiguous.
+        A contiguous tensor of the same shape.
 
     Raises:
-        ValueError: The gradient does not fit.
+        ValueError: If the gradient's shape, dtype or device is invalid.
     """
     ...
 
@@ -136,21 +136,21 @@ def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
 def attention_dropout(
     scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> Tensor:
-    """dropout(scores), of the weights that `attention_score` returned.
+    """Compute dropout(scores), where `attention_score` returned the scores.
 
     Args:
         scores: Any shape and strides; FP16, BF16, FP32 or FP64.
-        p: The probability that a weight becomes 0, from 0 to 1, which is taken in steps of
-            1 / 65536; the others are multiplied by 1 / (1 - p).
-        training: Whether anything is dropped.
-        state: int64 [2] on the device of the scores, a seed and an offset: the same state drops
-            the same weights. Drawn from PyTorch's generator where it is None.
+        p: The probability that a weight becomes 0, from 0 to 1, in steps of 1 / 65536; the others
+            are multiplied by 1 / (1 - p).
+        training: Whether to drop elements.
+        state: int64 [2] on the device of the scores, a seed and an offset: the same state drops the
+            same weights. Drawn from PyTorch's generator if None.
 
     Returns:
-        Of the same shape, contiguous.
+        A contiguous tensor of the same shape.
 
     Raises:
-        ValueError: A dtype, `p` or `state` does not fit.
+        ValueError: If a dtype, `p` or `state` is invalid.
     """
     ...
 
@@ -172,26 +172,26 @@ def flash_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """softmax(q k^T scale + mask) v without a matrix of scores (Dao et al., 2022).
+    """Compute softmax(q k^T scale + mask) v without a score matrix (Dao et al., 2022).
 
-    Runs `fused_attention` where that was measured to be faster, which is without gradients and
-    masks in FP16 and BF16 on a GPU of compute capability 9.0, and
-    `torch.nn.functional.scaled_dot_product_attention` elsewhere. What a query gets whose keys are
-    all hidden is that of the one that runs.
+    Runs `fused_attention` where it measured faster: without gradients and masks, in FP16 and BF16,
+    on a GPU of compute capability 9.0. Otherwise it runs
+    `torch.nn.functional.scaled_dot_product_attention`. The one that runs decides the result of a
+    query whose keys are all hidden.
 
     Args:
         q: [N, H, Lq, D] of any floating dtype.
         k: [N, H, Lk, D].
         v: [N, H, Lk, Dv].
-        scale: Of the scores; D**-0.5 by default.
-        mask: As that of `attention_score`.
-        causal: Whether query i sees only keys 0 to i; then there is no mask.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: As in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
 
     Returns:
         [N, H, Lq, Dv].
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -215,22 +215,22 @@ def multihead_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`flash_attention` of heads that lie beside one another; nothing is copied to split them.
+    """Compute `flash_attention` of heads stored side by side, without copies to split them.
 
     Args:
         q: [N, Lq, E] of any floating dtype.
         k: [N, Lk, E].
         v: [N, Lk, Ev].
         num_heads: A divisor of E and of Ev.
-        scale: Of the scores; (E / num_heads)**-0.5 by default.
-        mask: A shape that broadcasts to [N, num_heads, Lq, Lk], as that of `attention_score`.
-        causal: Whether query i sees only keys 0 to i; then there is no mask.
+        scale: Scale of the scores. Defaults to (E / num_heads)**-0.5.
+        mask: Broadcasts to [N, num_heads, Lq, Lk], as in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
 
     Returns:
         [N, Lq, Ev].
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -253,27 +253,27 @@ def block_sparse_attention(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Attention in which a block of queries sees some blocks of keys alone (Child et al., 2019).
+    """Compute attention in which query blocks see only some key blocks (Child et al., 2019).
 
-    For each block of queries, the blocks that it sees are gathered, as many as the fullest row of
-    the mask has; time and memory follow that number. A query that sees no key gets zeros.
+    For each block of queries, the operation gathers the blocks it sees, up to the number in the
+    mask's fullest row. Time and memory scale with that number. A query that sees no key gets zeros.
 
     Args:
         q: [N, H, Lq, D] of any floating dtype.
         k: [N, H, Lk, D].
         v: [N, H, Lk, Dv].
-        block_mask: bool [rows, columns] or [N, H, rows, columns] (or 1 for N and H), true where a
-            block is seen. Rows divide Lq, columns Lk: that makes the sizes of blocks.
-        scale: Of the scores; D**-0.5 by default.
-        most_blocks: The most blocks that a row sees; with fewer, the last of a row are left out.
-            Counted where it is None, for which the first call with a mask, and the first after it
-            was written to, waits for the GPU.
+        block_mask: bool [rows, columns] or [N, H, rows, columns] (or 1 for N and H), true for a
+            visible block. Rows must divide Lq, and columns Lk; the quotients are the block sizes.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        most_blocks: The most blocks that a row sees. A smaller number drops the last blocks of a
+            row. If None, they are counted: the first call with a mask, and the first after a write
+            to it, waits for the GPU.
 
     Returns:
         [N, H, Lq, Dv].
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -294,20 +294,20 @@ def block_sparse_attention(
 def apply_rope(
     x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, back: bool = False
 ) -> Tensor:
-    """Rotary position embedding (Su et al., 2021): pairs of numbers are turned by their angles.
+    """Apply rotary position embedding (Su et al., 2021): rotate pairs of numbers by their angles.
 
     Args:
         x: Queries or keys, [N, H, L, D] or [N, L, D], of any strides; FP16, BF16, FP32 or FP64.
-        cos: [L, D / 2], or [N, L, D / 2] for positions of each sample, of any floating dtype.
-        sin: Of the shape of `cos`.
-        interleaved: Whether a pair is the numbers 2i and 2i + 1; else i and i + D / 2.
-        back: Whether they are turned back.
+        cos: [L, D / 2], or [N, L, D / 2] for per-sample positions, of any floating dtype.
+        sin: A tensor of the shape of `cos`.
+        interleaved: Whether elements 2i and 2i + 1 form a pair, instead of i and i + D / 2.
+        back: Whether to rotate back.
 
     Returns:
-        Of x's shape and dtype, contiguous.
+        A contiguous tensor of x's shape and dtype.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -332,24 +332,24 @@ def rope_attention(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """`flash_attention` of queries and keys that `apply_rope` turned.
+    """Compute `flash_attention` of queries and keys rotated by `apply_rope`.
 
     Args:
         q: [N, H, L, D] of any floating dtype.
         k: [N, H, L, D].
         v: [N, H, L, Dv].
-        cos: As that of `apply_rope`.
-        sin: Of the shape of `cos`.
-        interleaved: As that of `apply_rope`.
-        scale: Of the scores; D**-0.5 by default.
-        mask: As that of `attention_score`.
-        causal: Whether query i sees only keys 0 to i; then there is no mask.
+        cos: As in `apply_rope`.
+        sin: A tensor of the shape of `cos`.
+        interleaved: As in `apply_rope`.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: As in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
 
     Returns:
         [N, H, L, Dv].
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -370,20 +370,20 @@ def rope_attention(
 def block_sparse_forward(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor:
-    """`block_sparse_attention` by one kernel: what it runs in 16 bits where no gradient is wanted.
+    """Compute `block_sparse_attention` in one kernel, as it does in 16 bits without gradients.
 
-    Where one is, blocks are gathered on a GPU, as `block_sparse_attention` does.
+    With gradients, `block_sparse_attention` gathers the blocks on a GPU.
 
     Args:
-        q: [N, H, Lq, D] of FP16 or BF16, where D is 64 or 128.
+        q: [N, H, Lq, D] of FP16 or BF16, with D 64 or 128.
         k: [N, H, Lk, D].
         v: [N, H, Lk, D].
-        block_mask: Bool [rows, columns] or [N, H, rows, columns]; on a GPU a multiple of 16 queries
-            and of 32 keys is of a block.
-        scale: Of the scores; D**-0.5 by default.
+        block_mask: bool [rows, columns] or [N, H, rows, columns]. On a GPU a block has a multiple
+            of 16 queries and of 32 keys.
+        scale: Scale of the scores. Defaults to D**-0.5.
 
     Returns:
-        [N, H, Lq, D], contiguous; zeros for a row that sees no key.
+        [N, H, Lq, D], contiguous, with zeros for a row that sees no key.
     """
     ...
 
@@ -402,19 +402,21 @@ def block_sparse_forward(
     backward=gathered.gradients,
 )
 def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """x[places], whose gradient is `sum_blocks`: it is summed in FP32 and in a fixed order.
+    """Return x[places]; its gradient is `sum_blocks`, a sum in FP32 and in a fixed order.
 
     Args:
         x: [blocks, ...] of FP16, BF16, FP32 or FP64.
-        places: int64 [places], the block that is in each.
-        order: int64 [places], the numbers of the places, those of a block together and ascending.
-        begins: int64 [blocks + 1], where in `order` each block's begin, and the last one's end.
+        places: int64 [places], the block at each place.
+        order: int64 [places], the indices of the places, grouped by block and ascending in each
+            group.
+        begins: int64 [blocks + 1], where each block's group begins in `order`, and the end of the
+            last.
 
     Returns:
         [places, ...], contiguous.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -433,18 +435,18 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
     backward=gathered.gradients_of_sum,
 )
 def sum_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """Of each block, the sum over the places that have it, in FP32 and in a fixed order.
+    """Sum each block over its places, in FP32 and in a fixed order.
 
     Args:
         x: [places, ...] of FP16, BF16, FP32 or FP64.
-        places: As that of `gather_blocks`.
-        order: As that of `gather_blocks`.
-        begins: As that of `gather_blocks`.
+        places: As in `gather_blocks`.
+        order: As in `gather_blocks`.
+        begins: As in `gather_blocks`.
 
     Returns:
-        [blocks, ...], contiguous; zeros for a block that no place has.
+        [blocks, ...], contiguous, with zeros for a block without places.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...

@@ -1,8 +1,8 @@
-"""Convolutions with what surrounds them: batch norm and ReLU, GELU and dropout, group norm.
+"""Convolutions fused with their surroundings: batch norm and ReLU, GELU and dropout, group norm.
 
-Convolutions are PyTorch's, which calls the vendor's libraries. Batch norm in inference becomes part
-of the weights on the CPU, and on a GPU of the pass that bias and ReLU need anyway. Activations
-follow in one pass, mostly over the convolution's result where nothing is kept for a gradient.
+PyTorch runs the convolutions through the vendor's libraries. In inference a batch norm becomes part
+of the weights on the CPU; on a GPU it joins the pass that bias and ReLU need anyway. Activations
+follow in one pass, mostly in place on the convolution's result if no gradient needs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 
 def _images() -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """x, a weight of two groups, and what has an element for each channel of the result."""
+    """Yield x, a weight of two groups, and a row with one element per output channel."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         x, channels = normal(0, 2, 4, 6, 5).to(dtype), normal(2, 6).to(dtype)
         yield x, normal(1, 6, 2, 3, 3).to(dtype), channels
@@ -60,7 +60,7 @@ def _samples_group_norm() -> Iterator[tuple[Any, ...]]:
 
 
 def _convolution(**options: Any) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
-    """Register the decorated signature; a size may be one number, and a random state is drawn."""
+    """Register the decorated signature; it accepts one int for a size and draws a random state."""
 
     def register(signature: Callable[P, Tensor]) -> Callable[P, Tensor]:
         arguments = inspect.signature(signature)
@@ -111,7 +111,9 @@ def conv2d_bn_relu(
     dilation: Sizes = None,
     groups: int = 1,
 ) -> Tensor:
-    """relu(batch_norm(conv2d(x))); in inference one convolution, and one pass at most.
+    """Compute relu(batch_norm(conv2d(x))).
+
+    Inference needs one convolution and at most one more pass.
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
@@ -121,19 +123,19 @@ def conv2d_bn_relu(
         bn_bias: [out] or None for zeros.
         running_mean: [out]; updated in training.
         running_var: [out]; updated in training.
-        training: Whether the norm is by the statistics of x.
-        momentum: Of the update, from 0 to 1.
+        training: Whether the norm uses the statistics of x.
+        momentum: Update factor of the running statistics, from 0 to 1.
         eps: Added to the variance.
         stride: Two numbers, or one for both; None for 1.
         padding: Two numbers, or one for both; None for 0.
         dilation: Two numbers, or one for both; None for 1.
-        groups: Of the convolution.
+        groups: Groups of the convolution.
 
     Returns:
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -154,7 +156,9 @@ def depthwise_pointwise_conv(
     padding: Sizes = None,
     dilation: Sizes = None,
 ) -> Tensor:
-    """A depthwise separable convolution (Howard et al., 2017): by channel, then across channels.
+    """Compute a depthwise separable convolution (Howard et al., 2017).
+
+    It convolves each channel, then mixes the channels.
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
@@ -162,16 +166,16 @@ def depthwise_pointwise_conv(
         pointwise: [out, in multiplier, 1, 1].
         depthwise_bias: [in multiplier] or None.
         pointwise_bias: [out] or None.
-        activation: Of the result, as that of `linear_activation`.
-        stride: Of the first; two numbers, or one for both; None for 1.
-        padding: Of the first; two numbers, or one for both; None for 0.
-        dilation: Of the first; two numbers, or one for both; None for 1.
+        activation: Activation of the result, as in `linear_activation`.
+        stride: Stride of the depthwise convolution; two numbers, or one for both; None for 1.
+        padding: Its padding; two numbers, or one for both; None for 0.
+        dilation: Its dilation; two numbers, or one for both; None for 1.
 
     Returns:
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype, a device or `activation` does not fit.
+        ValueError: If a shape, dtype, device or `activation` is invalid.
     """
     ...
 
@@ -193,25 +197,25 @@ def conv2d_gelu_dropout(
     dilation: Sizes = None,
     groups: int = 1,
 ) -> Tensor:
-    """dropout(gelu(conv2d(x))), with the exact GELU and dropout as `gelu_dropout` has it.
+    """Compute dropout(gelu(conv2d(x))), with the exact GELU and the dropout of `gelu_dropout`.
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
         p: The probability that an element becomes 0, from 0 to 1, in steps of 1 / 65536.
-        training: Whether anything is dropped.
-        state: int64 [2] on x's device, a seed and an offset. Drawn where it is None.
+        training: Whether to drop elements.
+        state: int64 [2] on x's device, a seed and an offset. Drawn if None.
         stride: Two numbers, or one for both; None for 1.
         padding: Two numbers, or one for both; None for 0.
         dilation: Two numbers, or one for both; None for 1.
-        groups: Of the convolution.
+        groups: Groups of the convolution.
 
     Returns:
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `p` or `state` does not fit.
+        ValueError: If a shape, dtype, device, `p` or `state` is invalid.
     """
     ...
 
@@ -235,26 +239,26 @@ def grouped_conv_norm(
     dilation: Sizes = None,
     groups: int = 1,
 ) -> Tensor:
-    """activation(group_norm(conv2d(x))) (Wu and He, 2018).
+    """Compute activation(group_norm(conv2d(x))) (Wu and He, 2018).
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
-        norm_groups: Of the norm, a divisor of out.
+        norm_groups: Groups of the norm, a divisor of out.
         norm_weight: [out] or None for ones.
         norm_bias: [out] or None for zeros.
-        activation: As that of `linear_activation`.
+        activation: As in `linear_activation`.
         eps: Added to the variance.
         stride: Two numbers, or one for both; None for 1.
         padding: Two numbers, or one for both; None for 0.
         dilation: Two numbers, or one for both; None for 1.
-        groups: Of the convolution.
+        groups: Groups of the convolution.
 
     Returns:
         [N, out, H', W'].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `activation` or `norm_groups` does not fit.
+        ValueError: If a shape, dtype, device, `activation` or `norm_groups` is invalid.
     """
     ...

@@ -1,6 +1,6 @@
-"""Convolutions with what surrounds them, made of PyTorch's and of operations of the table.
+"""Convolutions with their surrounding operations, composed of PyTorch's and the table's.
 
-Each stands beside its reference, PyTorch's calls one after another.
+Each has a reference next to it: PyTorch's calls one after another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernels.ops.library.linear import ACTIVATIONS, check_activation, check_alik
 from kernels.ops.library.reduction import channel_bias_backward
 from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 
-Sizes = list[int] | None  # of height and width; None is what nn.Conv2d has by default
+Sizes = list[int] | None  # height and width; None means nn.Conv2d's default
 
 
 def folded(
@@ -32,7 +32,7 @@ def folded(
     var: Tensor,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """The weights and the bias of a convolution that has a batch norm in inference in it.
+    """Fold a batch norm in inference into the weight and bias of a convolution.
 
     Args:
         weight: [out, ...].
@@ -41,7 +41,7 @@ def folded(
         bn_bias: [out] or None for zeros.
         mean: [out], the running mean.
         var: [out], the running variance.
-        eps: Of the batch norm.
+        eps: Epsilon of the batch norm.
     """
     scale = torch.rsqrt(var + eps)
     scale = scale if bn_weight is None else scale * bn_weight
@@ -63,28 +63,27 @@ def _conv2d(
 
 
 def _convolved(x: Tensor, weight: Tensor, bias: Tensor | None, *sizes: Any) -> Tensor:
-    """As `_conv2d`."""
     if bias is None or not _sums_bias_itself(x, bias):
         return _conv2d(x, weight, bias, *sizes)
     y = _conv2d(x, weight, bias.detach(), *sizes)
-    # PyTorch gives no types to what this returns.
+    # PyTorch does not annotate this return value.
     return cast("Tensor", _BiasGradient.apply(y, bias))  # pyright: ignore[reportUnknownMemberType]
 
 
 def _sums_bias_itself(x: Tensor, bias: Tensor) -> bool:
-    """Whether the gradient of a bias is summed here: around cuDNN PyTorch's sum is a slow one.
+    """Return whether to sum the bias gradient here, because PyTorch's sum around cuDNN is slow.
 
-    A compiler makes one of its own, and transforms of torch.func know PyTorch's.
+    A compiler generates its own sum, and torch.func transforms only know PyTorch's.
     """
     return _bias_is_apart(x) and needs_gradient(bias) and not is_watched()
 
 
 class _BiasGradient(torch.autograd.Function):
-    """What a convolution gave, as what follows from its bias as well."""
+    """Identity on a convolution's result that also routes the gradient to its bias."""
 
     @staticmethod
     def forward(ctx: Any, y: Tensor, _bias: Tensor) -> Tensor:
-        ctx.mark_dirty(y)  # or else it would be a view, which nobody may write to
+        ctx.mark_dirty(y)  # otherwise it would be a view that must not be written to
         return y
 
     @staticmethod
@@ -124,12 +123,12 @@ def _groups(sizes: tuple[Any, ...]) -> int:
 
 
 def _bias_is_apart(x: Tensor) -> bool:
-    """Whether PyTorch adds the bias of a convolution in a pass of its own: around cuDNN it does."""
+    """Return whether PyTorch adds a convolution's bias in its own pass, as it does around cuDNN."""
     return x.is_cuda
 
 
 def _activated(x: Tensor, activation: str) -> Tensor:
-    """Of a result that nothing else reads."""
+    """Apply the activation to a result that nothing else reads."""
     if activation == "relu" and not needs_gradient(x):
         return torch.relu_(x)
     return ACTIVATIONS[activation](x)
@@ -148,7 +147,7 @@ def conv2d_bn_relu(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """What runs for kernels.ops.library.conv.conv2d_bn_relu."""
+    """Implement kernels.ops.library.conv.conv2d_bn_relu."""
     per_channel: dict[str, Tensor | None] = {
         "bias": bias,
         "bn_weight": bn_weight,
@@ -162,10 +161,10 @@ def conv2d_bn_relu(
         norm = bn_weight, bn_bias, mean, running_var, False, momentum, eps
         return cast("Tensor", batch_norm_relu(_convolved(x, weight, None, *sizes), *norm))
     if training or x.dtype in (torch.float16, torch.bfloat16):
-        # In these types, weights with the norm in them would be rounded once more.
+        # In these dtypes, folding the norm into the weights would round them once more.
         norm = bn_weight, bn_bias, running_mean, running_var
         given = _convolved(x, weight, bias, *sizes), *norm, training, momentum, eps
-        return cast("Tensor", batch_norm_relu(*given))  # statistics are the dispatcher's alone
+        return cast("Tensor", batch_norm_relu(*given))  # only the dispatcher sees the statistics
     kernel, shift = folded(weight, bias, bn_weight, bn_bias, running_mean, running_var, eps)
     if followed:
         return add_relu(_convolved(x, kernel, None, *sizes), shift.view(-1, 1, 1))
@@ -185,7 +184,7 @@ def conv2d_bn_relu_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """PyTorch's calls one after another."""
+    """Run PyTorch's calls one after another."""
     y = _conv2d(x, weight, bias, *sizes)
     return torch.relu(F.batch_norm(y, mean, var, bn_weight, bn_bias, training, momentum, eps))
 
@@ -199,7 +198,7 @@ def depthwise_pointwise_conv(
     activation: str = "none",
     *sizes: Any,
 ) -> Tensor:
-    """What runs for kernels.ops.library.conv.depthwise_pointwise_conv."""
+    """Implement kernels.ops.library.conv.depthwise_pointwise_conv."""
     what = "depthwise_pointwise_conv"
     check_activation(what, activation)
     channels = x.shape[1] if x.dim() == 4 else 1
@@ -226,7 +225,7 @@ def depthwise_pointwise_reference(
     activation: str = "none",
     *sizes: Any,
 ) -> Tensor:
-    """PyTorch's calls one after another."""
+    """Run PyTorch's calls one after another."""
     y = _conv2d(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
     return ACTIVATIONS[activation](F.conv2d(y, pointwise, pointwise_bias))
 
@@ -240,7 +239,7 @@ def conv2d_gelu_dropout(
     state: Tensor | None = None,
     *sizes: Any,
 ) -> Tensor:
-    """What runs for kernels.ops.library.conv.conv2d_gelu_dropout."""
+    """Implement kernels.ops.library.conv.conv2d_gelu_dropout."""
     _check("conv2d_gelu_dropout", x, weight, _groups(sizes), bias=bias)
     return gelu_dropout(_convolved(x, weight, bias, *sizes), p, training, state)
 
@@ -254,7 +253,7 @@ def conv2d_gelu_dropout_reference(
     state: Tensor | None = None,
     *sizes: Any,
 ) -> Tensor:
-    """PyTorch's calls one after another."""
+    """Run PyTorch's calls one after another."""
     y = F.gelu(_conv2d(x, weight, bias, *sizes))
     if not training or state is None:
         return y
@@ -272,7 +271,7 @@ def grouped_conv_norm(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """What runs for kernels.ops.library.conv.grouped_conv_norm."""
+    """Implement kernels.ops.library.conv.grouped_conv_norm."""
     what, biases = "grouped_conv_norm", {"norm_weight": norm_weight, "norm_bias": norm_bias}
     check_activation(what, activation)
     _check(what, x, weight, _groups(sizes), bias=bias, **biases)
@@ -283,17 +282,17 @@ def grouped_conv_norm(
     if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
         of_conv, shift = (None, bias) if _bias_is_apart(x) else (bias, None)
         norm = shift, norm_groups, norm_weight, norm_bias, eps
-        # What is kept is the dispatcher's alone.
+        # Only the dispatcher sees the saved numbers.
         return cast("Tensor", group_norm_relu(_convolved(x, weight, of_conv, *sizes), *norm))
     y = _convolved(x, weight, bias, *sizes)
     return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
 
 
 def _is_joined(x: Tensor, *parameters: Tensor | None) -> bool:
-    """Whether bias, group norm and ReLU are joined here; a compiler joins PyTorch's itself.
+    """Return whether to fuse bias, group norm and ReLU here; a compiler fuses PyTorch's itself.
 
-    Transforms of torch.func know the gradients of PyTorch's alone. Under autocast its norm is in
-    FP32, and not in the dtype of the convolution.
+    torch.func transforms only know the gradients of PyTorch's operations. Under autocast PyTorch's
+    norm is in FP32, not in the dtype of the convolution.
     """
     is_seen = is_watched() if needs_gradient(x, *parameters) else torch.compiler.is_compiling()
     lies_so = all(each is None or each.is_contiguous() for each in (x, *parameters))
@@ -312,6 +311,6 @@ def grouped_conv_norm_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """PyTorch's calls one after another."""
+    """Run PyTorch's calls one after another."""
     y = _conv2d(x, weight, bias, *sizes)
     return ACTIVATIONS[activation](F.group_norm(y, norm_groups, norm_weight, norm_bias, eps))

@@ -1,10 +1,10 @@
 """The elementwise operations: two to four of PyTorch's in one pass over memory.
 
-Tensors broadcast as PyTorch's do and may have any strides. The result has the dtype that PyTorch
-promotes to; FP16 and BF16 are computed in FP32 and rounded once. It is laid out as the first tensor
-where that has its shape, and contiguous elsewhere. Gradients are computed in one pass for all
-tensors; on a GPU those of rows and numbers that were broadcast are summed in it, those of channels
-by `channel_bias_backward`, others by PyTorch.
+Tensors broadcast as in PyTorch and may have any strides. The result has the dtype that PyTorch
+promotes to; FP16 and BF16 are computed in FP32 and rounded once. It has the layout of the first
+tensor if the shapes are equal, and is contiguous otherwise. The backward pass computes the
+gradients of all tensors in one pass. On a GPU that pass also sums the gradients of broadcast rows
+and numbers. `channel_bias_backward` sums the gradients of channels, and PyTorch sums all others.
 The order of all sums is fixed.
 """
 
@@ -43,7 +43,7 @@ def _draw(
 
 
 def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The tensors of prelu_bias, alpha as it broadcasts."""
+    """Return the tensors of prelu_bias, with alpha in its broadcast shape."""
     dims, channels = max(x.dim(), bias.dim()), 1
     if dims >= 2:
         sizes = [each.shape[1 - dims] if each.dim() >= dims - 1 else 1 for each in (x, bias)]
@@ -66,17 +66,17 @@ def _refuses_backward(**arguments: Any) -> str:
     recorded=masked.in_place_of_add_relu,
 )
 def add_relu(x: Tensor, y: Tensor) -> Tensor:
-    """relu(x + y).
+    """Compute relu(x + y).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         y: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape; values from 0. NaN stays NaN.
+        A non-negative tensor of the broadcast shape. NaN stays NaN.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -86,17 +86,17 @@ def add_relu(x: Tensor, y: Tensor) -> Tensor:
     samples=samples.pairs,
 )
 def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
-    """relu(x y).
+    """Compute relu(x y).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         y: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape; values from 0. NaN stays NaN.
+        A non-negative tensor of the broadcast shape. NaN stays NaN.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -106,17 +106,17 @@ def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
     samples=samples.pairs,
 )
 def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
-    """sigmoid(x + y).
+    """Compute sigmoid(x + y).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         y: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape; values from 0 to 1.
+        A tensor of the broadcast shape, with values from 0 to 1.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -127,17 +127,17 @@ def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
     aliases=("elementwise_mul_tanh",),
 )
 def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
-    """tanh(x y).
+    """Compute tanh(x y).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         y: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape; values from -1 to 1.
+        A tensor of the broadcast shape, with values from -1 to 1.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -149,7 +149,7 @@ def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
     tolerance_scale=2,
 )
 def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
-    """gelu(x + bias).
+    """Compute gelu(x + bias).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
@@ -158,10 +158,10 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
             2016).
 
     Returns:
-        The broadcast shape.
+        A tensor of the broadcast shape.
 
     Raises:
-        ValueError: A shape, a dtype, a device or `approximate` does not fit.
+        ValueError: If a shape, dtype, device or `approximate` is invalid.
     """
     ...
 
@@ -178,25 +178,25 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
 def gelu_dropout(
     x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> Tensor:
-    """dropout(gelu(x)), with the exact GELU.
+    """Compute dropout(gelu(x)) with the exact GELU.
 
-    What is dropped follows from a state that is drawn from PyTorch's generator of the device, so
-    that `torch.manual_seed` decides it; backward drops the same elements. On a GPU no mask is kept,
-    on a CPU a bit of each element.
+    The random state comes from PyTorch's generator of the device, so `torch.manual_seed` determines
+    the dropped elements. The backward pass drops the same ones. It saves no mask on a GPU, and one
+    bit per element on the CPU.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        p: The probability that an element becomes 0, from 0 to 1, which is taken in steps of
-            1 / 65536; the others are multiplied by 1 / (1 - p).
-        training: Whether anything is dropped.
+        p: The probability that an element becomes 0, from 0 to 1, in steps of 1 / 65536; the others
+            are multiplied by 1 / (1 - p).
+        training: Whether to drop elements.
         state: int64 [2] on x's device, a seed and an offset: the same state drops the same
-            elements. Drawn where it is None.
+            elements. Drawn if None.
 
     Returns:
-        Of x's shape, contiguous.
+        A contiguous tensor of x's shape.
 
     Raises:
-        ValueError: A dtype, `p` or `state` does not fit.
+        ValueError: If a dtype, `p` or `state` is invalid.
     """
     ...
 
@@ -206,17 +206,17 @@ def gelu_dropout(
     samples=samples.pairs,
 )
 def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
-    """silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
+    """Compute silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         gate: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape.
+        A tensor of the broadcast shape.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -226,17 +226,17 @@ def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
     samples=samples.pairs,
 )
 def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
-    """mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019).
+    """Compute mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         scale: A shape that broadcasts with x's.
 
     Returns:
-        The broadcast shape.
+        A tensor of the broadcast shape.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -246,18 +246,18 @@ def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     samples=samples.with_prelu,
 )
 def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
-    """prelu(x + bias): a sum that is negative is multiplied by alpha (He et al., 2015).
+    """Compute prelu(x + bias), which multiplies a negative sum by alpha (He et al., 2015).
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        alpha: One element, or [C] for dimension 1 of the sum, as torch.nn.PReLU has it.
+        alpha: One element, or [C] for dimension 1 of the sum, as in torch.nn.PReLU.
         bias: A shape that broadcasts with x's; [C, 1, 1] for the channels of [N, C, H, W].
 
     Returns:
-        The broadcast shape of x and bias.
+        A tensor of the broadcast shape of x and bias.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -282,22 +282,22 @@ def elementwise_backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """The gradients of an elementwise operation, before they are summed over broadcast dimensions.
+    """Compute the gradients of an elementwise operation before their sum over broadcast dimensions.
 
     Args:
         grad: The gradient of the result, of its shape.
-        inputs: The tensors of the operation; of prelu_bias x, bias and alpha as it broadcasts; of
-            add_relu and add_sigmoid the result alone.
+        inputs: The tensors of the operation. For prelu_bias: x, bias and alpha in its broadcast
+            shape; for add_relu and add_sigmoid: only the result.
         function: The operation's name; "bias_gelu_tanh" for the approximation.
-        wanted: By different gradient, whether it is computed: tensors that are added share one.
-        p: The probability that an element was dropped.
-        state: Of the random numbers of dropout, or None.
+        wanted: Whether to compute each distinct gradient. Tensors that are added share one.
+        p: The dropout probability of an element.
+        state: The random state of dropout, or None.
 
     Returns:
-        The gradients that are wanted, each of the result's shape and dtype.
+        The wanted gradients, each of the result's shape and dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -324,23 +324,20 @@ def elementwise_sums_backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """The gradients of an elementwise operation, and their sums over broadcast dimensions.
+    """Compute the gradients of an elementwise operation and their sums over broadcast dimensions.
+
+    All other arguments match `elementwise_backward`.
 
     Args:
-        grad: As that of `elementwise_backward`, like what is not listed here.
-        inputs: As there.
-        function: As there.
-        wanted: By different gradient, whether it is returned whole.
-        like: By sum, a tensor of its shape, which broadcasts to that of the gradients.
-        of: By sum, the number of the gradient.
-        p: As there.
-        state: As there.
+        wanted: Whether to return each distinct gradient in full.
+        like: For each sum, a tensor of its shape, which broadcasts to the gradients' shape.
+        of: For each sum, the index of its gradient.
 
     Returns:
-        The gradients that are wanted, then the sums, of the dtype of the result.
+        The wanted gradients, then the sums, in the dtype of the result.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -359,18 +356,19 @@ def elementwise_sums_backward(
     statistics=1,
 )
 def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """relu(x + y), and which elements its gradient passes: what `add_relu` runs with gradients.
+    """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd.
 
     Args:
         x: Any shape with a multiple of 8 elements; FP16, BF16 or FP32.
-        y: As x.
+        y: A tensor like x.
 
     Returns:
-        The result, contiguous, and uint8 [elements / 8], a bit for each element in order, the
-            first one the lowest: 1 where the result is above 0 or NaN.
+        The result, contiguous, and uint8 [elements / 8]: one bit per element in order, lowest bit
+        first, which is 1 where the result is above 0 or NaN.
 
     Raises:
-        ValueError: The tensors are not alike, or there is no multiple of 8.
+        ValueError: If the tensors differ in shape, dtype or device, or the number of elements is
+            not a multiple of 8.
     """
     ...
 
@@ -387,17 +385,17 @@ def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     backward=masked.gradients_of_backward,
 )
 def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
-    """The gradient of relu: `grad` where the mask of `add_relu_masked` has a bit, 0 elsewhere.
+    """Compute the gradient of relu: `grad` where the mask of `add_relu_masked` is set, 0 elsewhere.
 
     Args:
         grad: The gradient of the result; FP16, BF16 or FP32.
         mask: uint8 [elements / 8].
 
     Returns:
-        Of grad's shape, contiguous.
+        A contiguous tensor of grad's shape.
 
     Raises:
-        ValueError: The mask does not fit.
+        ValueError: If the mask is invalid.
     """
     ...
 
@@ -415,20 +413,20 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     statistics=1,
 )
 def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
-    """A dropout, and which elements it kept: what both run on a CPU with gradients.
+    """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd.
 
     Args:
         x: Any shape; FP16, BF16 or FP32.
         function: "gelu_dropout" or "attention_dropout".
         p: The probability that an element becomes 0, above 0 and up to 1.
-        state: int64 [2], a seed and an offset, as that of the function.
+        state: int64 [2], a seed and an offset, as in the function.
 
     Returns:
-        The function's result, contiguous, and uint8 [ceil(elements / 8)], a bit for each element in
-            order, the first one the lowest: 1 where it was kept.
+        The function's result, contiguous, and uint8 [ceil(elements / 8)]: one bit per element in
+        order, lowest bit first, which is 1 for a kept element.
 
     Raises:
-        ValueError: There is no such function, or `state` does not fit.
+        ValueError: If the function is unknown, or `state` is invalid.
     """
     ...
 
@@ -444,19 +442,19 @@ def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[T
 def dropout_mask_backward(
     grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
 ) -> Tensor:
-    """The gradient of a dropout from the bits of `dropout_masked`.
+    """Compute the gradient of a dropout from the bits of `dropout_masked`.
 
     Args:
         grad: The gradient of the result; FP16, BF16 or FP32.
-        x: The input of "gelu_dropout"; None of "attention_dropout", which does not need it.
+        x: The input of "gelu_dropout"; None for "attention_dropout", which does not need it.
         mask: uint8 [ceil(elements / 8)].
-        function: As that of `dropout_masked`.
-        p: As there.
+        function: As in `dropout_masked`.
+        p: As in `dropout_masked`.
 
     Returns:
-        Of grad's shape, contiguous.
+        A contiguous tensor of grad's shape.
 
     Raises:
-        ValueError: The mask, `x` or the function does not fit.
+        ValueError: If the mask, `x` or the function is invalid.
     """
     ...

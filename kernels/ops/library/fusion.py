@@ -1,8 +1,9 @@
-"""The norms of the library, joined with the sum in front of them or the activation behind them.
+"""Normalizations fused with the sum before them or the activation after them.
 
-Each takes one pass over memory forward, where PyTorch's calls take two or three, and one backward
-for all gradients; a batch norm takes one more where the statistics are the batch's. Beside the
-arguments, two numbers of each row are kept for backward: its mean and its reciprocal deviation.
+The forward pass makes one pass over memory, where PyTorch's calls make two or three; so does the
+backward pass, for all gradients. A batch norm over batch statistics makes one more. Besides the
+arguments, the backward pass saves two numbers per row: the mean and the reciprocal standard
+deviation.
 """
 
 from __future__ import annotations
@@ -82,20 +83,20 @@ def layer_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """relu(layer_norm(x)) (Ba et al., 2016).
+    """Compute relu(layer_norm(x)) (Ba et al., 2016).
 
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
-        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
         weight: [*normalized_shape] or None.
         bias: [*normalized_shape] or None.
         eps: Added to the variance.
 
     Returns:
-        Of x's shape, contiguous; values from 0.
+        A contiguous, non-negative tensor of x's shape.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -113,20 +114,20 @@ def layer_norm_gelu(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """gelu(layer_norm(x)), with the exact GELU.
+    """Compute gelu(layer_norm(x)) with the exact GELU.
 
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
-        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
         weight: [*normalized_shape] or None.
         bias: [*normalized_shape] or None.
         eps: Added to the variance.
 
     Returns:
-        Of x's shape, contiguous.
+        A contiguous tensor of x's shape.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -138,19 +139,21 @@ def rms_norm_gelu(
     weight: Tensor | None = None,
     eps: float = 1e-6,
 ) -> Tensor:
-    """gelu(rms_norm(x)), with the exact GELU; x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, 2019).
+    """Compute gelu(rms_norm(x)) with the exact GELU.
+
+    The norm is x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, 2019).
 
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
-        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
         weight: [*normalized_shape] or None.
         eps: Added to the mean of squares.
 
     Returns:
-        Of x's shape, contiguous.
+        A contiguous tensor of x's shape.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -170,22 +173,23 @@ def add_norm(
     eps: float = 1e-5,
     kind: str = "layer",
 ) -> tuple[Tensor, Tensor]:
-    """x + residual, and its norm: what stands between the blocks of a transformer.
+    """Compute x + residual and its norm, as between the blocks of a transformer.
 
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
-        residual: Of x's shape.
-        normalized_shape: The last dimensions of x, over which a norm is taken; a number for one.
+        residual: A tensor of x's shape.
+        normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
         weight: [*normalized_shape] or None.
         bias: [*normalized_shape] or None.
         eps: Added to the variance, or to the mean of squares.
-        kind: "layer", or "rms" without subtracting the mean.
+        kind: "layer", or "rms", which does not subtract the mean.
 
     Returns:
-        The sum and its norm, of x's shape, contiguous. The sum is rounded before it is normed.
+        The sum and its norm, both contiguous and of x's shape. The sum is rounded before
+        normalization.
 
     Raises:
-        ValueError: A shape, a dtype, a device or `kind` does not fit.
+        ValueError: If a shape, dtype, device or `kind` is invalid.
     """
     ...
 
@@ -214,25 +218,24 @@ def row_norm_backward(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of a norm of rows.
+    """Compute the gradients of a norm over rows.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the result, of its shape.
-        x: What was normed.
-        normalized_shape: As forward.
-        weight: As forward.
-        bias: As forward.
-        statistics: FP32 [rows, 2]: what was subtracted, and the reciprocal deviation.
-        added: What is added to the gradient of x, of its shape, or None.
+        grad: The gradient of the result, of its shape.
+        x: The input of the norm.
+        statistics: FP32 [rows, 2]: the subtracted mean (0 if not centered) and the reciprocal
+            standard deviation.
+        added: A tensor of x's shape to add to x's gradient, or None.
         activation: "none", "relu" or "gelu".
-        centered: Whether the mean was subtracted.
-        eps: As forward.
+        centered: Whether the norm subtracted the mean.
 
     Returns:
-        The gradients of x, and of weight and bias where these are given.
+        The gradients of x, and of weight and bias if given.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -263,27 +266,28 @@ def batch_norm_relu(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """relu(batch_norm(x)) (Ioffe and Szegedy, 2015), with the arguments of torch's batch_norm.
+    """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015).
 
-    In training the statistics are those of the batch, and the running ones are moved towards them
-    in place, as PyTorch does. The function returns y; the dispatcher's operation, which writes
-    nothing, returns the mean and the reciprocal deviation as well.
+    The arguments are as in torch's batch_norm. Training uses the batch statistics and updates the
+    running ones in place, as PyTorch does. The function returns y. The dispatcher's operation
+    writes nothing and also returns the mean and the reciprocal standard deviation.
 
     Args:
         x: [N, C, ...], contiguous or channels last; FP16, BF16, FP32 or FP64.
-        weight: [C] or None, like the following of any of these dtypes.
+        weight: [C] or None. The remaining tensors may have any of these dtypes.
         bias: [C] or None.
-        running_mean: [C]; None in training keeps no statistics.
-        running_var: [C], given together with running_mean.
-        training: Whether the statistics are those of x.
-        momentum: How far the running statistics move, from 0 to 1.
+        running_mean: [C]; None in training tracks no statistics.
+        running_var: [C], passed together with running_mean.
+        training: Whether to use the statistics of x.
+        momentum: Update factor of the running statistics, from 0 to 1.
         eps: Added to the variance.
 
     Returns:
-        Of x's shape, dtype and layout; values from 0.
+        A non-negative tensor of x's shape, dtype and layout.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit, or training has one value a channel.
+        ValueError: If a shape, dtype or device is invalid, or if a channel has a single value in
+            training.
     """
     ...
 
@@ -310,23 +314,21 @@ def batch_norm_relu_backward(
     training: bool,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of batch_norm_relu.
+    """Compute the gradients of batch_norm_relu.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the result, of x's shape.
-        x: As forward.
-        weight: As forward.
-        bias: As forward.
-        mean: [C], what was subtracted.
-        inverse: [C], the reciprocal deviation.
-        training: Whether these follow from x.
-        eps: As forward.
+        grad: The gradient of the result, of x's shape.
+        mean: [C], the mean that the forward pass subtracted.
+        inverse: [C], the reciprocal standard deviation.
+        training: Whether `mean` and `inverse` depend on x.
 
     Returns:
-        The gradients of x, and of weight and bias where these are given.
+        The gradients of x, and of weight and bias if given.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -355,23 +357,24 @@ def group_norm_relu(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> tuple[Tensor, Tensor]:
-    """relu(group_norm(x + shift)) (Wu and He, 2018): what follows a convolution without its bias.
+    """Compute relu(group_norm(x + shift)) (Wu and He, 2018).
 
-    The function returns y; the dispatcher's operation also what its gradients are computed from.
+    The shift can be the bias of a preceding convolution. The function returns y. The dispatcher's
+    operation also returns the numbers that its gradients need.
 
     Args:
         x: [N, C, ...]; FP16, BF16, FP32 or FP64.
-        shift: [C] or None, like the following of any of these dtypes.
+        shift: [C] or None. The remaining tensors may have any of these dtypes.
         groups: A divisor of C.
         weight: [C] or None for ones.
         bias: [C] or None for zeros.
         eps: Added to the variance.
 
     Returns:
-        Of x's shape and dtype, contiguous; values from 0.
+        A contiguous, non-negative tensor of x's shape and dtype.
 
     Raises:
-        ValueError: A shape, a dtype, a device or `groups` does not fit.
+        ValueError: If a shape, dtype, device or `groups` is invalid.
     """
     ...
 
@@ -398,22 +401,18 @@ def group_norm_relu_backward(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """The gradients of group_norm_relu.
+    """Compute the gradients of group_norm_relu.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the result, of x's shape.
-        x: As forward.
-        shift: As forward.
-        groups: As forward.
-        weight: As forward.
-        bias: As forward.
-        kept: [5, N C], what forward had beside the result.
-        eps: As forward.
+        grad: The gradient of the result, of x's shape.
+        kept: [5, N C], the second result of the forward pass.
 
     Returns:
-        The gradients of x, and of shift, weight and bias where these are given.
+        The gradients of x, and of shift, weight and bias if given.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

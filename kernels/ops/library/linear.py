@@ -1,7 +1,7 @@
-"""Products with what surrounds them: a linear layer, a feed-forward network, a transformer's layer.
+"""Matrix products fused with their surroundings: linear layer, feed-forward network, transformer.
 
-Products and attention are PyTorch's, which calls the vendor's libraries. What is around them is an
-operation of the elementwise group, or part of the product where the library has it there.
+PyTorch runs the products and attention through the vendor's libraries. The rest is an elementwise
+operation, or part of the product where the library supports that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "tanh": torch.tanh,
 }
-# Of a layer's result without its bias, and the bias; others follow PyTorch's layer.
+# Called with a layer's result without its bias, and the bias. Other activations follow PyTorch's
+# layer.
 WITH_BIAS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "relu": add_relu,
     "gelu": bias_gelu,
@@ -37,8 +38,8 @@ WITH_BIAS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sigmoid": add_sigmoid,
 }
 ENCODER, DECODER = 12, 18  # tensors of a layer
-# Rows at a time, at least, of a network of which nothing is kept for a gradient: 16 tiles of
-# 128. With 1,024, two parts of a layer of 2048-8192 took 4 % longer than all rows on an H200.
+# The minimum number of rows per part of a network without gradients: 16 tiles of 128. With 1,024,
+# two parts of a layer of 2048-8192 took 4 % longer than all rows on an H200.
 PART = 2048
 
 
@@ -56,10 +57,10 @@ def _check_layer(what: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> N
 
 
 def check_alike(what: str, x: Tensor, **others: Tensor | None) -> None:
-    """Have all tensors be of one floating dtype and on one device.
+    """Check that all tensors have one floating dtype and are on one device.
 
     Raises:
-        ValueError: One is not; the message names it.
+        ValueError: If one differs; the message names it.
     """
     for name, other in {"x": x, **others}.items():
         if other is None:
@@ -74,14 +75,14 @@ def check_alike(what: str, x: Tensor, **others: Tensor | None) -> None:
 
 
 def check_activation(what: str, activation: str) -> None:
-    """Raise ValueError if there is no activation of this name."""
+    """Raise ValueError if `activation` is unknown."""
     if activation not in ACTIVATIONS:
         expected = ", ".join(map(repr, ACTIVATIONS))
         raise ValueError(f"{what}: activation is '{activation}'; expected one of {expected}")
 
 
 def needs_gradient(*tensors: Tensor | None) -> bool:
-    """Whether a call with these tensors is recorded for backward."""
+    """Return whether autograd records a call with these tensors."""
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
@@ -90,10 +91,10 @@ def _activated(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) 
         return ACTIVATIONS[activation](F.linear(x, weight, bias))
     followed = needs_gradient(x, weight, bias)
     if activation == "relu" and followed and x.dtype in (torch.float16, torch.bfloat16):
-        # Without the bias the product would be rounded, and some signs be others' than the sum's.
+        # A separate bias would round the product first, and some signs would differ from the sum's.
         return torch.relu_(F.linear(x, weight, bias))
     if activation == "relu" and not followed:
-        # Of GELU, PyTorch's product has the exact one on the CPU and the other one on GPUs.
+        # PyTorch's product fuses the exact GELU on the CPU, but the approximation on GPUs.
         rows = x.reshape(-1, x.shape[-1])
         found = torch.ops.aten._addmm_activation(bias, rows, weight.t())
         return found.view(*x.shape[:-1], weight.shape[0])
@@ -135,13 +136,13 @@ def _ffn(
 
 
 def _parts(x: Tensor) -> int:
-    """In how many parts a network reads x: on the CPU each would order the weights anew."""
-    is_whole = not x.is_cuda or torch.compiler.is_compiling()  # the compiler has its own ways
+    """Return in how many parts to read x: on the CPU each part would reorder the weights."""
+    is_whole = not x.is_cuda or torch.compiler.is_compiling()  # the compiler splits work itself
     return 1 if is_whole else max(1, x.shape[:-1].numel() // PART)
 
 
 def _by_parts(network: Callable[[Tensor], Tensor], x: Tensor, parts: int) -> Tensor:
-    """The network of so many parts of the rows, whose hidden layers are not in memory at once."""
+    """Run the network part by part, so that only one part's hidden layer is in memory."""
     rows = x.reshape(-1, x.shape[-1])
     out, at = x.new_empty(0), 0
     for part in rows.chunk(parts):
@@ -150,7 +151,7 @@ def _by_parts(network: Callable[[Tensor], Tensor], x: Tensor, parts: int) -> Ten
             out = made.new_empty(rows.shape[0], made.shape[-1])
         out[at : at + part.shape[0]] = made
         at += part.shape[0]
-        del made  # before the next hidden layer is made
+        del made  # free the hidden layer before the next one
     return out.view(*x.shape[:-1], -1)
 
 
@@ -173,7 +174,7 @@ def _attention(
     mask: Tensor | None,
     causal: bool,
 ) -> Tensor:
-    """Multi-head attention of [N, L, E] to [N, M, E], with nn.MultiheadAttention's parameters."""
+    """Compute attention of [N, L, E] to [N, M, E] with nn.MultiheadAttention's parameters."""
     in_weight, in_bias, out_weight, out_bias = weights
     width = x.shape[-1]
     if memory is x:
@@ -184,7 +185,7 @@ def _attention(
     heads = (*x.shape[:1], -1, num_heads, width // num_heads)
     q, k, v = (each.view(heads).transpose(1, 2) for each in (q, k, v))
     found = attend(q, k, v, mask, causal)
-    del q, k, v  # three times what follows
+    del q, k, v  # three times the memory of the result below
     return F.linear(found.transpose(1, 2).flatten(2), out_weight, out_bias)
 
 
@@ -201,7 +202,6 @@ def _layer(
     network: Callable[..., Tensor],
     summed: Callable[..., tuple[Tensor, Tensor]],
 ) -> Tensor:
-    """A layer of this feed-forward network, and of this sum with its norm."""
     attentions = 1 if memory is None else 2
     count, norms = 4 * attentions, [*weights[4 * attentions + 4 :]]
     first, bias1, second, bias2 = weights[count : count + 4]
@@ -287,7 +287,7 @@ def _transformer_layer_reference(
 
 
 def normal(seed: int, *shape: int) -> Tensor:
-    """Random numbers of a seed, whose products are about as large as they are."""
+    """Return seeded random numbers whose products are about as large as they are."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(shape, generator=generator) / max(1, shape[-1]) ** 0.5
 
@@ -334,11 +334,11 @@ def _samples_layer() -> Iterator[tuple[Any, ...]]:
 def linear_activation(
     x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
 ) -> Tensor:
-    """activation(x weight^T + bias).
+    """Compute activation(x weight^T + bias).
 
     Args:
         x: [..., in]; FP16, BF16, FP32 or FP64.
-        weight: [out, in], as torch.nn.Linear has it.
+        weight: [out, in], as in torch.nn.Linear.
         bias: [out] or None.
         activation: "none", "relu", "gelu" (exact), "gelu_tanh", "sigmoid", "silu" or "tanh".
 
@@ -346,7 +346,7 @@ def linear_activation(
         [..., out].
 
     Raises:
-        ValueError: A shape, a dtype, a device or `activation` does not fit.
+        ValueError: If a shape, dtype, device or `activation` is invalid.
     """
     ...
 
@@ -370,7 +370,9 @@ def ffn(
     bias2: Tensor | None,
     activation: str = "gelu",
 ) -> Tensor:
-    """The feed-forward network of a transformer: activation(x weight1^T + bias1) weight2^T + bias2.
+    """Compute a transformer's feed-forward network.
+
+    The network is activation(x weight1^T + bias1) weight2^T + bias2.
 
     Args:
         x: [..., in]; FP16, BF16, FP32 or FP64.
@@ -378,13 +380,13 @@ def ffn(
         bias1: [hidden] or None.
         weight2: [out, hidden].
         bias2: [out] or None.
-        activation: As that of `linear_activation`.
+        activation: As in `linear_activation`.
 
     Returns:
         [..., out].
 
     Raises:
-        ValueError: A shape, a dtype, a device or `activation` does not fit.
+        ValueError: If a shape, dtype, device or `activation` is invalid.
     """
     ...
 
@@ -411,24 +413,26 @@ def transformer_layer(
     causal: bool = False,
     eps: float = 1e-5,
 ) -> Tensor:
-    """A layer of a transformer, batch first and without dropout (Vaswani et al., 2017).
+    """Compute a transformer layer, batch first and without dropout (Vaswani et al., 2017).
 
     Args:
         x: [N, L, E]; FP16, BF16, FP32 or FP64.
-        weights: Those of an encoder's layer, or with a memory of a decoder's, in the order of
-            `torch.nn.TransformerEncoderLayer(...).parameters()` and of the decoder's: 12 or 18.
+        weights: The 12 parameters of an encoder layer, or the 18 of a decoder layer if `memory` is
+            given, in the order of `torch.nn.TransformerEncoderLayer(...).parameters()` or of its
+            decoder counterpart.
         num_heads: A divisor of E.
-        activation: Of the feed-forward network, as that of `linear_activation`.
-        norm_first: Whether norms come before attention and network, or after the sums.
-        memory: [N, M, E], what the encoder gave: the layer is a decoder's.
-        mask: Broadcasts with [N, heads, L, L]: bool, true where a key is seen, or added to scores.
-        causal: Whether no position sees a later one; without a mask.
-        eps: Of the norms.
+        activation: Activation of the feed-forward network, as in `linear_activation`.
+        norm_first: Whether the norms precede attention and network instead of following the sums.
+        memory: [N, M, E], the encoder's output, which makes the layer a decoder layer.
+        mask: Broadcasts with [N, heads, L, L]: bool, true where a query sees a key, or numbers to
+            add to the scores.
+        causal: Whether no position sees a later one. Excludes `mask`.
+        eps: Epsilon of the norms.
 
     Returns:
         [N, L, E].
 
     Raises:
-        ValueError: A shape, a dtype, a device, `activation` or the number of weights does not fit.
+        ValueError: If a shape, dtype, device, `activation` or the number of weights is invalid.
     """
     ...

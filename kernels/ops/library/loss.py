@@ -1,6 +1,6 @@
 """Losses: cross-entropy of logits and of a linear layer, and the mean squared error.
 
-What is reduced is summed in FP32 (FP64 for FP64), in a fixed order, and rounded once.
+Reductions sum in FP32 (FP64 for FP64), in a fixed order, and round once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ON_CPU, ON_CUDA = "loss", "loss_cuda"
 
 
 def _ways(run: Callable[..., Any]) -> dict[str, Any]:
-    """An operation in PyTorch, on the CPU and on a GPU: `run` takes first what runs the kernel."""
+    """Return an operation's PyTorch, CPU and GPU paths; `run` receives the kernel runner first."""
 
     def reference(*args: Any) -> Any:
         return run(None, *args)
@@ -72,12 +72,12 @@ def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _graph_is_kept() -> bool:
-    """Whether the backward that runs was asked to retain its graph."""
+    """Return whether the running backward pass retains its graph."""
     return torch._C._autograd._get_current_graph_task_keep_graph()  # pyright: ignore
 
 
 def _autocast_to(x: Tensor) -> torch.dtype | None:
-    """What autocast multiplies in where x is; None without it."""
+    """Return autocast's dtype on x's device, or None without autocast."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
 
@@ -91,7 +91,7 @@ def _complete_logits(
     weight: Tensor | None = None,
     dtype: torch.dtype | None = None,
 ) -> tuple[Any, ...]:
-    """The arguments of cross_entropy: under autocast a loss is FP32, as PyTorch's is."""
+    """Return the arguments of cross_entropy. Under autocast the loss is FP32, as in PyTorch."""
     if dtype is None and _autocast_to(logits) is not None:
         dtype = rows.wide(logits.dtype)
     return logits, labels, ignore_index, reduction, label_smoothing, weight, dtype
@@ -109,9 +109,9 @@ def _complete_head(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Any, ...]:
-    """The arguments of linear_cross_entropy, with the gradients that forward computes.
+    """Return the arguments of linear_cross_entropy, with the gradients that forward computes.
 
-    Under autocast it multiplies in the dtype of that, and its loss is FP32.
+    Under autocast it multiplies in autocast's dtype, and the loss is FP32.
     """
     cast = _autocast_to(hidden)
     if cast is not None:
@@ -128,7 +128,7 @@ def _complete_head(
 
 
 def _complete_squares(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Any, ...]:
-    """The arguments of mse_loss in one dtype: the promoted one, at least FP32 under autocast."""
+    """Return the arguments of mse_loss in the promoted dtype, under autocast at least FP32."""
     if x.dtype == target.dtype and _autocast_to(x) is None:
         return x, target, reduction
     dtype = torch.promote_types(x.dtype, target.dtype)
@@ -153,7 +153,7 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
     found: Sequence[Tensor | None]
     if wanted & ~known or reduction == "none" or torch.is_grad_enabled():
-        # Each row has a gradient of its own, or a second derivative is asked for.
+        # Each row has its own gradient, or a second derivative is needed.
         grads = grad.to(divisor.dtype) / divisor
         found = linear_cross_entropy_backward(
             *(torch.where(divisor == 0, 0, grads).reshape(-1), hidden, weight, labels, bias),
@@ -162,7 +162,8 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     elif of_logits.numel():
         found = linear.products(of_logits, Head(hidden, weight, bias), wanted, scale)
     else:
-        # What a graph keeps serves the next backward as well; else nobody reads it once more.
+        # A retained graph needs these again in the next backward pass; otherwise nothing reads them
+        # again.
         needed = [x if need else None for x, need in zip(made, needs, strict=True)]
         found = [None if x is None else x.clone() for x in needed] if _graph_is_kept() else needed
         scale([x for x in found if x is not None])
@@ -177,7 +178,7 @@ def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _loss_alone(_given: Sequence[Any], results: Any) -> Tensor:
-    """What a caller gets: the other results serve the gradients."""
+    """Return the loss for the caller; the other results serve the gradients."""
     return results[0]
 
 
@@ -202,30 +203,31 @@ def cross_entropy(
     weight: Tensor | None = None,
     dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The cross-entropy of logits with labels, without a matrix of probabilities.
+    """Compute the cross-entropy of logits and labels without a probability matrix.
 
-    Forward reads the logits once, by an online softmax (Milakov and Gimelshein, 2018), and keeps a
-    number for each row; backward reads them once more and writes the gradient. Classes are the last
-    dimension, also of more than two.
+    The forward pass reads the logits once with an online softmax (Milakov and Gimelshein, 2018) and
+    saves one number per row. The backward pass reads them once more and writes the gradient.
+    Classes are always the last dimension, whatever the number of dimensions.
 
     Args:
-        logits: [..., classes], FP16, BF16, FP32 or FP64; up to three dimensions of any strides are
-            read in place where the last one is dense.
-        labels: int64 [...], from 0 to classes - 1, or ignore_index; another one makes the loss NaN.
-        ignore_index: The label of rows that have no loss and no gradient.
-        reduction: "mean" over the rows that count, by the weights of their labels, "sum" or "none".
-        label_smoothing: How much of the target is spread over all classes (Szegedy et al., 2016),
-            from 0 to 1.
-        weight: [classes], by class what its loss is multiplied by, or None. It has no gradient.
-        dtype: Of the loss; by default that of the logits, and FP32 under autocast.
+        logits: [..., classes], FP16, BF16, FP32 or FP64. Up to three dimensions of any strides are
+            read in place if the last one is dense.
+        labels: int64 [...], from 0 to classes - 1, or ignore_index. Any other label makes the loss
+            NaN.
+        ignore_index: The label of rows without loss and gradient.
+        reduction: "mean" over the counted rows, weighted by their labels' weights; "sum" or "none".
+        label_smoothing: Share of the target spread over all classes (Szegedy et al., 2016), from 0
+            to 1.
+        weight: [classes], a factor for each class's loss, or None. It has no gradient.
+        dtype: Dtype of the loss. Defaults to the dtype of the logits, and to FP32 under autocast.
 
     Returns:
-        The loss: [], or [...] without a reduction. The operation itself gives
-        for backward also the logarithms of the sums of exponentials, and what a mean divided by.
+        The loss: [], or [...] without a reduction. The operation itself also returns the logarithms
+        of the sums of exponentials and the divisor of a mean, for the backward pass.
 
     Raises:
-        ValueError: A shape, a dtype, a device, `reduction` or `label_smoothing` does not fit.
-        RuntimeError: A gradient of `weight` is asked for.
+        ValueError: If a shape, dtype, device, `reduction` or `label_smoothing` is invalid.
+        RuntimeError: If `weight` requires a gradient.
     """
     ...
 
@@ -248,23 +250,21 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The gradient of `cross_entropy` by the logits, in one pass.
+    """Compute the gradient of `cross_entropy` with respect to the logits, in one pass.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the loss: of one element, or of the labels' shape.
-        logits: As in forward, like what follows where nothing is said.
-        labels: The classes.
-        lse: What forward found: [rows], FP32 (FP64 for FP64).
-        divisor: What forward divided by, [].
+        grad: The gradient of the loss: one element, or the labels' shape.
+        lse: Log-sum-exp of each row from the forward pass: [rows], FP32 (FP64 for FP64).
+        divisor: The divisor of the forward pass, [].
         ignore_index: The label of rows without a gradient.
-        label_smoothing: How much of the target is spread.
-        weight: By class, or None.
 
     Returns:
-        Of the logits' shape and dtype, contiguous.
+        A contiguous tensor of the logits' shape and dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -293,38 +293,39 @@ def linear_cross_entropy(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """cross_entropy(linear(hidden, weight, bias), labels), some rows at a time.
+    """Compute cross_entropy(linear(hidden, weight, bias), labels) for some rows at a time.
 
-    Logits of a chunk of rows are a product of PyTorch's; one kernel makes their losses and, in
-    their place, their gradient, from which two products follow. So forward computes the gradients
-    where a loss is reduced (Hsu et al., "Liger Kernel", 2024), with as many products as if all
-    logits were kept, and backward scales them. Rows that are one chunk, and no more than features,
-    keep the gradient of their logits, which takes no more memory than that of the weight, and
-    backward has the two products. Without a reduction, and for second derivatives, backward
-    computes the logits again.
+    PyTorch's product computes the logits of a chunk of rows. One kernel computes their losses and
+    overwrites the logits with their gradient, from which two products follow. A reduced loss thus
+    gets its gradients in the forward pass (Hsu et al., "Liger Kernel", 2024), with as many products
+    as if all logits were kept; the backward pass scales them. If all rows form one chunk and do not
+    outnumber the features, the forward pass saves the gradient of the logits, which needs no more
+    memory than the weight's gradient, and the backward pass computes the two products. Without a
+    reduction, and for second derivatives, the backward pass recomputes the logits.
 
     Args:
         hidden: [..., features], FP16, BF16, FP32 or FP64.
         weight: [classes, features] of hidden's dtype.
-        labels: As those of `cross_entropy`, like the next ones where nothing is said.
+        labels: As in `cross_entropy`.
         bias: [classes] of hidden's dtype, or None.
-        ignore_index: The label of rows that have no loss.
+        ignore_index: The label of rows without loss.
         reduction: "mean", "sum" or "none".
         label_smoothing: From 0 to 1.
-        chunk_size: Rows at a time; 0 for an eighth of them, or as many as have a quarter of the
-            elements of the weight's gradient, of no more than 2^27 logits.
-        dtype: Of the loss; by default that of hidden, and FP32 under autocast.
-        wanted: The gradients that forward computes, found out by the function: 1 for hidden, 2 for
-            weight and 4 for bias, added.
+        chunk_size: Rows at a time. With 0, a chunk is an eighth of the rows, or, if that is more,
+            the rows whose logits number a quarter of the weight gradient's elements; at most 2^27
+            logits.
+        dtype: Dtype of the loss. Defaults to hidden's dtype, and to FP32 under autocast.
+        wanted: The gradients that the forward pass computes, which the function determines: 1 for
+            hidden, 2 for weight and 4 for bias, added.
 
     Returns:
-        The loss. The operation itself also gives what a mean divided by and the gradients of the
-        sum of losses by the logits, hidden, weight and bias, without elements where they are not
-        kept or not wanted; a backward that does not retain its graph scales the last three in
-        place.
+        The loss. The operation itself also returns the divisor of a mean and the gradients of the
+        sum of losses with respect to logits, hidden, weight and bias; gradients that are not saved
+        or not wanted are empty. A backward pass that does not retain its graph scales the last
+        three in place.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -347,24 +348,21 @@ def linear_cross_entropy_backward(
     chunk_size: int = 0,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `linear_cross_entropy`, with the logits of a chunk computed again.
+    """Compute the gradients of `linear_cross_entropy`, recomputing the logits chunk by chunk.
+
+    All other arguments match the forward pass.
 
     Args:
-        grads: Of the losses of rows, FP32 (FP64 for FP64): [rows], or [1] for all of them.
-        hidden: As in forward, like what follows.
-        weight: Of the linear layer.
-        labels: The classes.
-        bias: Of the linear layer, or None.
+        grads: The gradients of the row losses, FP32 (FP64 for FP64): [rows], or [1] for all rows.
         ignore_index: The label of rows without a gradient.
-        label_smoothing: How much of the target is spread.
         chunk_size: Rows at a time, or 0.
         wanted: 1 for hidden, 2 for weight and 4 for bias, added.
 
     Returns:
-        The gradients of hidden, weight and bias, without elements where they are not wanted.
+        The gradients of hidden, weight and bias; the unwanted ones are empty.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -381,18 +379,18 @@ def linear_cross_entropy_backward(
 def linear_cross_entropy_scaled_backward(
     gradients: list[Tensor], grad: Tensor, divisor: Tensor
 ) -> None:
-    """Multiply gradients that forward of `linear_cross_entropy` made by grad / divisor, in place.
+    """Multiply the forward pass's gradients of `linear_cross_entropy` by grad / divisor in place.
 
-    They are computed in FP32 (FP64 for FP64) and rounded once.
+    The products are computed in FP32 (FP64 for FP64) and rounded once.
 
     Args:
-        gradients: Contiguous, FP16, BF16 and FP32, or FP64, on one device.
-        grad: Of the loss, one element on the device.
-        divisor: What the loss was divided by, one element, FP32 (FP64 for FP64); gradients become 0
-            where it is 0.
+        gradients: Contiguous; FP16, BF16 and FP32, or FP64; on one device.
+        grad: The gradient of the loss, one element on the device.
+        divisor: The divisor of the loss, one element, FP32 (FP64 for FP64). If it is 0, the
+            gradients become 0.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     ...
 
@@ -410,20 +408,20 @@ def linear_cross_entropy_scaled_backward(
     tolerance_scale=4,
 )
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean of (x - target)^2, in one pass; without a reduction, PyTorch's kernel.
+    """Compute the mean of (x - target)^2 in one pass; without a reduction, PyTorch's kernel runs.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        target: Of x's shape: nothing is broadcast. Another dtype is promoted with x's, as PyTorch
-            promotes them.
+        target: A tensor of x's shape; it does not broadcast. Different dtypes promote as in
+            PyTorch.
         reduction: "mean", "sum" or "none".
 
     Returns:
-        [], or x's shape without a reduction, of the promoted dtype; FP32 under autocast (FP64 for
+        [], or x's shape without a reduction, in the promoted dtype; FP32 under autocast (FP64 for
         FP64).
 
     Raises:
-        ValueError: A shape, a dtype, a device or `reduction` does not fit.
+        ValueError: If a shape, dtype, device or `reduction` is invalid.
     """
     ...
 
@@ -438,18 +436,17 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     tolerance_scale=4,
 )
 def mse_loss_backward(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The gradient of `mse_loss` by x; that by target is its negative.
+    """Compute the gradient of `mse_loss` with respect to x; the target's is its negative.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the loss, [], or of x's shape without a reduction; x's dtype.
-        x: As in forward.
-        target: As in forward.
-        reduction: As in forward.
+        grad: The gradient of the loss in x's dtype: [], or x's shape without a reduction.
 
     Returns:
-        Of x's shape and dtype.
+        A tensor of x's shape and dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

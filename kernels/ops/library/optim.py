@@ -1,6 +1,6 @@
-"""Steps of optimizers on lists of tensors, and the norm of lists: one launch for many tensors.
+"""Optimizer steps on lists of tensors, and the norm of a list: one launch for many tensors.
 
-`kernel_fusion.optim` has the optimizers that are made of these.
+`kernel_fusion.optim` builds its optimizers on these operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ON_CPU, ON_CUDA = "optim", "optim_cuda"
 
 
 def _ways(run: Callable[..., Any]) -> dict[str, Any]:
-    """An operation in PyTorch, on the CPU and on a GPU: `run` takes first what runs the kernel."""
+    """Return an operation's PyTorch, CPU and GPU paths; `run` receives the kernel runner first."""
 
     def reference(*args: Any) -> Any:
         return run(None, *args)
@@ -64,29 +64,29 @@ def adam_step(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019), in place.
+    """Perform a step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) in place.
 
-    FP16 and BF16 are computed in FP32 and rounded once, averages too. Tensors that do not lie
-    alike, or are not dense, are updated by PyTorch.
+    FP16 and BF16 tensors, averages included, are computed in FP32 and rounded once. PyTorch updates
+    tensors that are not dense or whose layouts differ.
 
     Args:
-        params: Of any shapes, FP16, BF16, FP32 and FP64 mixed, on one device.
-        grads: The gradients, as the parameters, like the averages.
-        exp_avgs: The averages of gradients.
-        exp_avg_sqs: Those of their squares.
-        steps: By parameter, which step this is for it, from 1: one FP32 element on the device.
+        params: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
+        grads: The gradients, shaped like the parameters; so are the averages.
+        exp_avgs: Moving averages of the gradients.
+        exp_avg_sqs: Moving averages of the squared gradients.
+        steps: The step count of each parameter, from 1: one FP32 element each, on the device.
         lr: The learning rate.
-        beta1: Of the average of gradients, from 0 to below 1.
-        beta2: Of that of squares.
+        beta1: Decay of the gradient average, in [0, 1).
+        beta2: Decay of the squared-gradient average, in [0, 1).
         eps: Added to the root of the average of squares.
-        weight_decay: How fast parameters decay.
-        decoupled: Whether they decay apart from the gradient, as in AdamW.
-        maximize: Whether the gradient is followed upwards.
-        grad_scale: What gradients are divided by, one FP32 element on the device, or None.
-        found_inf: The same; where it is not 0 nothing is updated. Or None.
+        weight_decay: Weight decay coefficient.
+        decoupled: Whether weight decay is decoupled from the gradient, as in AdamW.
+        maximize: Whether to maximize instead of minimize.
+        grad_scale: Divisor of the gradients, one FP32 element on the device, or None.
+        found_inf: One FP32 element on the device, or None. If it is not 0, nothing is updated.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     ...
 
@@ -110,59 +110,58 @@ def sgd_step(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of stochastic gradient descent, in place.
+    """Perform a step of stochastic gradient descent in place.
 
     Args:
-        params: Of any shapes, FP16, BF16, FP32 and FP64 mixed, on one device.
-        grads: The gradients, as the parameters.
-        momentum_buffers: As the parameters, or none for a step without momentum.
+        params: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
+        grads: The gradients, shaped like the parameters.
+        momentum_buffers: Shaped like the parameters, or empty for a step without momentum.
         lr: The learning rate.
-        momentum: What is kept of a buffer.
-        dampening: How much less than 1 the gradient counts in it.
-        weight_decay: Of the parameters, added to the gradient.
-        nesterov: Whether the step looks ahead (Sutskever et al., 2013).
-        maximize: Whether the gradient is followed upwards.
-        grad_scale: As that of `adam_step`.
-        found_inf: The same.
+        momentum: Factor of the previous buffer.
+        dampening: Reduces the gradient's share in the buffer to 1 - dampening.
+        weight_decay: Multiple of the parameters added to the gradient.
+        nesterov: Whether to use Nesterov momentum (Sutskever et al., 2013).
+        maximize: Whether to maximize instead of minimize.
+        grad_scale: As in `adam_step`.
+        found_inf: As in `adam_step`.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     ...
 
 
 @fused(ON_CPU, **_ways(norms.total_norm), samples=samples.of_norms)
 def total_norm(tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
-    """The norm of tensors taken as one vector.
+    """Compute the norm of several tensors as if they were one vector.
 
-    Sums have a fixed order, in FP32 within 4096 elements and in FP64 beyond.
+    The summation order is fixed: FP32 within 4096 elements, FP64 beyond.
 
     Args:
-        tensors: Of any shapes, FP16, BF16, FP32 and FP64 mixed, on one device.
-        norm_type: 1, 2 or infinity; PyTorch computes others: 0 counts the tensors that are not
-            zero.
+        tensors: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
+        norm_type: 1, 2 or infinity. PyTorch computes other norms; 0 counts the nonzero tensors.
 
     Returns:
-        [] in FP32, or FP64 if one of the tensors is.
+        [] in FP32, or in FP64 if one of the tensors is.
 
     Raises:
-        ValueError: A tensor or `norm_type` does not fit.
+        ValueError: If a tensor or `norm_type` is invalid.
     """
     ...
 
 
 @fused(ON_CPU, **_ways(norms.clip), samples=samples.of_clipping, mutates=("tensors",))
 def clip_grads_with_norm(tensors: list[Tensor], total_norm: Tensor, max_norm: float) -> None:
-    """Multiply tensors by max_norm / (total_norm + 1e-6) where that is below 1, in place.
+    """Multiply tensors by max_norm / (total_norm + 1e-6) in place if that factor is below 1.
 
-    Where it is not, they are not touched.
+    Otherwise the tensors are not touched.
 
     Args:
-        tensors: Of any shapes, FP16, BF16, FP32 and FP64 mixed, on one device.
+        tensors: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
         total_norm: One element on the device.
-        max_norm: The norm that they may have.
+        max_norm: The largest norm allowed.
 
     Raises:
-        ValueError: A tensor does not fit.
+        ValueError: If a tensor is invalid.
     """
     ...

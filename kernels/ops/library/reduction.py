@@ -1,6 +1,7 @@
-"""The reductions of the library: what is made of each element is summed as it is read.
+"""Reductions that transform each element as they read it.
 
-PyTorch's calls write a tensor of x's size between the two steps. Sums are FP32, in a fixed order.
+PyTorch's calls write a tensor of x's size between the two steps. Sums are in FP32 and in a fixed
+order.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ def _spelled(run: Any, x: Tensor, dim: list[int] | None = None, keepdim: bool = 
 
 
 def _reduction(name: str, alias: str) -> Any:
-    """Registers the reduction of this name."""
-
     def backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
         (x,), (_, dim, keepdim) = kept.tensors, kept.options
         if not keepdim:
@@ -65,43 +64,43 @@ def _refuses(**arguments: Any) -> str:
 
 @_reduction("sum_squared", "reduce_sum_squared")
 def sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """The sum of squares.
+    """Compute the sum of squares.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        dim: What is summed over: a dimension, several, or None for all.
-        keepdim: Whether these stay, with the size 1.
+        dim: One dimension or several to sum over, or None for all.
+        keepdim: Whether to keep the reduced dimensions with size 1.
 
     Returns:
-        The other dimensions; of x's dtype, summed in FP32 (FP64 in FP64).
+        The remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64).
 
     Raises:
-        ValueError: A dtype or `dim` does not fit.
+        ValueError: If a dtype or `dim` is invalid.
     """
     ...
 
 
 @_reduction("mean_abs", "reduce_mean_abs")
 def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    """The mean of absolute values.
+    """Compute the mean of absolute values.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        dim: What the mean is over: a dimension, several, or None for all.
-        keepdim: Whether these stay, with the size 1.
+        dim: One dimension or several to average over, or None for all.
+        keepdim: Whether to keep the reduced dimensions with size 1.
 
     Returns:
-        The other dimensions; of x's dtype, summed in FP32 (FP64 in FP64). NaN for no elements.
+        The remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64). NaN for no elements.
 
     Raises:
-        ValueError: A dtype or `dim` does not fit.
+        ValueError: If a dtype or `dim` is invalid.
     """
     ...
 
 
 def _shape_of(arguments: Sequence[Any], _: Sequence[Tensor]) -> list[Tensor | None]:
     (x,) = arguments
-    return [x.new_empty(1).expand(x.shape)]  # one element for all of the shape
+    return [x.new_empty(1).expand(x.shape)]  # one element expanded to the whole shape
 
 
 def _spread(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
@@ -122,16 +121,16 @@ def _spread(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     backward=_spread,
 )
 def channel_bias_backward(x: Tensor) -> Tensor:
-    """The gradient of a bias of channels: sums over all dimensions but the second.
+    """Compute the gradient of a per-channel bias: the sum over all dimensions but the second.
 
     Args:
-        x: [N, C, ...], the gradient of what it was added to; FP16, BF16, FP32 or FP64.
+        x: [N, C, ...], the gradient of the biased tensor; FP16, BF16, FP32 or FP64.
 
     Returns:
-        [C]; of x's dtype, summed in FP32 (FP64 in FP64).
+        [C] in x's dtype, summed in FP32 (FP64 in FP64).
 
     Raises:
-        ValueError: The shape or the dtype does not fit.
+        ValueError: If the shape or dtype is invalid.
     """
     ...
 
@@ -148,18 +147,18 @@ def channel_bias_backward(x: Tensor) -> Tensor:
     refuses=_refuses,
 )
 def reduction_backward(grad: Tensor, x: Tensor, function: str, dim: list[int] | None) -> Tensor:
-    """The gradient of a reduction.
+    """Compute the gradient of a reduction.
+
+    All other arguments match the forward pass.
 
     Args:
-        grad: Of the result with the dimensions that were summed over, of size 1.
-        x: As forward.
+        grad: The gradient of the result, with the reduced dimensions kept at size 1.
         function: "sum_squared" or "mean_abs".
-        dim: As forward.
 
     Returns:
-        Of x's shape and dtype, contiguous.
+        A contiguous tensor of x's shape and dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

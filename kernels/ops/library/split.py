@@ -1,10 +1,10 @@
-"""Splits FP32 numbers into two of TF32: what makes products of FP32 of those of tensor cores.
+"""Splits of FP32 numbers into two TF32 numbers, for FP32 products on tensor cores.
 
-A number of FP32 is, but for its last bit, the sum of two of TF32, high and low. Of a product of two
-such sums, three of four terms count, and one product of three times the depth adds them up:
-[high, low, high] times [low, high, high]. Tensor cores cut off what a sum does not hold, at every
-step; so the small terms come first, while nothing large is there to be cut (Ootomo and Yokota,
-2022, correct the same outside of them).
+Except for its last bit, an FP32 number is the sum of two TF32 numbers, high and low. In a product
+of two such sums, three of the four terms count. One product of three times the depth adds them:
+[high, low, high] times [low, high, high]. Tensor cores truncate the sum at every step, so the small
+terms come first, while the sum holds nothing large to truncate. Ootomo and Yokota (2022) correct
+the same error outside of the tensor cores.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ from kernels.ops.registry import LIBRARY, fused
 
 CUDA = "split_products_cuda"
 PARTS = 3
-_HALF, _KEPT = 1 << 12, -(1 << 13)  # of the bits that TF32 lacks; those that it has
+# half of the bits that TF32 lacks; a mask of the bits that it has
+_HALF, _KEPT = 1 << 12, -(1 << 13)
 _THREADS, _VECTOR = 256, 4
 
 
 def nearest_tf32(x: Tensor) -> Tensor:
-    """The nearest numbers of TF32, in FP32."""
+    """Return the nearest TF32 numbers, in FP32."""
     return ((x.contiguous().view(torch.int32) + _HALF) & _KEPT).view(torch.float32)
 
 
 def halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Two tensors of TF32 numbers whose sum is an FP32 tensor, but for its last bits."""
+    """Return two tensors of TF32 numbers whose sum is an FP32 tensor, except for its last bits."""
     high = nearest_tf32(x)
     return high, nearest_tf32(x - high)
 
 
 def split_weight(weight: Tensor, dim: int = -1) -> Tensor:
-    """[low, high, high] along a dimension: what is multiplied with `split_tf32_out`'s result."""
+    """Return [low, high, high] along a dimension, the factor for the result of `split_tf32_out`."""
     high, low = halves(weight)
     return torch.cat((low, high, high), dim)
 
@@ -78,7 +79,7 @@ def _launch(launch: CudaLauncher, x: Tensor, out: Tensor) -> None:
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Loads of 16 bytes and of elements; numbers of every size, 0 and halves between two."""
+    """Yield 16-byte and single-element loads, of numbers of every size, 0 and ties between two."""
     generator = torch.Generator().manual_seed(0)
     for shape in ((1, 1), (3, 7), (5, 64), (2, 1028), (300, 12)):
         x = torch.randn(shape, generator=generator) * 10.0 ** torch.randint(
@@ -100,14 +101,14 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     cuda_dtypes=(torch.float32,),
 )
 def split_tf32_out(x: Tensor, out: Tensor) -> None:
-    """Write the high, the low and again the high part of FP32 numbers, both in TF32.
+    """Write the high, low and again the high part of FP32 numbers, each in TF32.
 
     Args:
         x: FP32 [rows, columns].
-        out: FP32 [rows, 3 columns], contiguous, which is written to. Its product with
-            `split_weight` of a matrix, in TF32, is that of x, but for the last bit of factors.
+        out: FP32 [rows, 3 columns], contiguous, the output. Its TF32 product with `split_weight` of
+            a matrix equals x's product, except for the last bit of the factors.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
+        ValueError: If a shape, dtype or device is invalid.
     """
     ...

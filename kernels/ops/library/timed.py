@@ -1,4 +1,4 @@
-"""What is made of products and convolutions as PyTorch's calls, and what that is timed on."""
+"""PyTorch equivalents of the operations on products and convolutions, with timing arguments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from kernels.ops.table import Timed, seeded
 
-SIZE, LENGTH = 64, 512  # of a head, of a sequence
-WIDER = 4  # times, the hidden layer of a feed-forward network
-IMAGES, CHANNELS, DOWN = 16, 64, 32  # 16 pictures of 64 channels and a 32nd of a matrix's sides
+SIZE, LENGTH = 64, 512  # size of a head, length of a sequence
+WIDER = 4  # width ratio of a feed-forward network's hidden layer
+IMAGES, CHANNELS, DOWN = 16, 64, 32  # 16 images of 64 channels, whose sides are 1/32 of a matrix's
 GROUPS, DROPOUT = 4, 0.1
 
 
@@ -39,7 +39,7 @@ def _transformer_layer(x: Tensor, weights: list[Tensor], num_heads: int) -> Tens
 
 @functools.cache
 def _encoder_layer(width: int, heads: int, hidden: int) -> tuple[nn.Module, list[str]]:
-    """PyTorch's module without memory for its parameters, and what they are called."""
+    """Return PyTorch's module without memory for its parameters, and their names."""
     layer = nn.TransformerEncoderLayer(
         width, heads, hidden, 0.0, F.gelu, batch_first=True, device="meta"
     )
@@ -118,7 +118,7 @@ def _of(*shape: int, seed: int = 0) -> Tensor:
 
 
 def _weight(seed: int, outputs: int, *inputs: int) -> Tensor:
-    """Of a layer whose results are about as large as what it is given."""
+    """Return a layer's weight whose outputs are about as large as its inputs."""
     return _of(outputs, *inputs, seed=seed) / torch.Size(inputs).numel() ** 0.5
 
 
@@ -144,7 +144,6 @@ def _encoder(rows: int, columns: int) -> list[Any]:
 
 
 def _heads(rows: int, columns: int) -> list[Any]:
-    """Heads that are brought together, as behind attention."""
     heads = max(1, columns // SIZE)
     operands = [_of(heads, rows, SIZE), _of(heads, SIZE, columns, seed=1) / columns**0.5]
     return ["hld,hde->le", operands, [1, rows, columns]]

@@ -1,1 +1,1 @@
-"""Losses: what they mean in PyTorch, and how their kernels are called on a GPU and on the CPU."""
+"""Losses: PyTorch references, and the calls of their kernels on a GPU and on the CPU."""

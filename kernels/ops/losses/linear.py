@@ -1,4 +1,4 @@
-"""Cross-entropy of a linear layer, some rows at a time, so that all logits are never in memory."""
+"""Cross-entropy of a linear layer, some rows at a time: all logits are never in memory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from kernels.ops.elements.functions import TYPES
 from kernels.ops.losses.rows import Kernels, Labels, check_reduction, computed, wide
 
 MOST_LOGITS = 1 << 27  # at a time: 256 MB in half precision
-# At a time, where these fit: a chunk reads the whole weight, for which a GPU's product of fewer
-# rows waits, and on the CPU a product brings the weight into an order of its own first, which takes
-# the time of 30 rows.
+# At a time, if they fit. Every chunk reads the whole weight, which limits a GPU's product of fewer
+# rows. On the CPU a product first reorders the weight, which takes the time of 30 rows.
 FEWEST_ROWS, FEWEST_ON_CPU = 512, 1024
 PARTS = 8
-# Of the elements of the weight's gradient, a chunk of logits may have as many: that gradient is in
-# memory anyway, and each chunk after the first reads and writes the whole of it.
+# A chunk of logits may have 1 / OF_WEIGHT of the elements of the weight's gradient. That gradient
+# is in memory anyway, and each chunk after the first reads and writes all of it.
 OF_WEIGHT = 4
-HIDDEN, WEIGHT, BIAS = 1, 2, 4  # in what is wanted
+HIDDEN, WEIGHT, BIAS = 1, 2, 4  # bits of `wanted`
 
 
 class Head(NamedTuple):
-    """What makes logits.
+    """The linear layer that computes the logits, and its input.
 
     Attributes:
         hidden: [..., features].
@@ -39,15 +38,14 @@ class Head(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What is computed of all rows.
+    """The results for all rows.
 
     Attributes:
         losses: [rows].
-        logits: The gradient of all of them, as those that follow of the sum of losses, where it is
-            kept; no element else.
-        hidden: The gradient of it; no element where it is not wanted, or that of logits is kept.
-        weight: The gradient.
-        bias: The gradient.
+        logits: The gradient of the sum of losses with respect to all logits; empty unless it is
+            saved.
+        hidden: The gradient of hidden; empty if it is not wanted, or if the logits' gradient is
+            saved.
     """
 
     losses: Tensor
@@ -58,11 +56,7 @@ class Found(NamedTuple):
 
 
 def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError for invalid arguments."""
     hidden, weight, bias = head
     name = "linear_cross_entropy"
     if hidden.dtype not in TYPES or not hidden.dim():
@@ -103,14 +97,13 @@ def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
 
 
 def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = False) -> int:
-    """An eighth of them, but not few, and no more than MOST_LOGITS make.
+    """Return the rows per chunk: an eighth of all, not too few, at most MOST_LOGITS logits.
 
     Args:
-        rows: All of them.
-        classes: Logits of a row.
-        features: Of the weight, where its gradient is computed: a chunk takes a quarter of the
-            memory of that at least.
-        on_cpu: Whether they are on the CPU.
+        rows: Number of all rows.
+        classes: Logits per row.
+        features: Features of the weight if its gradient is wanted: a chunk then has at least a
+            quarter of that gradient's size.
     """
     fewest = FEWEST_ON_CPU if on_cpu else FEWEST_ROWS
     least = max(fewest, features // OF_WEIGHT)
@@ -118,18 +111,17 @@ def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = Fa
 
 
 def _step(head: Head, rows: int, wanted: int, chunk_size: int) -> int:
-    """Rows of a chunk."""
     weight = head.weight
     features = weight.shape[1] if wanted & WEIGHT else 0
     return chunk_size or rows_at_a_time(rows, weight.shape[0], features, weight.is_cpu)
 
 
 def keeps_logits(head: Head, rows: int, wanted: int, chunk_size: int) -> bool:
-    """Whether forward leaves the products with the gradient of the logits to backward.
+    """Return whether the forward pass leaves the products with the logits' gradient to backward.
 
-    It does where one chunk has all rows and its logits take no more memory than the gradient of the
-    weight, which backward then need not scale: it scales the fewer elements of the hidden rows that
-    the weight's gradient is a product with.
+    It does if one chunk has all rows and its logits need no more memory than the weight's gradient.
+    Backward then need not scale that gradient. It scales the hidden rows, which have fewer
+    elements, before their product.
     """
     few = 0 < rows <= min(head.weight.shape[1], _step(head, rows, wanted, chunk_size))
     return few and bool(wanted & WEIGHT)
@@ -143,26 +135,24 @@ def by_chunks(
     wanted: int,
     chunk_size: int,
 ) -> Found:
-    """The losses, and the gradients that are wanted.
+    """Compute the losses and the wanted gradients.
 
-    A chunk of logits is a product of PyTorch's; its losses and its gradient, in its place, are one
-    call of our kernel, and two products more turn that into the gradients of the head. Gradients of
-    weight and bias are summed in a fixed order.
+    PyTorch's product computes a chunk of logits. One call of our kernel computes its losses and, in
+    its place, its gradient; two more products turn that into the gradients of the head. Gradients
+    of weight and bias are summed in a fixed order.
 
     Args:
-        kernels: What runs; None for PyTorch's operations.
-        head: What makes logits.
-        given: Of the rows.
-        grads: [rows] or [1], what gradients are multiplied by; None for 1.
+        kernels: The kernels, or None for PyTorch's operations.
+        grads: [rows] or [1], factors of the gradients; None for 1.
         wanted: The sum of HIDDEN, WEIGHT and BIAS.
-        chunk_size: Rows at a time; 0 lets `rows_at_a_time` choose.
+        chunk_size: Rows at a time; with 0, `rows_at_a_time` decides.
     """
     hidden, weight, bias = head.hidden.reshape(-1, head.hidden.shape[-1]), head.weight, head.bias
     labels, rows = given.labels.reshape(-1), hidden.shape[0]
     accumulated = wide(hidden.dtype)
     losses = hidden.new_empty(rows, dtype=accumulated)
     of_hidden = hidden.new_zeros(hidden.shape if wanted & HIDDEN else 0)
-    # What the first chunk writes whole would be touched twice if it were zeros before.
+    # The first chunk writes it whole; zeros before would touch it twice.
     of_weight = (weight.new_empty if rows else weight.new_zeros)(
         weight.shape if wanted & WEIGHT else 0
     )
@@ -184,7 +174,7 @@ def by_chunks(
             of_weight.addmm_(gradient.t(), hidden[part], beta=int(at > 0))
         if gradient is not None and wanted & BIAS:
             of_bias += gradient.sum(0, dtype=accumulated)
-        del logits, gradient  # before the next chunk is made
+        del logits, gradient  # free before the next chunk
     return Found(
         losses,
         hidden.new_empty(0),
@@ -195,12 +185,10 @@ def by_chunks(
 
 
 def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
-    """The losses and the gradient of all logits, which lies where these lay.
+    """Compute the losses and the gradient of all logits, in the memory of the logits.
 
     Args:
-        kernels: What runs; None for PyTorch's operations.
-        head: What makes logits.
-        given: Of the rows.
+        kernels: The kernels, or None for PyTorch's operations.
     """
     hidden = head.hidden.reshape(-1, head.hidden.shape[-1])
     # PyTorch refuses an operation that returns a tensor twice.
@@ -214,13 +202,12 @@ def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
 def products(
     gradient: Tensor, head: Head, wanted: int, scale: Callable[[list[Tensor]], None]
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of hidden, weight and bias, from that of all logits.
+    """Compute the gradients of hidden, weight and bias from the gradient of all logits.
 
     Args:
-        gradient: Of the logits, [rows, classes].
-        head: What made them.
+        gradient: The gradient of the logits, [rows, classes].
         wanted: The sum of HIDDEN, WEIGHT and BIAS.
-        scale: Multiplies tensors, where they lie, by what the loss is differentiated by.
+        scale: Multiplies tensors in place by the gradient of the loss.
     """
     rows = head.hidden.reshape(-1, head.hidden.shape[-1])
     of_hidden = gradient @ head.weight if wanted & HIDDEN else None

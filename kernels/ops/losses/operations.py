@@ -1,4 +1,4 @@
-"""What each cross-entropy computes: by kernels that are handed in, or by PyTorch's calls."""
+"""The computation of each cross-entropy, in the given kernels or in PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cross_entropy(
     weight: Tensor | None = None,
     dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss, and of backward's need each row's log-sum-exp and the divisor of the loss."""
+    """Return the loss, and each row's log-sum-exp and the loss's divisor for backward."""
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy", logits, given, reduction)
     rows.check_loss("cross_entropy", dtype or logits.dtype)
@@ -40,7 +40,7 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The gradient of the logits."""
+    """Return the gradient of the logits."""
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy_backward", logits, given, "none")
     if grad.numel() not in (1, labels.numel()):
@@ -73,7 +73,7 @@ def linear_cross_entropy(
     dtype: torch.dtype | None = None,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The loss, its divisor, the gradient of the logits if it is kept, and those wanted."""
+    """Return the loss, its divisor, the logits' gradient if saved, and the wanted gradients."""
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, reduction, chunk_size)
     rows.check_loss("linear_cross_entropy", dtype or hidden.dtype)
@@ -97,7 +97,7 @@ def linear_cross_entropy_backward(
     chunk_size: int = 0,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of hidden, weight and bias, those that are wanted."""
+    """Return the wanted gradients of hidden, weight and bias."""
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, "none", chunk_size)
     if grads.shape not in ((1,), (labels.numel(),)):

@@ -1,4 +1,4 @@
-"""Cross-entropy by row of the logits, in PyTorch and by the kernels of a GPU and of the CPU."""
+"""Row-wise cross-entropy of logits, in PyTorch and in the kernels of a GPU and of the CPU."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch import Tensor
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
-MOST_THREADS = 512  # of a block
-_BYTES = 32  # of a row, that a thread has under way
+MOST_THREADS = 512  # per block
+_BYTES = 32  # of a row, in flight per thread
 REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -50,13 +50,13 @@ class StyleforgeTotal(Structure):
 
 
 class Labels(NamedTuple):
-    """What the classes of rows are, and how they count.
+    """The classes of rows and their weights.
 
     Attributes:
         labels: int64, of the logits' shape without its last dimension.
-        weight: [classes], of the dtype that losses are computed in, or None.
-        ignore_index: The label of rows that have no loss.
-        smoothing: How much of the target is spread over all classes.
+        weight: [classes], in the dtype of the loss computation, or None.
+        ignore_index: The label of rows without loss.
+        smoothing: Share of the target spread over all classes.
     """
 
     labels: Tensor
@@ -66,12 +66,12 @@ class Labels(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What is computed of rows.
+    """The results for rows.
 
     Attributes:
-        losses: [rows]; 0 where the label is ignored, NaN where it is no class.
+        losses: [rows]; 0 for an ignored label, NaN for a label that is not a class.
         lse: [rows], the logarithms of the sums of exponentials.
-        gradient: Of the logits' shape and dtype, or None.
+        gradient: A tensor of the logits' shape and dtype, or None.
     """
 
     losses: Tensor
@@ -80,11 +80,11 @@ class Rows(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """What runs losses of rows; None in place of it stands for PyTorch's operations.
+    """The kernels for losses of rows; None in its place means PyTorch's operations.
 
     Attributes:
-        rows: Runs a call whose logits have the dtype.
-        total: Sums the losses of rows; None where PyTorch does.
+        rows: Runs a call with logits of the dtype.
+        total: Sums the losses of rows; None if PyTorch does.
     """
 
     rows: Callable[[StyleforgeRows, torch.dtype], None]
@@ -92,16 +92,12 @@ class Kernels(NamedTuple):
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """What a loss of logits of this dtype is computed in."""
+    """Return the dtype of the loss computation for logits of `dtype`."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
-    """Check the arguments of a cross-entropy.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError for invalid arguments of a cross-entropy."""
     labels, weight, _, smoothing = given
     if logits.dtype not in TYPES or not logits.dim() or not logits.shape[-1]:
         raise ValueError(
@@ -128,21 +124,13 @@ def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
 
 
 def check_reduction(name: str, reduction: str) -> None:
-    """Check the name of a reduction.
-
-    Raises:
-        ValueError: There is none of that name.
-    """
+    """Raise ValueError for an unknown reduction."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{name}: reduction is '{reduction}'; expected 'none', 'mean' or 'sum'")
 
 
 def check_loss(name: str, dtype: torch.dtype) -> None:
-    """Check the dtype of a loss.
-
-    Raises:
-        ValueError: It is none of those of logits.
-    """
+    """Raise ValueError for a dtype that logits cannot have."""
     if dtype not in TYPES:
         raise ValueError(
             f"{name}: dtype is {dtype}; expected float16, bfloat16, float32 or float64"
@@ -150,7 +138,7 @@ def check_loss(name: str, dtype: torch.dtype) -> None:
 
 
 def in_pytorch(logits: Tensor, given: Labels, grads: Tensor | None, wanted: bool) -> Rows:
-    """What rows are, by PyTorch's operations, which can be differentiated."""
+    """Compute rows in PyTorch's operations, which are differentiable."""
     labels, weight, ignore_index, smoothing = given
     x, classes = logits.to(wide(logits.dtype)), logits.shape[-1]
     valid, inside = labels != ignore_index, (labels >= 0) & (labels < classes)
@@ -179,7 +167,7 @@ def in_pytorch(logits: Tensor, given: Labels, grads: Tensor | None, wanted: bool
 def reduced(
     kernels: Kernels | None, losses: Tensor, given: Labels, reduction: str, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor]:
-    """The loss of rows, rounded to `dtype`, and what a sum of them was divided by."""
+    """Return the loss of rows, rounded to `dtype`, and the divisor of the sum."""
     labels, weight, ignore_index, _ = given
     if reduction == "none":
         return losses.view(labels.shape).to(dtype), losses.new_ones(())
@@ -195,7 +183,7 @@ def reduced(
 def divisor_of(
     labels: Tensor, weight: Tensor | None, ignore_index: int, dtype: torch.dtype
 ) -> Tensor:
-    """What a mean divides by: the weights of all labels that are not ignored."""
+    """Return the divisor of a mean: the sum of the weights of all labels that are not ignored."""
     valid = labels != ignore_index
     if weight is None:
         return valid.sum(dtype=dtype)
@@ -209,7 +197,6 @@ def _summed(
     reduction: str,
     dtype: torch.dtype,
 ) -> tuple[Tensor, Tensor]:
-    """The same by one launch."""
     labels, weight = given.labels.contiguous(), _weight_of(given, losses.dtype)
     loss, divisor = losses.new_empty((), dtype=dtype), losses.new_empty(())
     p = StyleforgeTotal(
@@ -234,7 +221,7 @@ def _weight_of(given: Labels, dtype: torch.dtype) -> Tensor | None:
 
 
 def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Kernels | None:
-    """Runs cpu/loss.cpp; in FP64, whose exponentials are PyTorch's, PyTorch."""
+    """Return the kernel of cpu/loss.cpp; None in FP64, whose exponentials are PyTorch's."""
     if dtype == torch.float64:
         return None
     run = launch.function("styleforge_cross_entropy", c_longlong, c_void_p)
@@ -247,7 +234,7 @@ def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Kernels | None:
 
 
 def on_cuda(launch: CudaLauncher) -> Kernels:
-    """Runs loss.cu."""
+    """Return the kernels of loss.cu."""
 
     def submit(p: StyleforgeRows, dtype: torch.dtype) -> None:
         name = f"styleforge_cross_entropy_{str(dtype).removeprefix('torch.')}"
@@ -269,18 +256,16 @@ def computed(
     lse: Tensor | None = None,
     into: Tensor | None = None,
 ) -> Rows:
-    """The losses of rows, their gradient, or both.
+    """Compute the losses of rows, their gradient, or both.
 
     Args:
-        kernels: What runs; None for PyTorch's operations.
-        logits: [..., classes]. The kernels take any strides of up to three dimensions of which the
-            last one is dense; others are copied. FP64 on a CPU is computed by PyTorch.
-        given: Of the rows.
-        grads: [rows] or [1], what the gradient is multiplied by; None for 1.
-        divisor: What `grads` are divided by, [], of the dtype of losses; None for 1.
-        lse: Where it is known, losses are not computed.
-        into: What the gradient is written to, contiguous; the logits themselves may be it. Without
-            it there is none.
+        kernels: The kernels, or None for PyTorch's operations.
+        logits: [..., classes]. The kernels support any strides of up to three dimensions with a
+            dense last one; other tensors are copied. PyTorch computes FP64 on a CPU.
+        grads: [rows] or [1], factors of the gradient; None for 1.
+        divisor: Divisor of `grads`, [], in the dtype of the losses; None for 1.
+        lse: The known log-sum-exp; with it, no losses are computed.
+        into: Contiguous output for the gradient, which may be the logits. None skips the gradient.
     """
     if kernels is None:
         if grads is not None and divisor is not None:
@@ -322,10 +307,10 @@ def computed(
 
 
 def threads_for(rows: int, classes: int, size: int, multiprocessors: int) -> int:
-    """Of a block that computes a row of elements of `size` bytes; a power of 2.
+    """Return the threads of a block for a row with elements of `size` bytes; a power of 2.
 
-    Where a multiprocessor has more rows than the two blocks of most threads that it holds, blocks
-    have half as many: one of four waits for its first logits while three read theirs.
+    If a multiprocessor has more rows than the two blocks of maximum size that it holds, blocks have
+    half as many threads. One of four then waits for its first logits while three read theirs.
     """
     wanted = max(32, classes * size // _BYTES)
     most = MOST_THREADS if rows <= 2 * multiprocessors else MOST_THREADS // 2

@@ -1,4 +1,4 @@
-"""What losses are tested and timed on."""
+"""Arguments on which losses are tested and timed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _labels(classes: int, *shape: int) -> Tensor:
 
 
 def of_logits() -> Iterator[tuple[Any, ...]]:
-    """Rows that fill no vector, many classes, strides, each reduction, smoothing and weights."""
+    """Yield rows that fill no vector, many classes, strides, reductions, smoothing and weights."""
     yield _normal(0, 3, 4), _labels(4, 3), IGNORED, "mean", 0.1, None, None
     for dtype in DTYPES:
         for shape in ((5, 7), (3, 1000), (2, 3, 33)):
@@ -40,7 +40,7 @@ def of_logits() -> Iterator[tuple[Any, ...]]:
 
 
 def of_backward() -> Iterator[tuple[Any, ...]]:
-    """The same, with what forward found."""
+    """Yield the same with the forward pass's results."""
     for logits, labels, ignore_index, reduction, smoothing, weight, _ in of_logits():
         given = Labels(labels, weight, ignore_index, smoothing)
         rows = in_pytorch(logits, given, None, False)
@@ -50,7 +50,7 @@ def of_backward() -> Iterator[tuple[Any, ...]]:
 
 
 def of_heads() -> Iterator[tuple[Any, ...]]:
-    """One chunk and several, with and without a bias, and each reduction."""
+    """Yield one chunk and several, with and without a bias, and each reduction."""
     for dtype in DTYPES:
         for rows, classes, chunk in ((3, 5, 0), (9, 40, 4)):
             hidden = _normal(0, rows, 4).to(dtype)
@@ -62,7 +62,7 @@ def of_heads() -> Iterator[tuple[Any, ...]]:
 
 
 def of_heads_backward() -> Iterator[tuple[Any, ...]]:
-    """The same, with a gradient of the loss of each row, or one of all."""
+    """Yield the same with a gradient for each row's loss, or one for all."""
     for hidden, weight, labels, bias, ignore_index, _, smoothing, chunk, *_ in of_heads():
         wanted = 3 if bias is None else 7
         for grads in (_normal(5, 1), _normal(5, hidden.shape[0])):
@@ -70,7 +70,7 @@ def of_heads_backward() -> Iterator[tuple[Any, ...]]:
 
 
 def made_gradients() -> Iterator[tuple[Any, ...]]:
-    """More than a block and less, a loss of each dtype, and one that no row counts for."""
+    """Yield more and less than a block, a loss of each dtype, and one that counts no row."""
     for dtype in DTYPES:
         made = [_normal(seed, *shape).to(dtype) for seed, shape in enumerate(((300, 301), (7,)))]
         for of_loss, divisor in ((dtype, 7.0), (torch.float32, 0.0)):
@@ -78,7 +78,7 @@ def made_gradients() -> Iterator[tuple[Any, ...]]:
 
 
 def pairs() -> Iterator[tuple[Any, ...]]:
-    """What fills vectors and what does not, strides, and more than one block."""
+    """Yield sizes that fill vectors or not, strides, and more than one block."""
     for dtype in DTYPES:
         for shape in ((3, 5), (2, 64, 33), (300, 301)):
             x, y = _normal(0, *shape).to(dtype), _normal(1, *shape).to(dtype)
@@ -88,7 +88,7 @@ def pairs() -> Iterator[tuple[Any, ...]]:
 
 
 def pairs_backward() -> Iterator[tuple[Any, ...]]:
-    """The same, with the gradient of the loss."""
+    """Yield the same with the gradient of the loss."""
     for x, y, reduction in pairs():
         shape = x.shape if reduction == "none" else ()
         yield _normal(6, *shape).to(x.dtype), x, y, reduction

@@ -1,4 +1,4 @@
-"""Gradients that forward made, multiplied where they lie by what a loss is differentiated by."""
+"""In-place scaling of the forward pass's gradients by the gradient of the loss."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CudaLauncher
 from kernels.ops.losses.rows import wide
 
-THREADS, LOADS = 256, 4  # of a block; of 16 bytes, of a thread
+THREADS, LOADS = 256, 4  # per block; 16-byte loads per thread
 
 
 def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError for invalid arguments."""
     name = "linear_cross_entropy_scaled_backward"
     for at, x in enumerate(gradients):
         if x.dtype not in TYPES or not x.is_contiguous():
@@ -40,7 +36,7 @@ def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
 
 
 def in_pytorch(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """What is done."""
+    """Scale the gradients in PyTorch."""
     check(gradients, grad, divisor)
     factor = torch.where(divisor == 0, 0, grad.to(divisor.dtype) / divisor)
     for x in gradients:
@@ -48,7 +44,7 @@ def in_pytorch(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
 
 
 def on_cuda(launch: CudaLauncher, gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """By loss.cu: PyTorch's product of 16 bits and one FP32 number on a GPU takes no vectors."""
+    """Run loss.cu; PyTorch's product of 16 bits and an FP32 number uses no vectors on a GPU."""
     check(gradients, grad, divisor)
     for x in gradients:
         if x.numel():

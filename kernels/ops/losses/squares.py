@@ -1,4 +1,4 @@
-"""The sum of squared differences, by parts whose number does not depend on the threads."""
+"""The sum of squared differences, in parts whose number does not depend on the threads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.losses.rows import MOST_THREADS, check_reduction, wide
 
-PART = 1 << 16  # elements, of a part on the CPU
+PART = 1 << 16  # elements per part on the CPU
 MOST_BLOCKS = 1024
-GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # of a block; of 16 bytes of each tensor, of a thread
+GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # per block; 16-byte loads per thread, of each tensor
 
 
 def check(x: Tensor, target: Tensor, reduction: str) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError for invalid arguments."""
     if x.dtype not in TYPES:
         raise ValueError(
             f"mse_loss: x is a tensor of {x.dtype}; expected float16, bfloat16, float32 or float64"
@@ -36,7 +32,7 @@ def check(x: Tensor, target: Tensor, reduction: str) -> None:
 
 
 def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """What the loss is."""
+    """Compute the loss in PyTorch."""
     check(x, target, reduction)
     if reduction == "none":
         return F.mse_loss(x, target, reduction="none")
@@ -45,7 +41,7 @@ def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """By cpu/loss.cpp; FP64, and what is not reduced, by PyTorch."""
+    """Run cpu/loss.cpp, or PyTorch for FP64 and without a reduction."""
     check(x, target, reduction)
     if reduction == "none" or x.dtype == torch.float64 or not x.numel():
         return in_pytorch(x, target, reduction)
@@ -57,7 +53,7 @@ def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str = "mea
 
 
 def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """By loss.cu; what is not reduced, by PyTorch's one kernel."""
+    """Run loss.cu, or PyTorch's single kernel without a reduction."""
     check(x, target, reduction)
     if reduction == "none" or not x.numel():
         return in_pytorch(x, target, reduction)
@@ -73,7 +69,7 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
 
 
 def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """What the gradient of x is."""
+    """Compute the gradient of x in PyTorch."""
     _check_gradient(grad, x, target, reduction)
     dtype = wide(x.dtype)
     factor = grad.to(dtype) * _scale(x, reduction)
@@ -83,7 +79,7 @@ def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str 
 def gradient_on_cpu(
     launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
 ) -> Tensor:
-    """By cpu/loss.cpp; FP64, and of what is not reduced, by PyTorch."""
+    """Run cpu/loss.cpp, or PyTorch for FP64 and without a reduction."""
     _check_gradient(grad, x, target, reduction)
     if reduction == "none" or x.dtype == torch.float64 or not x.numel():
         return gradient_in_pytorch(grad, x, target, reduction)
@@ -98,7 +94,7 @@ def gradient_on_cpu(
 def gradient_on_cuda(
     launch: CudaLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
 ) -> Tensor:
-    """By loss.cu; of what is not reduced, by PyTorch."""
+    """Run loss.cu, or PyTorch without a reduction."""
     _check_gradient(grad, x, target, reduction)
     if reduction == "none" or not x.numel():
         return gradient_in_pytorch(grad, x, target, reduction)

@@ -1,4 +1,4 @@
-"""Losses as PyTorch's calls one after another, and what they are timed on."""
+"""PyTorch equivalents of the losses, and arguments to time them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from kernels.ops.table import Timed, seeded
 
-CLASSES = 16  # for each column: the vocabulary of a model of that width, 65,536 of 4,096
-TOKENS = 4  # rows for each token of a head, whose products take long
+CLASSES = 16  # per column: the vocabulary of a model of that width, 65,536 for 4,096
+TOKENS = 4  # rows per token of a head, whose products take long
 _LARGE = 8192, 128256  # tokens of a batch, and the vocabulary of Llama 3
 FEATURES = 1024, 4096
 

@@ -16,11 +16,12 @@ from kernels.ops.fusions.arguments import takes_vectors
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS, _WARP, _VECTOR = 256, 32, 16  # of a block; threads; bytes
-_OF_ROW = 4  # vectors of a row that a thread takes, as kOfRow of model_inputs.cu has it
-_MOST_SEQUENCES = 256  # of a launch
-_OF_SEQUENCES = c_longlong, *[c_void_p] * 6, *[c_longlong] * 6, c_void_p  # of cpu/model_inputs.cpp
-_ZEROS = -1  # in place of a token: a row of zeros
+_THREADS, _WARP, _VECTOR = 256, 32, 16  # threads per block, threads per warp, bytes per load
+_OF_ROW = 4  # vectors of a row per thread, as kOfRow of model_inputs.cu
+_MOST_SEQUENCES = 256  # per launch
+# argument types of cpu/model_inputs.cpp
+_OF_SEQUENCES = c_longlong, *[c_void_p] * 6, *[c_longlong] * 6, c_void_p
+_ZEROS = -1  # in place of a token, for a row of zeros
 
 
 class StyleforgeSequences(Structure):
@@ -35,7 +36,7 @@ class StyleforgeSequences(Structure):
 def reference(
     tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
 ) -> Tensor:
-    """`embedding_position`."""
+    """Compute `embedding_position` in PyTorch."""
     _check_positions(tokens, weight, position, start)
     wide = torch.promote_types(weight.dtype, torch.float32)
     added = position[start : start + tokens.shape[1]].to(wide)
@@ -45,7 +46,7 @@ def reference(
 def token_reference(
     tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`token_embedding`."""
+    """Compute `token_embedding` in PyTorch."""
     _check_tokens(tokens, weight, length, padding)
     sizes = torch.tensor([each.numel() for each in tokens], device=weight.device)
     given = torch.arange(length, device=weight.device) < sizes[:, None]
@@ -60,12 +61,12 @@ def token_reference(
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What is kept for the backward of `embedding_position`: no more than shapes of the tables."""
+    """Return the tensors to save; backward uses only the shapes of the tables."""
     return list(arguments[:3])
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradients of the tables of `embedding_position`."""
+    """Return the gradients of the tables of `embedding_position`."""
     tokens, weight, position = kept.tensors
     scale, start = kept.options[3:]
     of_weight = of_position = None
@@ -82,25 +83,27 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _of_one_sequence(grad: Tensor) -> Tensor:
-    """grad[0], which needs no copy.
+    """Return grad[0] without a copy.
 
-    Autograd makes a .grad of what it alone has. So grad has the view too: as long as something else
-    has grad, such as a second sum of positions, a .grad becomes a copy.
+    Autograd uses a gradient as .grad without a copy if nothing else references it. So grad also
+    references the view: while something else holds grad, such as a second sum of positions, .grad
+    becomes a copy.
     """
     if torch.is_grad_enabled():
         return grad[0]
-    view = grad.detach()[0]  # a view of grad itself would have grad, and neither were ever freed
+    # a view of grad itself would reference grad, and neither would ever be freed
+    view = grad.detach()[0]
     grad.of_one_sequence = view  # pyright: ignore[reportAttributeAccessIssue]
     return view
 
 
 def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What is kept for the backward of `token_embedding`."""
+    """Return the tensors that `token_embedding` saves for backward."""
     return [results[2], arguments[1]]
 
 
 def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradient of the table of `token_embedding`; the row of the padding has none."""
+    """Return the gradient of the table of `token_embedding`, without the row of the padding."""
     numbers, weight = kept.tensors
     padding = kept.options[3]
     of_weight = None
@@ -122,7 +125,7 @@ def launch_cpu(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """`embedding_position` by the C++ kernel; FP64 by PyTorch."""
+    """Run `embedding_position` in the C++ kernel; FP64 runs in PyTorch."""
     if weight.dtype not in TYPES:
         return reference(tokens, weight, position, scale, start)
     missing = torch.zeros(1, dtype=torch.int64)
@@ -142,7 +145,7 @@ def launch_cuda(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """`embedding_position` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    """Run `embedding_position` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if weight.dtype not in TYPES or tokens.numel() * weight.shape[-1] > MOST:
         return reference(tokens, weight, position, scale, start)
 
@@ -162,7 +165,7 @@ def launch_tokens_on_cpu(
     length: int,
     padding: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`token_embedding` by the C++ kernel; FP64 by PyTorch."""
+    """Run `token_embedding` in the C++ kernel; FP64 runs in PyTorch."""
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)
     sequences = _Sequences(tokens, weight, length, padding)
@@ -188,7 +191,7 @@ def launch_tokens_on_cuda(
     length: int,
     padding: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`token_embedding` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    """Run `token_embedding` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if weight.dtype not in TYPES or len(tokens) * length * weight.shape[-1] > MOST:
         return token_reference(tokens, weight, length, padding)
     sequences = _Sequences(tokens, weight, length, padding)
@@ -212,21 +215,22 @@ def launch_tokens_on_cuda(
 
 
 class _Sequences:
-    """The arguments of `token_embedding`, checked, and where its results are put.
+    """The checked arguments of `token_embedding`, and its results.
 
     Attributes:
         table: The weight, contiguous.
-        addresses: Where the tokens of each sequence begin.
-        sizes: How many it has.
-        behind: What stands behind its end, a row of the table or `_ZEROS`.
-        results: Of the operation.
+        addresses: Address of the tokens of each sequence.
+        sizes: Number of tokens of each sequence.
+        behind: The padding of sequences, a row of the table or `_ZEROS`.
+        results: Results of the operation.
     """
 
     def __init__(
         self, tokens: list[Tensor], weight: Tensor, length: int, padding: int | None
     ) -> None:
         _check_tokens(tokens, weight, length, padding)
-        self._tokens = [each.contiguous() for each in tokens]  # kept as long as they are read
+        # keeps them alive while kernels read them
+        self._tokens = [each.contiguous() for each in tokens]
         self.table = weight.contiguous()
         self.addresses = [each.data_ptr() for each in self._tokens]
         self.sizes = [each.numel() for each in self._tokens]
@@ -240,7 +244,7 @@ class _Sequences:
 
 
 def _shared_out(rows: int, table: Tensor, vector: bool) -> tuple[int, int]:
-    """Blocks of `_THREADS` for the rows of a result, and threads that take a part of a row."""
+    """Return blocks of `_THREADS` for the rows of a result, and threads per part of a row."""
     of_row = table.shape[1] // (_VECTOR // table.element_size() if vector else 1)
     lanes = 1
     while lanes < _WARP and lanes * _OF_ROW < of_row:
@@ -322,7 +326,7 @@ def _check_numbers(name: str, tokens: Tensor, weight: Tensor, dims: int) -> None
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Widths that fill vectors or not, and positions that begin later."""
+    """Yield widths that fill vectors or not, and positions that begin later."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for width in (8, 5, 48):
@@ -335,7 +339,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def token_samples() -> Iterator[tuple[Any, ...]]:
-    """Sequences that are cut, that are padded, and an empty one."""
+    """Yield cut sequences, padded ones, and an empty one."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for width in (8, 5, 48):
@@ -346,6 +350,6 @@ def token_samples() -> Iterator[tuple[Any, ...]]:
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["weight"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"

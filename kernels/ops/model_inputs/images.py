@@ -1,4 +1,4 @@
-"""Pictures of bytes as normalized tensors: crop, resize, mirror, colors and layout in one pass."""
+"""Byte images as normalized tensors: crop, resize, mirror, colors and layout in one pass."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kernels.ops.cuda.calls import TYPES
 from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_MOST_SIDE = 32767  # pixels, whose places a GPU counts in 32 bits
-_THREADS, _LEAST_LANES = 256, 32  # of a block; of them, those of a row
-_ROWS_IN_TURN = 4  # of a block's lanes, as model_inputs.cu has it
-_ALIGNED = 8  # bytes, and pixels of a row, of which a GPU loads so many bytes at once
-_MOST_PICTURES, _MOST_ALIKE = 48, 65535  # of a launch, with numbers of their own or the same
+_MOST_SIDE = 32767  # pixels; a GPU counts their positions in 32 bits
+_THREADS, _LEAST_LANES = 256, 32  # per block, and fewest per row
+_ROWS_IN_TURN = 4  # per lane of a block, as in model_inputs.cu
+_ALIGNED = 8  # a GPU loads this many bytes at once if address and row length are multiples
+_MOST_PICTURES, _MOST_ALIKE = 48, 65535  # per launch, with numbers of their own or the same
 _RED, _GREEN, _BLUE = 0.299, 0.587, 0.114  # the luma of ITU-R BT.601
-_U, _V = 0.492, 0.877  # of its differences of color, in whose plane a hue is an angle
+_U, _V = 0.492, 0.877  # scales of its color differences, in whose plane a hue is an angle
 
 
 def reference(
@@ -37,7 +37,7 @@ def reference(
     antialias: bool = True,
     channels_last: bool = False,
 ) -> Tensor:
-    """`image_to_tensor`."""
+    """Compute `image_to_tensor` in PyTorch."""
     options = _options(images, mean, std, size, boxes, mirrored, color)
     wide = torch.promote_types(mean.dtype, torch.float32)
     made: list[Tensor] = []
@@ -54,7 +54,7 @@ def reference(
     colored = products.sum(2) + colors[..., 3:, None]
     normal = (colored.clamp(0, 1) - mean.to(wide)[:, None, None]) / std.to(wide)[:, None, None]
     layout = torch.channels_last if channels_last else torch.contiguous_format
-    # One picture or one pixel fits both layouts; a result has the strides of a new tensor.
+    # One image or one pixel fits both layouts; a result has the strides of a new tensor.
     out = normal.new_empty(normal.shape, dtype=mean.dtype).to(memory_format=layout)
     return torch.empty_like(out).copy_(normal)
 
@@ -70,12 +70,12 @@ class StyleforgePictures(Structure):
 
 
 class _Options(NamedTuple):
-    """What is asked of each picture, or once of all.
+    """The options of each image, or one set for all.
 
     Attributes:
         size: Height and width of the results.
-        boxes: The first row, the first column, height, width, and whether it is mirrored.
-        colors: A matrix [3, 4] that is applied to red, green, blue and 1, row by row.
+        boxes: First row, first column, height, width, and whether to mirror.
+        colors: Matrices [3, 4] that multiply red, green, blue and 1, row by row.
     """
 
     size: tuple[int, int]
@@ -96,7 +96,6 @@ def _options(
     mirrored: list[bool] | None,
     color: list[float] | None,
 ) -> _Options:
-    """Check the arguments."""
     if images.dtype != torch.uint8 or images.dim() != 4 or images.shape[3] != 3:
         raise ValueError(
             f"image_to_tensor: images is {images.dtype} {list(images.shape)}; expected uint8 "
@@ -137,7 +136,7 @@ def _options(
 def _for_each(
     name: str, given: list[Any] | None, default: list[Any], count: int
 ) -> list[list[Any]]:
-    """What is given for all pictures, in a list of one, or one after another for each."""
+    """Split numbers into one list for all images, or one list per image."""
     length = len(default)
     given = default if given is None else list(given)
     if len(given) not in (length, length * count):
@@ -152,7 +151,7 @@ def _for_each(
 def _color_matrix(
     brightness: float, contrast: float, saturation: float, hue: float
 ) -> tuple[float, ...]:
-    """[3, 4], row by row: brightness, contrast, and saturation and hue in the plane of colors."""
+    """Return [3, 4], row by row: brightness, contrast, and the chroma's saturation and hue."""
     cosine, sine = (saturation * turn(2 * math.pi * hue) for turn in (math.cos, math.sin))
 
     def changed(red: float, green: float, blue: float) -> tuple[float, float, float]:
@@ -163,17 +162,17 @@ def _color_matrix(
         return red, (luma - _RED * red - _BLUE * blue) / _GREEN, blue
 
     columns = [changed(1, 0, 0), changed(0, 1, 0), changed(0, 0, 1)]
-    factor, added = brightness * contrast, (1 - contrast) / 2  # middle gray keeps its place
+    factor, added = brightness * contrast, (1 - contrast) / 2  # middle gray does not change
     rows = zip(*columns, strict=True)
     return tuple(x for row in rows for x in (*(factor * y for y in row), added))
 
 
-# Fills a result: (images, mean, std, options, out, what both kernels take after these).
+# Fills a result: (images, mean, std, options, out, common last arguments of both kernels).
 Convert = Callable[..., None]
 
 
 def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
-    """`image_to_tensor` by the C++ kernel; FP64 by PyTorch."""
+    """Run `image_to_tensor` in the C++ kernel; FP64 runs in PyTorch."""
 
     def convert(
         images: Tensor, mean: Tensor, std: Tensor, options: _Options, out: Tensor, *told: Argument
@@ -191,7 +190,7 @@ def launch_cpu(launch: CpuLauncher, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
-    """`image_to_tensor` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    """Run `image_to_tensor` in the CUDA kernel; FP64 and larger images run in PyTorch."""
 
     def convert(
         images: Tensor, mean: Tensor, std: Tensor, options: _Options, out: Tensor, *told: Argument
@@ -209,7 +208,6 @@ def launch_cuda(launch: CudaLauncher, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _pictures(options: _Options, count: int) -> Iterator[tuple[slice, StyleforgePictures]]:
-    """The pictures of each launch, with what it is told of them."""
     given = max(len(options.boxes), len(options.colors))
     boxes, colors = _of_each(options.boxes, given), _of_each(options.colors, given)
     most = _MOST_PICTURES if given > 1 else _MOST_ALIKE
@@ -250,13 +248,13 @@ def _run(
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["mean"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Smaller and larger results, boxes, mirrors and colors, both layouts."""
+    """Yield smaller and larger results, boxes, mirrors and colors, both layouts."""
     images = torch.randint(256, (2, 13, 17, 3), generator=torch.Generator().manual_seed(0))
     images = images.to(torch.uint8)
     mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])

@@ -1,4 +1,4 @@
-"""The gradient of a table of embeddings: sums by token, in a fixed order."""
+"""The gradient of an embedding table: sums by token, in a fixed order."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from kernels.ops.fusions.arguments import takes_vectors
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
-_THREADS, _MOST_RUN, _LEAST_RUN = 256, 64, 8  # of a block: threads, and rows that it sums
-_BLOCKS = 8  # for each multiprocessor
-# As sorting.cuh has them: tokens that a block sorts, tokens that a block merges, and bytes that it
-# sets to zero. Each token is looked for in every tile, so that of more PyTorch's sort is faster.
+# per block: threads, and the most and fewest rows to sum
+_THREADS, _MOST_RUN, _LEAST_RUN = 256, 64, 8
+_BLOCKS = 8  # per multiprocessor
+# As in sorting.cuh, per block: tokens to sort, tokens to merge, and bytes to set to zero. Each
+# token is searched in every tile, so PyTorch's sort is faster for more tiles than the last number.
 _TILE, _MERGED, _ZEROED, _MOST_TILES = 256, 32, 4 * 16 * _THREADS, 128
 
 
 def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
-    """Check the arguments.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError for invalid arguments."""
     if tokens.dtype != torch.int64 or tokens.device != grad.device:
         raise ValueError(
             f"embedding_backward: tokens is {tokens.dtype} on {tokens.device}; expected int64 on "
@@ -41,9 +38,9 @@ def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
 
 
 def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
-    """`embedding_backward`: PyTorch sorts the tokens, so that each row is summed in one order."""
+    """Compute `embedding_backward`: PyTorch sorts the tokens, which fixes the order of sums."""
     check(grad, tokens, entries)
-    # PyTorch's second derivative looks every token up, also one that is not in the table.
+    # PyTorch's second derivative looks up every token, even one that is not in the table.
     counts = (tokens >= 0) & (tokens < entries) & (tokens != left_out)
     grad = torch.where(counts[..., None], grad, 0)
     tokens = torch.where(counts, tokens, 0)
@@ -54,7 +51,7 @@ def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) ->
 def launch_cpu(
     launch: CpuLauncher, tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1
 ) -> Tensor:
-    """`embedding_backward` by the C++ kernel; FP64 by PyTorch."""
+    """Run `embedding_backward` in the C++ kernel; FP64 runs in PyTorch."""
     if grad.dtype not in TYPES:
         return reference(tokens, grad, entries, left_out)
     check(grad, tokens, entries)
@@ -69,7 +66,7 @@ def launch_cpu(
 def launch_cuda(
     launch: CudaLauncher, tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1
 ) -> Tensor:
-    """`embedding_backward` by the CUDA kernels; FP64 and what is too large by PyTorch."""
+    """Run `embedding_backward` in the CUDA kernels; FP64 and larger tensors run in PyTorch."""
     if grad.dtype not in TYPES or max(grad.numel(), entries) > MOST:
         return reference(tokens, grad, entries, left_out)
     check(grad, tokens, entries)
@@ -93,9 +90,9 @@ def launch_cuda(
 
 
 def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
-    """The tokens in a stable order, and where each lay: int32 [2, tokens]; sets `out` to zero.
+    """Return the sorted tokens and their positions, int32 [2, tokens]; set `out` to zero.
 
-    What is not in the table stays outside of it where numbers have 32 bits.
+    The order is stable. A token that is not in the table stays outside of it in 32 bits.
     """
     count, entries, tiles = tokens.numel(), out.shape[0], -(-tokens.numel() // _TILE)
     if tiles > _MOST_TILES:
@@ -112,13 +109,13 @@ def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["grad"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Rows of one block and of several, rows that fill vectors or not, one that is left out."""
+    """Yield rows of one block and of several, full vectors or not, and one that is left out."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape, width, entries in (((3, 5), 8, 7), ((200,), 5, 3), ((7, 40), 24, 90)):

@@ -1,4 +1,4 @@
-"""What makes inputs of models as PyTorch's calls one after another, and what that is timed on."""
+"""PyTorch equivalents of the model input operations, and arguments to time them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernels.ops.table import Timed, seeded
 
-TOKENS, SIDE = 1000, 480  # of a table; of a picture, whose result has half of it
+TOKENS, SIDE = 1000, 480  # of a table; of an image, whose result is half as large
 WINDOW, STEP = 16, 4
 
 
@@ -28,7 +28,8 @@ def _padded(
 
 
 def _image(images: Tensor, mean: Tensor, std: Tensor, size: list[int]) -> Tensor:
-    wide = torch.promote_types(mean.dtype, torch.float32)  # which interpolate takes everywhere
+    # a dtype that interpolate supports on every device
+    wide = torch.promote_types(mean.dtype, torch.float32)
     given = images.permute(0, 3, 1, 2).to(wide) / 255
     resized = F.interpolate(given, size, mode="bilinear", antialias=True)
     return ((resized - mean[:, None, None]) / std[:, None, None]).to(mean.dtype)

@@ -16,15 +16,15 @@ from kernels.ops.launcher import Argument, CpuLauncher, CudaLauncher
 from kernels.ops.model_inputs import MOST
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2, "min": 3}  # as kernels number them
-_THREADS, _GROUPS = 256, 2048  # of a block: threads, and groups of elements that it holds
-_VECTOR, _SIDE = 16, 4  # bytes; rows that a thread has, as kSide of model_inputs.cu has it
+_THREADS, _GROUPS = 256, 2048  # per block: threads, and groups of elements
+_VECTOR, _SIDE = 16, 4  # bytes; rows per thread, as kSide of model_inputs.cu
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
-    """How many windows there are.
+    """Return the number of windows.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     if not x.dim() or not x.is_floating_point():
         raise ValueError(
@@ -42,7 +42,7 @@ def check(x: Tensor, size: int, step: int, reduce: str) -> int:
 
 
 def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
-    """`sliding_window`."""
+    """Compute `sliding_window` in PyTorch."""
     check(x, size, step, reduce)
     windows = x.to(torch.promote_types(x.dtype, torch.float32)).unfold(-1, size, step)
     if reduce in ("max", "min"):
@@ -55,7 +55,7 @@ def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tens
 def backward_reference(
     grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """`sliding_window_backward`, as a gather by whole windows that PyTorch can differentiate."""
+    """Compute `sliding_window_backward` as a differentiable gather by whole windows."""
     _check_backward(grad, x, y, size, step, reduce)
     wide = torch.promote_types(x.dtype, torch.float32)
     shares = grad.to(wide)[..., None].expand(*grad.shape, size)
@@ -70,12 +70,12 @@ def backward_reference(
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """What is kept for backward."""
+    """Return the tensors to save for backward."""
     return [arguments[0], *results]
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """The gradient of x."""
+    """Return the gradient of x."""
     backward: Any = torch.ops.styleforge.sliding_window_backward
     return backward(grad, *kept.tensors, *kept.options[1:]), None, None, None
 
@@ -83,7 +83,7 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 def launch_cpu(
     launch: CpuLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """`sliding_window` by the C++ kernel; FP64 by PyTorch."""
+    """Run `sliding_window` in the C++ kernel; FP64 runs in PyTorch."""
 
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows", *arguments)
@@ -94,7 +94,7 @@ def launch_cpu(
 def launch_cuda(
     launch: CudaLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """`sliding_window` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    """Run `sliding_window` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if x.numel() > MOST:
         return reference(x, size, step, reduce)
 
@@ -119,13 +119,13 @@ def launch_cuda(
 
 
 def _grouped(size: int, step: int) -> tuple[int, int, int]:
-    """How many elements are always in the same windows; size and step in such groups."""
+    """Return the group of elements that share their windows; size and step in groups."""
     group = math.gcd(size, step)
     return group, size // group, step // group
 
 
 def _at_once(group: int, length: int, x: Tensor) -> int:
-    """Elements of a group that kernels load at once: as many as 16 bytes have, half, or 1."""
+    """Return the elements of a group per load: a full 16 bytes, half of them, or 1 element."""
     most = _VECTOR // x.element_size()
     for count in (most, most // 2):
         if math.gcd(group, length) % count == 0 and x.data_ptr() % (count * x.element_size()) == 0:
@@ -142,7 +142,7 @@ def backward_on_cpu(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """`sliding_window_backward` by the C++ kernel; FP64 by PyTorch."""
+    """Run `sliding_window_backward` in the C++ kernel; FP64 runs in PyTorch."""
 
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows_gradient", *arguments)
@@ -159,7 +159,7 @@ def backward_on_cuda(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """`sliding_window_backward` by the CUDA kernel; FP64 and what is too large by PyTorch."""
+    """Run `sliding_window_backward` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if x.numel() > MOST:
         return backward_reference(grad, x, y, size, step, reduce)
 
@@ -230,13 +230,13 @@ def _check_backward(grad: Tensor, x: Tensor, y: Tensor, size: int, step: int, re
 
 
 def refuses(**arguments: Any) -> str:
-    """Why no kernel can run with these arguments; empty if one can."""
+    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["x"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Every reduction; windows that overlap, touch and leave gaps, large ones; equal values."""
+    """Yield every reduction; overlapping, adjacent, separate and large windows; equal values."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for reduce in REDUCTIONS:
@@ -249,7 +249,7 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """The same results."""
+    """Yield gradients of the same results."""
     for x, *options in samples():
         y = reference(x, *options)
         grad = torch.randn(y.shape, generator=torch.Generator().manual_seed(1)).to(y.dtype)

@@ -1,1 +1,1 @@
-"""Optimizers: what a step is in PyTorch, and how many tensors are handed to one launch."""
+"""Optimizers: the PyTorch references of a step, and launches for many tensors."""

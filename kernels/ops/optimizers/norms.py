@@ -1,4 +1,4 @@
-"""The norm of many tensors taken as one vector, and their clipping, in PyTorch and by launches."""
+"""The norm of many tensors as one vector, and their clipping, in PyTorch and in launches."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch import Tensor
 
 from kernels.ops.optimizers.tensors import Submit, apart, check, launches, lie_alike
 
-_linalg: Any = torch.linalg  # PyTorch gives its functions no type
+_linalg: Any = torch.linalg  # PyTorch does not annotate its functions
 _vector_norm: Callable[..., Tensor] = _linalg.vector_norm
-KINDS = {1.0: 1, 2.0: 2, math.inf: 0}  # of norms, as kernels number them
+KINDS = {1.0: 1, 2.0: 2, math.inf: 0}  # norm types as kernels number them
 
 
 def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
-    """The norm; without `submit`, and of other types than 1, 2 and infinity, by PyTorch."""
+    """Compute the norm; in PyTorch without `submit`, and for types other than 1, 2 and infinity."""
     check("total_norm", tensors=tensors)
     if not tensors:
         return torch.zeros(())
@@ -46,7 +46,7 @@ def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 
 
 
 def clip(submit: Submit | None, tensors: list[Tensor], norm: Tensor, max_norm: float) -> None:
-    """Multiply by max_norm / (norm + 1e-6) where that is below 1; without `submit` by PyTorch."""
+    """Multiply by max_norm / (norm + 1e-6) if that is below 1; without `submit` in PyTorch."""
     check("clip_grads_with_norm", tensors=tensors)
     if not tensors:
         return

@@ -1,4 +1,4 @@
-"""What steps of optimizers are tested and timed on."""
+"""Arguments on which optimizer steps are tested and timed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def normals(seed: int, dtype: torch.dtype | None) -> list[Tensor]:
-    """A tensor of each shape; without a dtype, of different ones."""
+    """Return a tensor of each shape; without a dtype, in different ones."""
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randn(shape, generator=generator) for shape in SHAPES]
     drawn[3] = drawn[3].to(memory_format=torch.channels_last)
@@ -22,7 +22,7 @@ def normals(seed: int, dtype: torch.dtype | None) -> list[Tensor]:
 
 
 def of_adam() -> Iterator[tuple[Any, ...]]:
-    """Both decays, the first step and a later one, every dtype and a mix, a scaled gradient."""
+    """Yield both decays, a first and a later step, every dtype and a mix, a scaled gradient."""
     for dtype in (*DTYPES, None):
         lists = [normals(seed, dtype) for seed in range(3)]
         squares = [x.square() for x in normals(3, dtype)]
@@ -34,7 +34,7 @@ def of_adam() -> Iterator[tuple[Any, ...]]:
 
 
 def of_sgd() -> Iterator[tuple[Any, ...]]:
-    """With momentum and without, every dtype and a mix, a scaled gradient."""
+    """Yield steps with and without momentum, every dtype and a mix, a scaled gradient."""
     for dtype in (*DTYPES, None):
         params, grads, buffers = (normals(seed, dtype) for seed in range(3))
         yield params, grads, [], 0.1, 0.0, 0.0, 0.1, False, False, None, None
@@ -43,14 +43,14 @@ def of_sgd() -> Iterator[tuple[Any, ...]]:
 
 
 def of_norms() -> Iterator[tuple[Any, ...]]:
-    """Each norm that has a kernel, and one that has none."""
+    """Yield each norm with a kernel, and one without."""
     for dtype in (*DTYPES, None):
         for kind in (2.0, 1.0, math.inf, 3.0):
             yield normals(0, dtype), kind
 
 
 def of_clipping() -> Iterator[tuple[Any, ...]]:
-    """Gradients that are too large, and such that are not."""
+    """Yield gradients above and below the norm."""
     for dtype in (*DTYPES, None):
         for norm in (91.5, 0.25):
             yield normals(0, dtype), torch.tensor(norm), 1.0

@@ -1,4 +1,4 @@
-"""Steps of Adam and SGD on lists of tensors, in PyTorch and by one launch for many tensors."""
+"""Steps of Adam and SGD on lists of tensors, in PyTorch and in one launch for many tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernels.ops.optimizers.tensors import StyleforgeUpdate, Submit, apart, check, launches
 
-# Of the number of a tensor, what becomes of the tensors that are written.
+# Returns the new values of the written tensors at an index.
 Formula = Callable[[int], Sequence[Tensor]]
 
 
@@ -31,7 +31,7 @@ def adam(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of Adam, or of AdamW where the decay is decoupled; without `submit` by PyTorch."""
+    """Perform a step of Adam, or of AdamW if decoupled; without `submit` in PyTorch."""
     check("adam_step", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs)
     _check_numbers("adam_step", params, steps=steps, grad_scale=grad_scale, found_inf=found_inf)
     if len(steps) != len(params):
@@ -78,7 +78,7 @@ def sgd(
     grad_scale: Tensor | None = None,
     found_inf: Tensor | None = None,
 ) -> None:
-    """A step of SGD, with momentum where there are buffers; without `submit` by PyTorch."""
+    """Perform a step of SGD, with momentum if it has buffers; without `submit` in PyTorch."""
     lists = [params, grads]
     check("sgd_step", params=params, grads=grads)
     _check_numbers("sgd_step", params, grad_scale=grad_scale, found_inf=found_inf)
@@ -118,7 +118,7 @@ def _step(
     formula: Formula,
     written: Sequence[Sequence[Tensor]],
 ) -> None:
-    """A step by a kernel of the tensors that lie alike, and by the formula of the others."""
+    """Step tensors of equal layout in a kernel, and the others by the formula."""
     others: Sequence[int] = range(len(lists[0]))
     if submit is not None:
         p.grad_scale = None if grad_scale is None else grad_scale.data_ptr()
@@ -142,14 +142,14 @@ def _scaled(grad: Tensor, maximize: bool, grad_scale: Tensor | None) -> Tensor:
 
 
 def _decayed(grad: Tensor, weight_decay: float, x: Tensor) -> Tensor:
-    """Add the decay to a gradient; a decay of 0 reads no parameter: 0 times infinity is NaN."""
+    """Add the decay to a gradient. A decay of 0 reads no parameter: 0 times infinity is NaN."""
     return grad + weight_decay * x if weight_decay else grad
 
 
 def _check_numbers(
     name: str, params: Sequence[Tensor], **numbers: Sequence[Tensor] | Tensor | None
 ) -> None:
-    """Check that what kernels read from memory is an FP32 element where the parameters are."""
+    """Check that kernels read FP32 elements on the parameters' device."""
     for what, given in numbers.items() if params else ():
         tensors = [given] if isinstance(given, Tensor) else given or ()
         traits = {(x.dtype, x.numel(), x.device) for x in tensors}

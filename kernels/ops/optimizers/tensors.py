@@ -1,4 +1,4 @@
-"""Many tensors as one launch takes them: where they begin, of what type, and in which chunks."""
+"""Many tensors for one launch: their addresses, dtypes and chunks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from torch import Tensor
 from kernels.ops.elements.functions import TYPES
 from kernels.ops.launcher import CpuLauncher, CudaLauncher
 
-MOST_TENSORS = 64  # of a launch
+MOST_TENSORS = 64  # per launch
 _is_contiguous: Callable[[Tensor], bool] = Tensor.is_contiguous
-CHUNK = 4096  # elements, of a block
-THREADS = 256  # of a block of an update; of the others, as optim.cu has them
+CHUNK = 4096  # elements per block
+THREADS = 256  # per block of an update; per block of the others, as in optim.cu
 THREADS_OF = {
     "styleforge_norm_parts": 128,
     "styleforge_norm_float32": 1024,
@@ -53,12 +53,12 @@ class StyleforgeUpdate(Structure):
     ]
 
 
-# Runs a kernel over tensors that have so many chunks, with what it takes besides.
+# Runs a kernel over tensors with this many chunks, and its other arguments.
 Submit = Callable[[str, StyleforgeTensors, int, Structure | Tensor, int | float | None], None]
 
 
 def on_cpu(launch: CpuLauncher) -> Submit:
-    """Runs cpu/optim.cpp."""
+    """Return a submit function for cpu/optim.cpp."""
 
     def submit(
         name: str,
@@ -83,7 +83,7 @@ def on_cpu(launch: CpuLauncher) -> Submit:
 
 
 def on_cuda(launch: CudaLauncher) -> Submit:
-    """Runs optim.cu."""
+    """Return a submit function for optim.cu."""
 
     def submit(
         name: str,
@@ -103,12 +103,12 @@ def launches(
     steps: Sequence[Tensor] = (),
     left_out: Container[int] = (),
 ) -> Iterator[tuple[StyleforgeTensors, int]]:
-    """The launches that the tensors of some lists take, with the chunks of each.
+    """Yield the launches for the tensors of some lists, with the chunks of each.
 
     Args:
-        lists: Of one length; the tensors of one number lie alike and are dense.
-        steps: For each number an FP32 element on the device, or none.
-        left_out: The numbers of tensors that are not taken.
+        lists: Lists of one length; the tensors at one index are dense and have one layout.
+        steps: For each index an FP32 element on the device, or none.
+        left_out: The indices of tensors to skip.
     """
     counts = [x.numel() for x in lists[0]]
     numbers = [at for at, count in enumerate(counts) if count and at not in left_out]
@@ -127,11 +127,7 @@ def launches(
 
 
 def check(name: str, **lists: Sequence[Tensor]) -> None:
-    """Check that lists have tensors of one shape and dtype at each place, all on one device.
-
-    Raises:
-        ValueError: One of them does not fit.
-    """
+    """Raise ValueError unless tensors of one index share shape and dtype, all on one device."""
     (first, of), *others = lists.items()
     if _fits(list(lists.values())):
         return
@@ -158,7 +154,7 @@ def check(name: str, **lists: Sequence[Tensor]) -> None:
 
 
 def _fits(lists: Sequence[Sequence[Tensor]]) -> bool:
-    """What `check` looks for, in as little time as may be: a step has hundreds of tensors."""
+    """Return whether `check` would pass, as fast as possible: a step has hundreds of tensors."""
     shapes, *other_shapes = ([x.shape for x in of] for of in lists)
     dtypes, *other_dtypes = ([x.dtype for x in of] for of in lists)
     return (
@@ -170,14 +166,14 @@ def _fits(lists: Sequence[Sequence[Tensor]]) -> bool:
 
 
 def apart(lists: Sequence[Sequence[Tensor]]) -> list[int]:
-    """The numbers of the tensors that do not lie alike in all lists, which no kernel takes."""
+    """Return the indices of tensors whose layouts differ, which no kernel supports."""
     if all(all(map(_is_contiguous, tensors)) for tensors in lists):
         return []
     return [at for at, tensors in enumerate(zip(*lists, strict=True)) if not lie_alike(*tensors)]
 
 
 def lie_alike(*tensors: Tensor) -> bool:
-    """Whether tensors of one shape are dense and have their elements in one order."""
+    """Return whether tensors of one shape are dense and have their elements in one order."""
     first = tensors[0]
     if all(x.is_contiguous() for x in tensors):
         return True

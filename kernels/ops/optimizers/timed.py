@@ -1,6 +1,6 @@
-"""The norm of lists of tensors as PyTorch's call, and what it is timed on.
+"""The PyTorch equivalent of the norm of lists of tensors, and arguments to time it.
 
-Steps are timed as the optimizers of `kernel_fusion` take them, see its `measure_optim`.
+Steps are timed through the optimizers of `kernel_fusion`, see its `measure_optim`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MATRICES = 8
 
 
 def _list(rows: int, columns: int) -> list[Any]:
-    """Matrices that have so many rows together, and a vector of each, as layers have."""
+    """Return matrices with these rows in total, and a vector for each, as in layers."""
     generator = seeded(0)
     shapes = [(max(1, rows // MATRICES), columns), (columns,)] * MATRICES
     return [[torch.randn(shape, generator=generator) for shape in shapes], 2.0]

@@ -1,8 +1,8 @@
-"""The operations of transformers: attention in three rungs, feed-forward network, projection, the
-convolution that gives tokens their positions, and the statistics of their channels.
+"""The transformer operations, a family of their own.
 
-They are a family of their own, and on a GPU a library of their own, which nothing of the style
-networks loads.
+They are attention in three rungs, the feed-forward network, the projection, the convolution that
+gives tokens their positions, and channel statistics. On a GPU they have a library of their own,
+which the style networks do not load.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Every kind of kernel: head sizes, lengths that fill no tile, masks, dropout."""
+    """Yield cases for every kernel: head sizes, lengths that fill no tile, masks, dropout."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -131,32 +131,32 @@ def fused_attention(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(scale q k^T + mask) v for each sample and head, without a matrix of scores.
+    """Compute softmax(scale q k^T + mask) v for each sample and head, without a score matrix.
 
-    On a GPU the softmax is online (Dao et al., "FlashAttention", 2022), so that memory grows
-    linearly with the length; in FP16 and BF16 on tensor cores, with weights rounded to that type.
-    Head sizes other than 32, 64 and 128 run on PyTorch. Two runs are bit-equal.
+    On a GPU the softmax is online (Dao et al., "FlashAttention", 2022), so memory grows linearly
+    with the length. FP16 and BF16 use tensor cores, with weights rounded to that dtype. Head sizes
+    other than 32, 64 and 128 run in PyTorch. Two runs are bit-equal.
 
-    A query that sees no key, since all of its mask is -inf, gets zeros, and no gradient.
+    A query that sees no key, because its whole mask is -inf, gets zeros and no gradient.
 
     Args:
         q: [N, H, Lq, D] of any strides and floating dtype.
         k: [N, H, Lk, D] of q's dtype.
-        v: As k.
-        mask: [N, H, Lq, Lk] of q's dtype, or 1 in place of any of these, or None; added to the
-            scores.
-        scale: Of the scores, positive; usually D**-0.5.
+        v: Like k.
+        mask: [N, H, Lq, Lk] of q's dtype, with 1 allowed for any of these sizes, added to the
+            scores; or None.
+        scale: Scale of the scores, positive; usually D**-0.5.
         causal: Whether query i sees only keys 0 to i.
         dropout: The probability that a weight is dropped, below 1, in steps of 1 / 65536.
         state: int64 [2], seed and offset of the random numbers of dropout, see
-            kernels.ops.transformer_reference.philox; the same state drops the same weights.
+            kernels.ops.transformer_reference.philox. The same state drops the same weights.
 
     Returns:
-        [N, H, Lq, D] of q's dtype, whose rows of one position lie together, and for backward the
-        logarithms of the sums of exponentials, [N, H, Lq] in FP32 (FP64 for FP64).
+        [N, H, Lq, D] of q's dtype, with the rows of one position adjacent, and the logarithms of
+        the sums of exponentials for the backward pass, [N, H, Lq] in FP32 (FP64 for FP64).
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -187,29 +187,23 @@ def fused_attention_backward(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of `fused_attention`, from what it returned.
+    """Compute the gradients of `fused_attention` from its results.
 
-    Weights are computed again from the logarithms of the sums of exponentials, tile by tile; every
-    sum has a fixed order, so that two runs are bit-equal. In FP32 PyTorch's products compute them
-    for some queries at a time.
+    The kernel recomputes the weights from the logarithms of the sums of exponentials, tile by tile.
+    Every sum has a fixed order, so two runs are bit-equal. In FP32, PyTorch's products compute the
+    gradients for some queries at a time.
+
+    All other arguments match the forward pass.
 
     Args:
         grad: The gradient of `out`.
-        q: As in forward, like the following arguments.
-        k: Keys.
-        v: Values.
-        mask: The mask, or None.
-        out: The result of forward.
+        out: The result of the forward pass.
         lse: Its logarithms of sums.
-        scale: Of the scores.
-        causal: Whether query i sees only keys 0 to i.
-        dropout: The probability that a weight was dropped.
-        state: Of the random numbers.
 
     Returns:
         The gradients of q, k and v.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

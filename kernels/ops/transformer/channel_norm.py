@@ -1,4 +1,4 @@
-"""The norm of pictures by moments that were taken with them, with residual, ReLU and margin."""
+"""Norm of images by given moments, with residual, ReLU and margin."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _launch(
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """One group and many; loads of 16 bytes and of elements; with and without what is around."""
+    """Yield one group and many, 16-byte and single-element loads, with and without the extras."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -145,27 +145,27 @@ def fused_channel_norm(
     relu: bool = False,
     pad: int = 0,
 ) -> Tensor:
-    """pad(relu(norm(x) * weight + bias + residual)) by given moments, padded by reflection.
+    """Compute pad(relu(norm(x) * weight + bias + residual)) by given moments, padded by reflection.
 
-    It is `fused_instance_norm` of what was measured while it was made, as the network's layers
-    measure what they write, and reads x once. Moments are merged as by Chan, Golub and LeVeque
-    (1983), in a fixed order: two runs on a machine are bit-equal.
+    It equals `fused_instance_norm` if the moments were measured while x was written, as the
+    network's layers do, and reads x once. Moments are merged as by Chan, Golub and LeVeque (1983),
+    in a fixed order: two runs on a machine are bit-equal.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype.
-        moments: [N, G, C, 4] of any floating dtype: of each of G groups of pixels the count, the
-            mean, the sum of squared deviations, and a value that is ignored.
-        weight: [C] of any floating dtype; `bias` likewise.
+        moments: [N, G, C, 4] of any floating dtype: for each of G groups of pixels the count, the
+            mean, the sum of squared deviations, and an ignored value.
+        weight: [C] of any floating dtype; likewise `bias`.
         bias: [C].
         residual: [N, C, H, W] of x's dtype with any strides, or None.
         eps: Added to the variance.
-        relu: Whether a ReLU follows the sum.
-        pad: Pixels on each side, below H and W.
+        relu: Whether to apply a ReLU to the sum.
+        pad: Pixels on each side, less than H and W.
 
     Returns:
         [N, C, H + 2 pad, W + 2 pad] of x's dtype, channels last.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...

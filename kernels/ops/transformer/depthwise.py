@@ -1,4 +1,4 @@
-"""A 3x3 convolution of each channel by itself, with padding by reflection, in one pass."""
+"""A depthwise 3x3 convolution with reflection padding, in one pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernels.ops.launcher import CudaLauncher
 from kernels.ops.registry import TRANSFORMER, fused
 
 LIBRARY, ON_CPU = "depthwise_cuda", "PyTorch's convolution"
-THREADS, ROWS, VECTOR = 256, 4, 16  # of a block; of a thread; bytes of a load
+THREADS, ROWS, VECTOR = 256, 4, 16  # threads per block, rows per thread, bytes per load
 
 
 def _reference(x: Tensor, weight: Tensor) -> Tensor:
@@ -24,7 +24,7 @@ def _reference(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def _channels_last(x: Tensor) -> Tensor:
-    """Lay x out channels last, by steps that vmap knows."""
+    """Return x in channels last, through steps that vmap supports."""
     return x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
 
 
@@ -57,7 +57,7 @@ def _launch(launch: CudaLauncher, x: Tensor, weight: Tensor) -> Tensor:
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Loads of 16 bytes and of elements; sizes of 2, and more rows than a thread makes."""
+    """Yield 16-byte and single-element loads; sizes of 2, and more rows than a thread computes."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for n, channels, height, width in ((1, 3, 2, 2), (2, 16, 5, 7), (1, 40, 12, 2)):
@@ -75,7 +75,7 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     family=TRANSFORMER,
 )
 def fused_depthwise_conv(x: Tensor, weight: Tensor) -> Tensor:
-    """Convolve each channel of pictures, padded by reflection, with its own 3x3 kernel.
+    """Convolve each channel of reflection-padded images with its own 3x3 kernel.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype, H and W at least 2.
@@ -85,6 +85,6 @@ def fused_depthwise_conv(x: Tensor, weight: Tensor) -> Tensor:
         [N, C, H, W] of x's dtype, channels last.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

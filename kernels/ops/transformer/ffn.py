@@ -1,4 +1,4 @@
-"""The feed-forward network of a transformer, and the output projection, an operation each."""
+"""A transformer's feed-forward network and output projection, each as one operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ON_CPU = "PyTorch's products"
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Rows for loads of 16 bytes and others, transposed weights, both kinds of GELU."""
+    """Yield rows for 16-byte loads and others, transposed weights, both kinds of GELU."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -63,28 +63,28 @@ def fused_ffn_forward(
     approximate: str = "none",
     residual: Tensor | None = None,
 ) -> Tensor:
-    """linear(gelu(linear(x))) + residual.
+    """Compute linear(gelu(linear(x))) + residual.
 
-    Products are the library's; bias and GELU take one pass over the hidden rows, and so do the
+    The library runs the products. Bias and GELU are one pass over the hidden rows, and so are the
     second bias and the residual.
 
     Args:
         x: [..., E] of any strides and floating dtype.
-        fc1_weight: [hidden, E], as nn.Linear has it. [E, hidden] is taken as its transpose, if both
-            weights have that shape; with E equal to hidden, weights are as nn.Linear has them.
+        fc1_weight: [hidden, E], as in nn.Linear. If both weights are transposed, [E, hidden] is
+            accepted too; if E equals hidden, weights are as in nn.Linear.
         fc1_bias: [hidden] or None.
         fc2_weight: [E, hidden], or transposed like the first.
         fc2_bias: [E] or None.
-        use_vectorized: False loads element by element on CUDA, which changes no value.
+        use_vectorized: If False, the CUDA kernel loads element by element, which changes no value.
         approximate: "none" for the exact GELU, "tanh" for its approximation (Hendrycks and Gimpel,
             2016).
-        residual: Of x's shape, or None.
+        residual: A tensor of x's shape, or None.
 
     Returns:
-        Of x's shape and dtype, contiguous.
+        A contiguous tensor of x's shape and dtype.
 
     Raises:
-        ValueError: A shape, a dtype or `approximate` does not fit.
+        ValueError: If a shape, dtype or `approximate` is invalid.
     """
     ...
 
@@ -105,11 +105,11 @@ def output_projection_forward(
     bias_out: Tensor | None = None,
     residual: Tensor | None = None,
 ) -> Tensor:
-    """linear(attn_output) + residual.
+    """Compute linear(attn_output) + residual.
 
     Args:
         attn_output: [..., K] of any strides and floating dtype.
-        w_out: [E, K], as nn.Linear has it.
+        w_out: [E, K], as in nn.Linear.
         bias_out: [E] or None.
         residual: [..., E] or None.
 
@@ -117,6 +117,6 @@ def output_projection_forward(
         [..., E] of attn_output's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...

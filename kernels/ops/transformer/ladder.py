@@ -1,4 +1,4 @@
-"""Self-attention with its projections, by each rung of the ladder, to be read and compared."""
+"""Self-attention with its projections for each rung of the ladder, to read and compare."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _cpu(
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Heads of 32 and 64, lengths that fill no tile, with and without biases."""
+    """Yield heads of 32 and 64, lengths that fill no tile, with and without biases."""
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
@@ -77,22 +77,22 @@ def fused_attention_v1(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the first rung: tiles of scores in shared memory, two passes over the keys.
+    """Compute self-attention on the first rung: score tiles in shared memory, two key passes.
 
     Args:
         x: [N, L, E] of any strides and floating dtype.
-        w_qkv: [3E, E], as nn.MultiheadAttention's in_proj_weight.
+        w_qkv: [3E, E], like in_proj_weight of nn.MultiheadAttention.
         w_out: [E, E].
         bias_qkv: [3E] or None.
         bias_out: [E] or None.
-        scale: Of the scores, positive; usually (E / num_heads)**-0.5.
+        scale: Scale of the scores, positive; usually (E / num_heads)**-0.5.
         num_heads: A divisor of E.
 
     Returns:
         [N, L, E] of x's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -118,22 +118,15 @@ def fused_attention_v2_forward(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the second rung: vectorized loads, padded tiles of keys and values.
+    """Compute self-attention on the second rung: vectorized loads, padded tiles of keys and values.
 
-    Args:
-        x: This and the other arguments are those of `fused_attention_v1`.
-        w_qkv: [3E, E].
-        w_out: [E, E].
-        bias_qkv: [3E] or None.
-        bias_out: [E] or None.
-        scale: Of the scores.
-        num_heads: A divisor of E.
+    The arguments match `fused_attention_v1`.
 
     Returns:
         [N, L, E] of x's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -159,23 +152,15 @@ def fused_attention_v3_forward(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Self-attention by the third rung: an online softmax, no matrix of scores, tensor cores.
+    """Compute self-attention on the third rung: an online softmax, no score matrix, tensor cores.
 
-    `fused_attention` is its attention alone, with masks, dropout and gradients of its own.
-
-    Args:
-        x: This and the other arguments are those of `fused_attention_v1`.
-        w_qkv: [3E, E].
-        w_out: [E, E].
-        bias_qkv: [3E] or None.
-        bias_out: [E] or None.
-        scale: Of the scores.
-        num_heads: A divisor of E.
+    `fused_attention` is its attention alone, with masks, dropout and gradients of its own. The
+    arguments match `fused_attention_v1`.
 
     Returns:
         [N, L, E] of x's dtype, contiguous.
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...

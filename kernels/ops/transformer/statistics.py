@@ -1,4 +1,4 @@
-"""The mean and the variance of each channel of pictures, without a copy in FP32."""
+"""The mean and variance of each channel of images, without a copy in FP32."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kernels.ops.launcher import CudaLauncher
 from kernels.ops.registry import TRANSFORMER, fused
 
 LIBRARY, ON_CPU = "channel_statistics_cuda", "PyTorch's variance"
-THREADS, VECTOR = 256, 16  # of a block; bytes of a load
-MERGED = 2  # channels that a block merges
+THREADS, VECTOR = 256, 16  # per block; bytes per load
+MERGED = 2  # channels merged per block
 BLOCKS = 4  # that a multiprocessor runs at once
-LEAST = 4  # pixels of a thread
+LEAST = 4  # pixels per thread
 
 
 def _moments(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance [N, C], in FP32 or wider."""
+    """Return mean and variance [N, C], in FP32 or wider."""
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     variance, mean = torch.var_mean(wide, (2, 3), correction=0)
     return mean, variance
@@ -72,7 +72,7 @@ def _launch_moments(launch: CudaLauncher, x: Tensor, mean: Tensor, variance: Ten
 def _submit(
     launch: CudaLauncher, x: Tensor, mean: Tensor, spread: Tensor, eps: float | None
 ) -> None:
-    """Write means, and variances or, with `eps`, the reciprocals of deviations."""
+    """Write means, and variances or, with `eps`, reciprocal standard deviations."""
     x = x.contiguous(memory_format=torch.channels_last)
     samples, channels, height, width = x.shape
     cut = cut_of(launch, x.shape, height * width, vector_of(x))
@@ -87,12 +87,12 @@ def _submit(
 
 
 class Cut(NamedTuple):
-    """How a picture whose channels come last is shared out.
+    """The split of a channels-last image into blocks.
 
     Attributes:
-        vector: Channels that a thread loads at once.
+        vector: Channels per load of a thread.
         columns: Threads side by side.
-        chunk: Pixels of a block.
+        chunk: Pixels per block.
         grid: Blocks along pixels, channels and samples.
     """
 
@@ -103,16 +103,16 @@ class Cut(NamedTuple):
 
 
 def vector_of(*tensors: Tensor) -> int:
-    """As many channels of dense pictures, channels last, as fit in 16 bytes; 1 where that fails."""
+    """Return how many channels fit a 16-byte load, 1 if channels or addresses do not divide."""
     each = VECTOR // tensors[0].element_size()
     fits = all(x.shape[1] % each == 0 and x.data_ptr() % VECTOR == 0 for x in tensors)
     return each if fits else 1
 
 
 def cut_of(launch: CudaLauncher, shape: torch.Size, pixels: int, vector: int) -> Cut:
-    """Share out pictures of some shape, of which so many pixels are read or written."""
+    """Split images of some shape, of which `pixels` are read or written."""
     groups = shape[1] // vector
-    # Rows of threads are then parts of a warp, and none of them is idle.
+    # Rows of threads are then parts of a warp without idle threads.
     columns = next((c for c in (32, 16, 8, 4) if groups % c == 0), min(groups, 32))
     across, rows = -(-groups // columns), THREADS // columns
     wanted = -(-BLOCKS * launch.gpu.multiprocessors // (across * shape[0]))
@@ -121,13 +121,13 @@ def cut_of(launch: CudaLauncher, shape: torch.Size, pixels: int, vector: int) ->
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
-    """Loads of 16 bytes and of elements; columns that divide a warp or not; few pixels and many."""
+    """Yield 16-byte and single loads, columns that divide a warp or not, few and many pixels."""
     for x in _pictures():
         yield x, 1e-5
 
 
 def _samples_moments() -> Iterator[tuple[Any, ...]]:
-    """The same, into every second value of what they write to."""
+    """Yield the same, written to every second element of the outputs."""
     for x in _pictures():
         n, channels = x.shape[:2]
         made = torch.zeros(n, channels, 4)
@@ -152,22 +152,22 @@ def _pictures() -> Iterator[Tensor]:
     family=TRANSFORMER,
 )
 def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
-    """The mean and the reciprocal of the standard deviation of each channel of each picture.
+    """Compute the mean and reciprocal standard deviation of each channel of each image.
 
-    They are what `fused_token_norm` takes, and what torch.batch_norm_stats gives of all pictures
-    together. Deviations are taken from a pixel's value in FP32 and merged in FP64 in a fixed order
-    (Chan, Golub and LeVeque 1983), so that a mean a thousand times the deviation costs no digits of
-    it and two runs on a machine are bit-equal.
+    `fused_token_norm` accepts them. torch.batch_norm_stats computes them over all images together.
+    Deviations are relative to one pixel's value in FP32, and are merged in FP64 in a fixed order
+    (Chan, Golub and LeVeque 1983). A mean a thousand times the deviation therefore costs no digits
+    of it, and two runs on a machine are bit-equal.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype, with at least one pixel.
-        eps: Added to the variance, which is biased.
+        eps: Added to the biased variance.
 
     Returns:
         Both [N, C], in FP32 (FP64 for FP64).
 
     Raises:
-        ValueError: A shape or a dtype does not fit.
+        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -183,15 +183,15 @@ def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tens
     family=TRANSFORMER,
 )
 def fused_channel_moments_out(x: Tensor, mean: Tensor, variance: Tensor) -> None:
-    """The mean and the biased variance of each channel, see `fused_channel_statistics`.
+    """Write the mean and biased variance of each channel, see `fused_channel_statistics`.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype, with at least one pixel.
-        mean: [N, C] in FP32 (FP64 for FP64), which is written to.
-        variance: Likewise, with the strides of `mean`.
+        mean: [N, C] in FP32 (FP64 for FP64); an output.
+        variance: An output like `mean`, with its strides.
 
     Raises:
-        ValueError: An argument does not fit.
-        RuntimeError: A gradient would be needed.
+        ValueError: If an argument is invalid.
+        RuntimeError: If a gradient would be needed.
     """
     ...

@@ -1,1 +1,1 @@
-"""What the operations of transformers mean, in PyTorch: what kernels are held against."""
+"""PyTorch references of the transformer operations, against which kernels are compared."""

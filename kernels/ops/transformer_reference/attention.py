@@ -1,4 +1,4 @@
-"""What attention and its gradients mean, in PyTorch, with the scores as a matrix."""
+"""PyTorch references of attention and its gradients, with a score matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(
     dropout: float,
     state: Tensor | None,
 ) -> None:
-    """Raise ValueError if the arguments of attention do not fit."""
+    """Raise ValueError for invalid arguments of attention."""
     if q.dim() != 4 or k.dim() != 4 or v.shape != k.shape:
         raise ValueError(
             "attention: q, k and v are [N, H, L, D], and k and v of one shape, got "
@@ -49,10 +49,10 @@ def attention_reference(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`fused_attention`."""
+    """Compute `fused_attention` in PyTorch."""
     check(q, k, v, mask, scale, dropout, state)
     scores = _scores(q, k, mask, scale, causal)
-    # A row without a visible key gets zeros. Its largest score is -inf, and no origin.
+    # A row without a visible key gets zeros. Its largest score is -inf and cannot be the origin.
     origin = scores.detach().amax(-1, keepdim=True) if k.shape[2] else scores.new_zeros(())
     origin = torch.where(origin == -torch.inf, 0.0, origin)
     weights = (scores - origin).exp()
@@ -76,7 +76,7 @@ def attention_backward_reference(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`fused_attention_backward`, from the inputs alone: so its own derivative is whole."""
+    """Compute `fused_attention_backward` from the inputs, so that its derivative is complete."""
     weights, change = _weights_and_change(grad, q, k, v, mask, scale, causal, dropout, state)
     wide = weights.dtype
     gradients = (
@@ -99,7 +99,7 @@ def mask_gradient(
     dropout: float,
     state: Tensor | None,
 ) -> Tensor:
-    """The gradient of the mask, of its shape."""
+    """Return the gradient of the mask, of its shape."""
     change = _weights_and_change(grad, q, k, v, mask, scale, causal, dropout, state)[1]
     return change.sum_to_size(mask.shape).to(mask.dtype)
 
@@ -117,11 +117,13 @@ def backward_by_rows(
     state: Tensor | None,
     most_scores: int = 1 << 24,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same from the saved sums of exponentials, for some queries at a time.
+    """Compute the same from the saved sums of exponentials, for some queries at a time.
+
+    All other arguments match `fused_attention_backward`.
 
     Args:
-        grad: This and the other arguments are those of `fused_attention_backward`.
-        most_scores: That are there at once, so that memory grows linearly with the length.
+        most_scores: The most scores in memory at once, so that memory grows linearly with the
+            length.
     """
     samples, heads, queries, _ = q.shape
     keys = k.shape[2]
@@ -154,7 +156,7 @@ def backward_by_rows(
 def _scores(
     q: Tensor, k: Tensor, mask: Tensor | None, scale: float, causal: bool, first: int = 0
 ) -> Tensor:
-    """Of queries first, first + 1, ..."""
+    """Return the scores of queries first, first + 1, ..."""
     wide = torch.float64 if q.dtype == torch.float64 else torch.float32
     scores = q.to(wide) @ k.to(wide).transpose(-1, -2) * scale
     if mask is not None:
@@ -177,7 +179,6 @@ def _weights_and_change(
     dropout: float,
     state: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """The weights before dropout, and the gradients of the scores."""
     scores = _scores(q, k, mask, scale, causal)
     weights = torch.where((scores == -torch.inf).all(-1, True), 0.0, scores)
     weights = torch.where(scores == -torch.inf, 0.0, _softmax(weights, scores))
@@ -200,5 +201,5 @@ def _dropped(weights: Tensor, dropout: float, state: Tensor | None) -> Tensor:
 
 
 def _rows_first(x: Tensor) -> Tensor:
-    """[N, H, L, D] whose rows of one position lie together, as kernels write them."""
+    """Return [N, H, L, D] with the rows of one position adjacent, as kernels write them."""
     return x.transpose(1, 2).contiguous().transpose(1, 2)

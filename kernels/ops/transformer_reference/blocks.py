@@ -1,4 +1,4 @@
-"""What a transformer's blocks around attention mean: projections and the feed-forward network."""
+"""PyTorch references of a transformer's projections and feed-forward network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_block(
     scale: float,
     num_heads: int,
 ) -> None:
-    """Raise ValueError if the arguments of self-attention do not fit."""
+    """Raise ValueError for invalid arguments of self-attention."""
     if x.dim() != 3 or not x.is_floating_point():
         raise ValueError(f"attention: x is [N, L, E] of a floating dtype, got {list(x.shape)}")
     width = x.shape[2]
@@ -42,7 +42,7 @@ def attention_block(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """`fused_attention_v1` and its successors."""
+    """Compute `fused_attention_v1` and its successors in PyTorch."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     q, k, v = heads_of(F.linear(x, w_qkv, bias_qkv), num_heads)
     out, _ = attention_reference(q, k, v, scale=scale)
@@ -50,14 +50,14 @@ def attention_block(
 
 
 def heads_of(qkv: Tensor, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Views of [N, L, 3E] as q, k and v, each [N, H, L, E / H]."""
+    """Return views of [N, L, 3E] as q, k and v, each [N, H, L, E / H]."""
     n, length, width = qkv.shape
     split = qkv.view(n, length, 3, num_heads, width // 3 // num_heads).permute(2, 0, 3, 1, 4)
     return split[0], split[1], split[2]
 
 
 def merged(x: Tensor) -> Tensor:
-    """[N, H, L, D] as [N, L, H D]; a view where rows of one position lie together."""
+    """Return [N, H, L, D] as [N, L, H D], a view if the rows of one position are adjacent."""
     return x.transpose(1, 2).flatten(2)
 
 
@@ -67,7 +67,7 @@ def projection_reference(
     bias_out: Tensor | None = None,
     residual: Tensor | None = None,
 ) -> Tensor:
-    """`output_projection_forward`."""
+    """Compute `output_projection_forward` in PyTorch."""
     check_projection(attn_output, w_out, bias_out, residual)
     y = F.linear(attn_output, w_out, bias_out)
     return (y if residual is None else y + residual).contiguous()
@@ -76,7 +76,7 @@ def projection_reference(
 def check_projection(
     attn_output: Tensor, w_out: Tensor, bias_out: Tensor | None, residual: Tensor | None
 ) -> None:
-    """Raise ValueError if the arguments of the output projection do not fit."""
+    """Raise ValueError for invalid arguments of the output projection."""
     if attn_output.dim() < 1 or w_out.dim() != 2:
         raise ValueError("output projection: attn_output is [..., K] and w_out [E, K]")
     rows = w_out.shape[0]
@@ -99,7 +99,7 @@ def ffn_reference(
     approximate: str = "none",
     residual: Tensor | None = None,
 ) -> Tensor:
-    """`fused_ffn_forward`."""
+    """Compute `fused_ffn_forward` in PyTorch."""
     first, second = ffn_weights(
         x, fc1_weight, fc1_bias, fc2_weight, fc2_bias, approximate, residual
     )
@@ -116,10 +116,10 @@ def ffn_weights(
     approximate: str,
     residual: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """The weights as nn.Linear has them.
+    """Return the weights as in nn.Linear.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     if approximate not in APPROXIMATIONS:
         raise ValueError(f"ffn: approximate is one of {APPROXIMATIONS}, got {approximate!r}")

@@ -1,7 +1,7 @@
-"""The random numbers of dropout: Philox4x32-10 of a saved seed and offset, as kernels draw them.
+"""The random numbers of dropout: Philox4x32-10 with a saved seed and offset, as kernels draw them.
 
-Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011. What backward drops follows from
-the state that forward was given, so that nothing of the size of the scores is kept.
+Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011. The backward pass drops by the
+state of the forward pass, so nothing of the size of the scores is saved.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 _WORD = 0xFFFFFFFF
-_NUMBERS = 1 << 16  # an element or a weight takes half of a word
+_NUMBERS = 1 << 16  # an element or a weight uses half of a word
 
 
 def draw_state(device: torch.device) -> Tensor:
-    """A seed and an offset from PyTorch's generator of a device.
+    """Draw a seed and an offset from PyTorch's generator of a device.
 
     In a CUDA graph, every replay draws another state.
 
@@ -25,14 +25,14 @@ def draw_state(device: torch.device) -> Tensor:
 
 
 def dropped_numbers(dropout: float) -> int:
-    """Of 2^16 random numbers, how many drop an element: a probability is taken in such steps."""
+    """Return how many of 2^16 random numbers drop an element: the steps of a probability."""
     return round(dropout * _NUMBERS)
 
 
 def kept_scale(dropout: float) -> float:
-    """What is kept is multiplied by this, so that the mean stays: exact for the numbers that keep.
+    """Return the factor of kept elements that preserves the mean at the rounded probability.
 
-    0 where all is dropped.
+    It is 0 if everything is dropped.
     """
     keeping = _NUMBERS - dropped_numbers(dropout)
     return _NUMBERS / keeping if keeping else 0.0
@@ -41,19 +41,18 @@ def kept_scale(dropout: float) -> float:
 def kept(
     state: Tensor, planes: int, queries: int, keys: int, dropout: float, first: int = 0
 ) -> Tensor:
-    """Which weights are kept.
+    """Return which weights are kept.
 
-    The eight numbers of a counter are those of the queries i and i + 8 and of the keys k, k + 1,
-    k + 8 and k + 9, for i and k of the first eight of every sixteen and even k: what a thread of a
-    product of matrices holds.
+    The eight numbers of a counter belong to queries i and i + 8 and keys k, k + 1, k + 8 and k + 9,
+    for i and even k in the first eight of every sixteen. A thread of a matrix product holds these.
 
     Args:
         state: int64 [2], as `draw_state` returned it.
         planes: Samples times heads.
         queries: Rows of a plane.
         keys: Columns of a plane.
-        dropout: The probability that a weight is dropped.
-        first: The number of the first row.
+        dropout: The dropout probability of a weight.
+        first: The index of the first row.
 
     Returns:
         bool [planes, queries, keys].
@@ -72,7 +71,7 @@ def kept(
 
 
 def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
-    """Four random words for each counter of four words; words are in int64."""
+    """Return four random words for each counter of four words; words are in int64."""
     a, b, c, d = counter
     first, second = key
     for _ in range(10):
@@ -88,14 +87,14 @@ def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
 
 
 def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
-    """Which elements of a tensor are kept: element i has number i % 8 of the counter i / 8.
+    """Return which elements of a tensor are kept: element i has number i % 8 of counter i / 8.
 
     The first number of a word is its lower half.
 
     Args:
         state: int64 [2], as `draw_state` returned it.
-        count: How many elements, numbered row by row.
-        dropout: The probability that one is dropped.
+        count: Number of elements, indexed row by row.
+        dropout: The dropout probability of an element.
 
     Returns:
         bool [count].

@@ -1,4 +1,4 @@
-"""What turns data into the input of a model: tokens, pictures, series; and products."""
+"""Operations that turn data into model inputs (tokens, images, series), and products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of the linear operations, those of embeddings with positions, and of products of many tensors."""
+"""The linear operations for embeddings with positions and for products of many tensors."""
 
 from __future__ import annotations
 
@@ -49,22 +49,25 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 def embedding_position(
     tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
 ) -> Tensor:
-    """weight[tokens] scale + position[start : start + L]: embeddings with learned positions.
+    """Compute weight[tokens] scale + position[start : start + L].
+
+    These are embeddings with learned positions.
 
     Args:
-        tokens: int64 [N, L], rows of the table. One that is not in the table is an IndexError on
-            the CPU, and NaN on a GPU.
+        tokens: int64 [N, L], table rows. A token that is not in the table raises IndexError on the
+            CPU and gives NaN on a GPU.
         weight: [tokens, size] of FP16, BF16, FP32 or FP64.
         position: [at least start + L, size] of weight's dtype.
-        scale: Of the embedding, as size**0.5 in "Attention Is All You Need" (Vaswani et al., 2017).
+        scale: Scale of the embedding, such as size**0.5 in "Attention Is All You Need" (Vaswani et
+            al., 2017).
         start: The position of the first token.
 
     Returns:
         [N, L, size] of weight's dtype, contiguous.
 
     Raises:
-        ValueError: A shape, a dtype or a device does not fit.
-        IndexError: On the CPU, a token is not in the table.
+        ValueError: If a shape, dtype or device is invalid.
+        IndexError: On the CPU, if a token is not in the table.
     """
     ...
 
@@ -79,17 +82,18 @@ def embedding_position(
     timed=PRODUCTS,
 )
 def contract_reshape(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
-    """torch.einsum(equation, *operands).reshape(shape), by PyTorch's products of matrices.
+    """Compute torch.einsum(equation, *operands).reshape(shape) with PyTorch's matrix products.
 
     Args:
-        equation: As that of torch.einsum.
+        equation: As in torch.einsum.
         operands: Tensors of one dtype.
-        shape: Of the result; one size may be -1.
+        shape: Shape of the result; one size may be -1.
 
     Returns:
-        Of this shape; a view of the product where that is possible.
+        A tensor of this shape, a view of the product if possible.
 
     Raises:
-        ValueError: Shapes do not fit the equation, or the product does not fit the shape.
+        ValueError: If the shapes do not match the equation, or the product does not match the
+            shape.
     """
     ...

@@ -24,20 +24,20 @@ from kernels.ops.registry import LIBRARY, fused
     refuses=windows.refuses,
 )
 def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
-    """x.unfold(-1, size, step), reduced over each window, without a tensor of the windows.
+    """Reduce x.unfold(-1, size, step) over each window without a tensor of the windows.
 
     Args:
         x: [..., length] of FP16, BF16, FP32 or FP64.
-        size: Of a window, 1 to length.
-        step: From the beginning of a window to that of the next.
-        reduce: "mean", "sum", "max" or "min". Elements of a window that are equally large, or
-            small, share the gradient, as in torch.amax. NaN stays NaN.
+        size: Window length, 1 to length.
+        step: Distance between the starts of two windows.
+        reduce: "mean", "sum", "max" or "min". Equal extrema of a window share the gradient, as in
+            torch.amax. NaN stays NaN.
 
     Returns:
         [..., (length - size) // step + 1], contiguous.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
 
@@ -57,20 +57,18 @@ def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") ->
 def sliding_window_backward(
     grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """The gradient of `sliding_window`. Every sum has a fixed order.
+    """Compute the gradient of `sliding_window`. Every sum has a fixed order.
+
+    All other arguments match the forward pass.
 
     Args:
         grad: The gradient of y, of its shape and dtype.
-        x: As in forward.
-        y: What forward returned.
-        size: Of a window.
-        step: From a window to the next.
-        reduce: As in forward.
+        y: The result of the forward pass.
 
     Returns:
-        Of x's shape and dtype, contiguous.
+        A contiguous tensor of x's shape and dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

@@ -14,7 +14,7 @@ from kernels.ops.registry import LIBRARY, fused
 
 
 def _without_numbers(_given: Sequence[Any], results: Any) -> tuple[Tensor, Tensor]:
-    """What a caller gets: the numbers serve the gradient."""
+    """Return the results for the caller; only the gradient uses the row numbers."""
     return results[0], results[1]
 
 
@@ -37,24 +37,24 @@ def _without_numbers(_given: Sequence[Any], results: Any) -> tuple[Tensor, Tenso
 def token_embedding(
     tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The embeddings of sequences that are cut or padded to one length.
+    """Embed sequences that are cut or padded to one length.
 
     Args:
-        tokens: The sequences, each int64 [any length], rows of the table. One that is not in the
-            table is an IndexError on the CPU, and NaN on a GPU.
+        tokens: The sequences, each int64 [any length] of table rows. A token that is not in the
+            table raises IndexError on the CPU and gives NaN on a GPU.
         weight: [tokens, size] of FP16, BF16, FP32 or FP64.
-        length: Of the result: longer sequences lose their end.
-        padding: The row of the table that stands behind shorter ones, which has no gradient, as in
-            torch.nn.Embedding; zeros where it is None.
+        length: Length of the result. Longer sequences lose their end.
+        padding: The table row that pads shorter sequences and has no gradient, as in
+            torch.nn.Embedding. None pads with zeros.
 
     Returns:
-        [N, length, size] of weight's dtype, contiguous, and a mask, bool [N, length], that is true
-        where a token was given. The operation itself gives for backward also the numbers of the
-        rows, int64 [N, length].
+        [N, length, size] of weight's dtype, contiguous, and a mask, bool [N, length], true for a
+        given token. The operation itself also returns the row numbers for the backward pass, int64
+        [N, length].
 
     Raises:
-        ValueError: A shape, a dtype, a device or a number does not fit.
-        IndexError: On the CPU, a token is not in the table.
+        ValueError: If a shape, dtype, device or number is invalid.
+        IndexError: On the CPU, if a token is not in the table.
     """
     ...
 
@@ -72,20 +72,20 @@ def token_embedding(
     cuda_dtypes=(torch.int64,),
 )
 def embedding_backward(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
-    """The gradient of a table of embeddings: of each row the sum of what its tokens have.
+    """Compute the gradient of an embedding table: each row sums the gradients of its tokens.
 
-    Tokens are sorted, and every sum has a fixed order.
+    The tokens are sorted, and every sum has a fixed order.
 
     Args:
-        tokens: int64 [...], rows of the table. One that is not in it has no gradient.
-        grad: [..., size] of FP16, BF16, FP32 or FP64, by token. Sums are FP32 (FP64 in FP64).
-        entries: Rows of the table.
-        left_out: The row that has no gradient, such as that of a padding, or -1.
+        tokens: int64 [...], table rows. A token that is not in the table has no gradient.
+        grad: [..., size] of FP16, BF16, FP32 or FP64, per token. Sums are FP32 (FP64 in FP64).
+        entries: Number of table rows.
+        left_out: The row without a gradient, such as the padding's, or -1.
 
     Returns:
         [entries, size] of grad's dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...

@@ -1,4 +1,4 @@
-"""The operations that prepare pictures for any model."""
+"""The operations that prepare images for any model."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ def image_to_tensor(
     antialias: bool = True,
     channels_last: bool = False,
 ) -> Tensor:
-    """Pictures of bytes as normalized tensors: crop, resize, mirror and colors in one pass.
+    """Turn byte images into normalized tensors: crop, resize, mirror and adjust colors in one pass.
 
-    Values are divided by 255, changed in color, clamped to 0 and 1, and normalized to
-    (value - mean) / std. All changes of color are one matrix, so that nothing is clamped between
-    them, and contrast is about middle gray, 0.5: torchvision clamps after each and takes the mean
-    of the picture, for which it reads the picture once more.
+    Values are divided by 255, adjusted in color, clamped to [0, 1], and normalized to (value -
+    mean) / std. One matrix makes all color changes, so nothing is clamped between them. Contrast is
+    relative to middle gray, 0.5. torchvision instead clamps after each change and uses the image's
+    mean, for which it reads the image once more.
 
     Args:
         images: uint8 [N, H, W, 3], RGB.
-        mean: [3], of the dtype of the result, FP16, BF16, FP32 or FP64.
+        mean: [3], in the dtype of the result: FP16, BF16, FP32 or FP64.
         std: [3] of the same dtype.
-        size: Height and width of the result; those of the first box by default.
-        boxes: First row, first column, height and width of what is resized, 4 numbers for all
-            pictures or one after another for each; the whole picture by default.
-        mirrored: Whether left and right change places, for all pictures or for each.
-        color: Brightness, contrast and saturation, of which 1 changes nothing, and hue in turns of
-            the circle, of which 0 changes nothing; 4 numbers for all pictures or for each.
-        antialias: Whether a smaller result is a mean of all pixels, as that of
-            torch.nn.functional.interpolate with `antialias`, and of Pillow's bilinear.
-        channels_last: Whether channels of a pixel lie together.
+        size: Height and width of the result. Defaults to the size of the first box.
+        boxes: First row, first column, height and width of the region to resize: 4 numbers for all
+            images, or 4 for each image in order. Defaults to the whole image.
+        mirrored: Whether to swap left and right, for all images or for each.
+        color: Brightness, contrast and saturation, where 1 changes nothing, and hue in turns of the
+            color circle, where 0 changes nothing; 4 numbers for all images or for each.
+        antialias: Whether a smaller result averages all pixels, as with `antialias` in
+            torch.nn.functional.interpolate and in Pillow's bilinear filter.
+        channels_last: Whether the result is channels last.
 
     Returns:
         [N, 3, height, width] of mean's dtype.
 
     Raises:
-        ValueError: An argument does not fit.
+        ValueError: If an argument is invalid.
     """
     ...
