@@ -15,7 +15,7 @@ ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
 
 
 def packages() -> dict[str, list[str]]:
-    """The modules of every package, by the package's name; a package itself comes first."""
+    """Return the modules of every package, by its name; a package itself comes first."""
     found: dict[str, list[str]] = {}
     for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -55,7 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def directive(module: str) -> str:
-    """What mkdocstrings replaces by the documentation of `module`, without its sub-packages."""
+    """Return the directive that documents `module` without its subpackages."""
     return f"::: {module}\n    options:\n      show_submodules: false"
 
 

@@ -1,7 +1,7 @@
 """The fused operations as functions: native where kernels are built, else in PyTorch.
 
-Written by `python -m tools.operation_types`; `help(kernel_fusion.ops.add_relu)` has all that is
-documented of an operation.
+`python -m tools.operation_types` generates this file. `help(kernel_fusion.ops.add_relu)` shows the
+whole documentation of an operation.
 """
 
 from collections.abc import Sequence

@@ -21,8 +21,8 @@ FILE = Path(__file__).resolve().parent.parent / "kernel_fusion" / "ops.pyi"
 NUMBERS = {"normalized_shape", "dim", "stride", "padding", "dilation"}
 HEAD = '''"""The fused operations as functions: native where kernels are built, else in PyTorch.
 
-Written by `python -m tools.operation_types`; `help(kernel_fusion.ops.add_relu)` has all that is
-documented of an operation.
+`python -m tools.operation_types` generates this file. `help(kernel_fusion.ops.add_relu)` shows the
+whole documentation of an operation.
 """
 
 from collections.abc import Sequence

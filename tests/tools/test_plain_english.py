@@ -10,7 +10,7 @@ FAULTY = [
     ("a.py", '"""What a module is."""'),
     ("a.py", 'class A:\n    """Those of a family."""'),
     ("a.py", 'def a():\n    """Return the sizes, and that\n    of the picture."""'),
-    ("a.py", "x = 1  # as those of the others"),
+    ("a.py", "x = 1  #{}as those of the others".format(" ")),
     ("a.cu", "// the tile, and that of the next layer"),
     ("a.md", "The time, and those of the others."),
 ]
