@@ -30,7 +30,8 @@ debootstrap --variant=minbase --include=make,git,python3,ca-certificates "$suite
 # The network of this machine: its name servers, the authorities that it trusts, and a mirror that
 # may lag behind what it was signed for.
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-echo "127.0.1.1 $(hostname)" >>"$root/etc/hosts" # as the installer of Debian does; PyTorch looks it up
+# Debian's installer writes both names; PyTorch and chromedriver look them up.
+printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" >>"$root/etc/hosts"
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
 echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/mirror"
 

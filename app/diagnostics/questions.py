@@ -29,8 +29,8 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         ),
         Question(
             "Where are my pictures and films?",
-            "A snapshot (S) is in the folder *StyleForge* of your pictures, a recording (R) in "
-            "that of your videos. *Save as* (Ctrl+S) asks for a place.",
+            "Snapshots (S) are in the folder *StyleForge* inside your pictures folder, recordings "
+            "(R) in the one inside your videos folder. *Save as* (Ctrl+S) asks for a place.",
         ),
         Question(
             "How do I paint a whole film, with its sound?",
@@ -50,9 +50,9 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         ),
         Question(
             "How do I show it in a video call?",
-            "Switch the virtual camera on (W), and choose it as the camera in the program of the "
+            "Switch the virtual camera on (W), and choose it as the camera in the program for the "
             "call. It needs the extra `camera`, and on Linux v4l2loopback, on Windows and macOS "
-            "that of OBS; the window says what is missing.",
+            "the virtual camera of OBS; the window says what is missing.",
         ),
         Question(
             "Is anything sent from my machine?",

@@ -29,8 +29,8 @@ LEGENDS = (
     (
         {"still", "panned"},
         "*Still* and *panned* are flicker with a static and a panning camera: the mean "
-        "motion-compensated difference of consecutive results, divided by that of the noisy input "
-        "frames.",
+        "motion-compensated difference of consecutive results, divided by the same difference of "
+        "the noisy input frames.",
     ),
     (
         {"style term, full"},
@@ -47,15 +47,16 @@ LEGENDS = (
     ),
     (
         {"texture in streams"},
-        "*Texture in streams* is the style's own amount; *still* and *panned* beside it are the "
-        "flicker with it over that without, at the size where that is most. *Flat* and "
-        "*structured* are how many levels (0-255) texture of 0.5 changes the picture where the "
-        "photograph is flat and where it has structure, means over the sizes.",
+        "*Texture in streams* is the style's own amount; *still* and *panned* next to it are the "
+        "flicker with texture divided by the flicker without, at the size with the largest ratio. "
+        "*Flat* and *structured* are the levels (0-255) by which a texture of 0.5 changes flat and "
+        "structured parts of the photograph, averaged over the sizes.",
     ),
     (
         {"films"},
         "*Films* is the mean difference of consecutive frames of styled films along the optical "
-        "flow of the source, where both show the same, divided by that of the source.",
+        "flow of the source, where both show the same content, divided by the same difference of "
+        "the source.",
     ),
 )
 
