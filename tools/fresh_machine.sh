@@ -68,10 +68,11 @@ step() {
 }
 
 git clone --quiet --no-hardlinks "$checkout" "$root$home"
+commit=$(git -C "$checkout" rev-parse --short HEAD) # of the clone; the checkout may move on
 python=$(inside python3 --version)
 step run make -C "$home" run ARGS="--source scene --pictures 20"
 step test make -C "$home" test ARGS="${ARGS:-}"
 
-printf '\n%s of Debian %s, %s cores, commit %s\n%s\n' "$python" "$suite" "$(nproc)" \
-  "$(git -C "$checkout" rev-parse --short HEAD)" "$report"
+printf '\n%s of Debian %s, %s cores, commit %s\n%s\n' "$python" "$suite" "$(nproc)" "$commit" \
+  "$report"
 exit $failed
