@@ -13,6 +13,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("source")
     with tarfile.open(build_wheels.build_sdist(folder)) as archive:
         # Debian 12 has Python 3.11.2, which knows no filters; 3.12 warns without one.
-        filtered = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        filtered: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         archive.extractall(folder, **filtered)
     (source,) = (path for path in folder.iterdir() if path.is_dir())
     for left_out in ("kernels/images", "assets/any_style"):
