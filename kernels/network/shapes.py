@@ -16,13 +16,13 @@ class Dimensions(Protocol):
     """
 
     @property
-    def num_residual_blocks(self) -> int: ...  # noqa: D102
+    def num_residual_blocks(self) -> int: ...
 
     @property
-    def widths(self) -> tuple[int, int, int]: ...  # noqa: D102
+    def widths(self) -> tuple[int, int, int]: ...
 
     @property
-    def end_kernel(self) -> int: ...  # noqa: D102
+    def end_kernel(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
