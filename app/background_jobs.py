@@ -21,21 +21,19 @@ _Work = tuple[int, Callable[[], Any]]  # job number, function
 
 
 class RunJob(Protocol):
-    """Signature of `Session.run`: runs `work` in the background.
+    """Signature of `Session.run`: `done` gets the result of `work` on the GUI thread.
 
-    `done` gets the result on the GUI thread; an exception becomes a problem, "Could not <doing>:
-    ...".
+    An exception becomes a problem, "Could not <doing>: ...".
     """
 
-    def __call__(self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str) -> None:
-        """Run `work`, then call `done` with its result; `doing` completes "Could not ..."."""
-        ...
+    def __call__(
+        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
+    ) -> None: ...
 
 
 class Jobs(QObject):
-    """A pool of daemon threads that runs jobs.
+    """A pool of daemon threads, so that a hanging driver cannot keep the program alive.
 
-    The threads are daemons so that a hanging driver or compiler cannot keep the program alive.
     Callbacks run on the thread that owns this object, and none runs after `close()`. Idle threads
     are reused, because starting a thread on a busy machine takes long.
     """
@@ -70,11 +68,9 @@ class Jobs(QObject):
         *,
         writes: bool = False,
     ) -> None:
-        """Run `work` on a background thread.
+        """Run `work` on a background thread; `failed` gets the exception it raises.
 
-        Args:
-            failed: called with the exception instead, if `work` raises one.
-            writes: whether `work` writes one of the user's files, see `writing`.
+        `writes` tells whether it writes one of the user's files, see `writing`.
         """
         self._next += 1
         key = self._next
@@ -118,11 +114,7 @@ class Jobs(QObject):
             failed(fault)
 
     def close(self, timeout: float = 1.0) -> bool:
-        """Stop delivering results and wait up to `timeout` seconds for the threads.
-
-        Returns:
-            True if every job has ended.
-        """
+        """Stop delivering results; return whether all jobs end within `timeout` seconds."""
         _end(self._lock, self._closed, self._work, self._threads)
         self._callbacks.clear()
         deadline = time.monotonic() + timeout

@@ -54,14 +54,7 @@ _EXIT_STATUSES = "\n".join(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program.
-
-    Args:
-        argv: the command line; None for the arguments of this process.
-
-    Returns:
-        The exit status, one of EXIT_STATUSES.
-    """
+    """Run a command line (None: this process's); return the status, one of EXIT_STATUSES."""
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _null_stream()
@@ -114,10 +107,9 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """The parser of the program and of every command.
+    """The parser of the program and of every command; its help ends with the exit statuses.
 
     It escapes control characters in error messages, since arguments can be arbitrary file names.
-    Its help ends with the exit statuses.
     """
 
     def __init__(self, **how: Any) -> None:
@@ -150,9 +142,7 @@ def _command_module(name: str) -> ModuleType:
 
 
 def _discard_stdout() -> None:
-    """Flush stdout, or redirect it to the null device if that fails: Python would fail again at
-    exit.
-    """
+    """Flush stdout, or redirect it to the null device: Python would fail again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -48,10 +48,7 @@ class Problem:
 
     @classmethod
     def of(cls, exc: BaseException, *, doing: str) -> Problem:
-        """Make a problem of `exc` in the language of the window.
-
-        `doing` completes "Could not ...", for instance "open the camera".
-        """
+        """Make a problem in the window's language; `doing` completes "Could not ..."."""
         said = tr("Could not {doing}: {error}", doing=tr(doing), error=exc)
         summary = printable(said, MAX_MESSAGE_LENGTH)
         return cls(summary, format_details(exc), tr(advice_for(exc)))
@@ -60,8 +57,7 @@ class Problem:
 def advice_for(exc: BaseException) -> str:
     """Return what to do about `exc`, as a sentence.
 
-    The advice belongs to the class of `exc` or its nearest base in ADVICE. For a class without
-    advice, it is the advice for the exception's cause.
+    ADVICE has it for the class or its nearest base; else it is the advice for the cause.
     """
     cause: BaseException | None = exc
     while cause is not None:

@@ -27,12 +27,12 @@ class Frame:
         preview: a smaller copy for display, if app.live.display_copy made one.
         screen: [h, w, 4] uint8 of B, G, R and 255, the picture as a window paints it, in the size
             in which it is shown; set if a GPU made one.
-        alpha: [H, W] uint8 transparency, if the picture has any; its pixels are then composited
-            over white. Results of the frame have the same alpha.
+        alpha: [H, W] uint8, if the picture is transparent; `pixels` are then over white. Results
+            have the same alpha.
         deep: [H, W, 3] uint16, the same picture with 16 bits per channel, if the file has them.
-        origin: What a picture file records besides the pixels; results of the frame have the same.
-        plays_at: When the sound of this moment is heard, as `time.perf_counter()`; None if the
-            source has no time of its own. Results of the frame have the same.
+        origin: What a file records besides the pixels; results have the same.
+        plays_at: `time.perf_counter()` when the sound of this moment is heard, also for results;
+            None if the source has no time of its own.
     """
 
     pixels: NDArray[np.uint8]
@@ -90,19 +90,15 @@ class Frame:
 
     @property
     def moment(self) -> float:
-        """The `time.perf_counter()` that the frame is in step with: when its sound is heard or, if
-        the source has no time of its own, when the frame was captured.
-        """
+        """The `time.perf_counter()` when the sound of this moment is heard, else of its capture."""
         return self.captured_at if self.plays_at is None else self.plays_at
 
     @property
     def width(self) -> int:
-        """Width in pixels."""
         return self.pixels.shape[1]
 
     @property
     def height(self) -> int:
-        """Height in pixels."""
         return self.pixels.shape[0]
 
 
@@ -111,14 +107,10 @@ class SourceInfo:
     """Actual properties of an open source, which can differ from the requested ones.
 
     Attributes:
-        title: name for the user.
-        width: in pixels.
-        height: in pixels.
         fps: frames per second; 0 for a picture.
         duration: in seconds; 0 for a live source.
         count: number of pictures in a strip; 1 for other sources.
-        note: how the source differs from the request ("requested 1280x720, got 640x480 YUYV at 10
-            fps").
+        note: the difference from the request: "requested 1280x720, got 640x480 YUYV at 10 fps".
         exposure: why the exposure of a camera cannot be set, as a sentence; "" if it can be set,
             None if the source has no exposure.
     """
@@ -134,10 +126,9 @@ class SourceInfo:
 
 
 class FrameSource(ABC):
-    """A source of frames.
+    """A source of frames, which a background job opens and only the engine's thread uses.
 
-    A background job opens it; then only the engine's thread uses it. Controls that do not apply to
-    a source (seeking a camera) do nothing.
+    Controls that do not apply to a source (seeking a camera) do nothing.
     """
 
     info: SourceInfo
@@ -146,8 +137,7 @@ class FrameSource(ABC):
 
     @abstractmethod
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """Return the newest frame not yet delivered, or None if none arrives within `timeout`
-        seconds.
+        """Return the newest frame not yet delivered, or None after `timeout` seconds.
 
         Raises:
             StyleForgeError: There will never be another frame (a corrupt file).
@@ -159,9 +149,7 @@ class FrameSource(ABC):
 
     @property
     def status(self) -> str:
-        """One sentence about a temporary fault ("The camera 'X' was unplugged; waiting for it to
-        come back."), or an empty string.
-        """
+        """One sentence about a temporary fault, such as an unplugged camera; else ""."""
         return ""
 
     @property
@@ -194,23 +182,17 @@ class FrameSource(ABC):
 
     @property
     def silence(self) -> str | None:
-        """Why the sound of the source is not heard, as a sentence; "" if it is heard, None if the
-        source has no sound.
-        """
+        """Why its sound is not heard, as a sentence; "" if it is, None if there is none."""
         return None
 
     def set_volume(self, volume: float) -> None:
         """Set the volume of the source's sound, 0 to 1."""
 
     def set_delay(self, seconds: float) -> None:
-        """Set the seconds from reading a frame until it is painted, to keep sound and picture in
-        step.
-        """
+        """Set the seconds from reading to painting a frame, to keep sound and picture in step."""
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Loop a part of a video, between the times of its first and last frame in seconds; None
-        plays all.
-        """
+        """Loop between the times of two frames of a video, in seconds; None plays all."""
 
     def listen(self, listener: Listener | None) -> None:
         """Send the source's sound, as it is played, to a listener; None stops sending."""

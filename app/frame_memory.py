@@ -21,8 +21,7 @@ _allocate: Allocate = pageable
 def allocate_by(allocate: Allocate) -> None:
     """Make `allocate` the allocator for the pixels of new frames; any thread may call it.
 
-    The engine sets it for its device. Frames in other memory stay valid and are copied if
-    necessary.
+    The engine sets it for its device. Frames in other memory are copied if necessary.
     """
     global _allocate
     _allocate = allocate

@@ -29,12 +29,7 @@ SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights that `doct
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The conditions that a measured time depends on.
-
-    Attributes:
-        gpu: As PyTorch reports it.
-        driver: The NVIDIA driver's version; empty if the driver does not report it.
-    """
+    """The conditions of a measured time; `driver` is NVIDIA's version, empty if unreported."""
 
     gpu: str
     driver: str
@@ -51,10 +46,8 @@ class MeasuredRate:
     """A measured time of a network in FP16, for one picture.
 
     Attributes:
-        machine: Where it was measured.
         network: Its name in CONFIGS.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
+        width: Of the picture, in pixels; `height` likewise.
         ms: The median, in milliseconds.
         taken: The date, such as "2026-11-22".
     """
@@ -111,12 +104,11 @@ def load_rates(path: Path) -> list[MeasuredRate]:
 def store_rates(
     path: Path, device: torch.device, network: str, ms_by_size: dict[tuple[int, int], float]
 ) -> None:
-    """Store times measured now. They replace earlier times of the same machine, network and size.
+    """Store times measured now, replacing earlier ones of the same machine, network and size.
 
-    If the file is damaged, its readable rows stay.
+    If the file is damaged, its readable rows stay; a missing folder is made.
 
     Args:
-        path: The file; its folder is made if it does not exist.
         network: Its name in CONFIGS.
         ms_by_size: Milliseconds by width and height.
 
@@ -138,7 +130,6 @@ def store_rates(
 def find_rate(
     rates: Iterable[MeasuredRate], machine: Machine, network: str, size: tuple[int, int]
 ) -> MeasuredRate | None:
-    """Return the time of a network on a machine at a width and a height; None if there is none."""
     return next((rate for rate in rates if _key(rate) == (machine, network, *size)), None)
 
 

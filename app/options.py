@@ -1,5 +1,4 @@
-"""Tables of the named options (network, strokes, upsampling, virtual camera), and the notation of a
-style mix.
+"""Tables of the named options, and the notation of a style mix.
 
 This module imports nothing slow, since `--help` reads it. Menus, flags and settings list these
 options; the engine implements them.
@@ -84,10 +83,9 @@ def percentages(shares: Sequence[float]) -> list[int]:
 
 
 def blend_label(parts: Sequence[Part]) -> str:
-    """Return the label of a mix, "Candy 60 %, Starry Night 40 %", or the title of a style alone.
+    """Return the label of a mix, "Candy 60 %, Starry Night 40 %", or one style's title.
 
-    Args:
-        parts: titles with shares that add up to 1.
+    The shares of `parts` add up to 1.
     """
     if len(parts) == 1:
         return parts[0][0]
@@ -112,14 +110,9 @@ def parse_mix(text: str) -> tuple[str, float | None]:
 
 
 def mixed_parts(first: str, others: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """Assign every style of a mix its share.
+    """Return the styles of a mix with shares that add up to 1.
 
-    Args:
-        first: a style, which gets the rest.
-        others: styles with shares; those without a share get as much as the first.
-
-    Returns:
-        The styles with shares that add up to 1.
+    The first style gets the rest; others without a share get as much as the first.
 
     Raises:
         ValueError: If there are too many styles, one appears twice, or the shares add up to more

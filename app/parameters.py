@@ -49,11 +49,9 @@ class Parameter:
     Attributes:
         label: text in the panel, "&" before the mnemonic.
         group: heading in the panel.
-        stage: where the parameter takes effect.
         title: accessible name; by default `label` without its mnemonic.
         help: help text of the flag of `stylize` and, with `window_flag`, of the window; empty for
             no flag.
-        window_flag: whether the window has the flag too.
         metadata: key in the metadata of saved pictures; empty for none.
         persisted: whether the settings file stores the value.
     """
@@ -73,7 +71,6 @@ class Parameter:
             object.__setattr__(self, "title", without_mnemonic(self.label))
 
     def valid(self, value: object) -> bool:
-        """Return whether `value` is a valid value of this parameter."""
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
@@ -88,11 +85,9 @@ class FractionParameter(Parameter):
     zero: str = "0 %"
 
     def valid(self, value: object) -> bool:
-        """Return whether `value` is a float from 0 to 1."""
         return isinstance(value, float) and 0 <= value <= 1
 
     def text(self, value: float) -> str:
-        """Return `value` with two decimals."""
         return f"{value:.2f}"
 
 
@@ -100,15 +95,13 @@ class FractionParameter(Parameter):
 class AmountParameter(Parameter):
     """A number from 0 to 1, or AUTO to let the engine choose.
 
-    It is shown as a slider in percent, with `zero` instead of "0 %", and a check box labeled
-    `automatic` for AUTO.
+    It is a slider in percent, with `zero` for "0 %", and a check box `automatic` for AUTO.
     """
 
     zero: str = "0 %"
     automatic: str
 
     def valid(self, value: object) -> bool:
-        """Return whether `value` is AUTO, or a float from 0 to 1."""
         return value == AUTO or (isinstance(value, float) and 0 <= value <= 1)
 
     def text(self, value: float | str) -> str:
@@ -121,11 +114,9 @@ class SwitchParameter(Parameter):
     """A boolean, shown as a check box."""
 
     def valid(self, value: object) -> bool:
-        """Return whether `value` is a bool."""
         return isinstance(value, bool)
 
     def text(self, value: bool) -> str:
-        """Return "yes" or "no"."""
         return "yes" if value else "no"
 
 
@@ -140,11 +131,9 @@ class ChoiceParameter(Parameter):
     checked: str = ""
 
     def valid(self, value: object) -> bool:
-        """Return whether `value` is a key of the options."""
         return isinstance(value, str) and value in self.options
 
     def text(self, value: str) -> str:
-        """Return the title of the option."""
         return self.options[value].title
 
 

@@ -19,14 +19,11 @@ from utils.provenance import commit_of, machine_info
 
 
 def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[str, Any]:
-    """Return the first entries of every stored report: date, machine, versions, commit and weights.
+    """Return the first entries of every stored report, JSON-serializable.
 
-    Args:
-        styles: the measured styles; without any, the report has no weights.
-
-    Returns:
-        A JSON-serializable dict. `weights` has the sha256 of each file by "<key>/<file name>". If
-        layers were tuned for the GPU, `tuned` names them, or the reason why they are not used.
+    They are date, machine, versions, commit and `weights`: the sha256 of each file of `styles` by
+    "<key>/<file name>", absent without styles. If layers were tuned for the GPU, `tuned` names
+    them, or says why they are not used.
     """
     files = [(s.key, path) for s in styles for path in (s.weights, s.lite) if path is not None]
     weights = {f"{key}/{path.name}": digest_of(path) for key, path in files}

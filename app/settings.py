@@ -48,9 +48,8 @@ class Settings(Parameters):
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
         overlay: whether the figures are shown over the picture.
-        badge: whether the frame rate is shown in the picture's corner while the figures are hidden.
+        badge: whether the frame rate is in the picture's corner while the figures are hidden.
         layers: whether the figures include the time of every layer of the network.
-        advanced: whether the panel shows its advanced settings.
         theme: "system", "light" or "dark".
         language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, regardless of the system's setting.
@@ -65,12 +64,9 @@ class Settings(Parameters):
         camera_fit: a key of CAMERA_FITS.
         camera_device: its name; empty for the first one found.
         camera_always: whether it receives pictures even while no program reads them.
-        slideshow_seconds: how long the slideshow shows each style.
         slideshow_styles: keys of its styles, one per line; empty for all.
         slideshow_cuts: whether it cuts from one style to the next instead of fading.
         volume: volume of a film's sound, 0 to 1.
-        muted: whether the sound is muted.
-        show_looks: whether the strip of looks is shown.
         record_sound: sound of recordings: "none", "film" or "microphone".
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
@@ -82,7 +78,7 @@ class Settings(Parameters):
         queue_styles: keys of styles for queued jobs, one per line; empty for the look on screen.
         queue_folder: for the results of the queue; empty for StyleForge in the user's pictures.
         queue_skip: whether the queue skips inputs that have a result, instead of replacing it.
-        watched_folder: folder whose new pictures are queued as they appear; empty for none.
+        watched_folder: folder whose new pictures are queued; empty for none.
         film_codec: codec of exported films, see app.export.film.codecs.CODECS.
         film_encoder: where they are encoded, see app.export.film.codecs.PLACES.
         film_quality: their quality, see app.export.film.codecs.QUALITIES.
@@ -143,9 +139,7 @@ class Settings(Parameters):
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
         """Read `path`, which need not exist; missing or malformed values get their defaults.
 
-        Args:
-            complain: called with one sentence per fault. The sentence is deferred, since the
-                language is one of the settings.
+        `complain` gets a sentence per fault, deferred because the language is a setting.
         """
         try:
             text = read_regular(path, MAX_BYTES).decode("utf-8", "replace")
@@ -188,9 +182,7 @@ class Settings(Parameters):
         return cls(**kept)
 
     def save(self, path: Path) -> None:
-        """Write a temporary file next to `path`, then rename it, so that the file is never
-        incomplete.
-        """
+        """Write a temporary file next to `path` and rename it, so that none is incomplete."""
         stored = {name: getattr(self, name) for name in _PERSISTED}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -248,7 +240,6 @@ def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_number(name: str, default: object) -> bool:
-    """Return whether a setting may be a float."""
     return isinstance(default, float) or isinstance(PARAMETERS.get(name), AmountParameter)
 
 

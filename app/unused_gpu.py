@@ -1,6 +1,4 @@
-"""Detection of an NVIDIA card that PyTorch's CPU build leaves unused, and the command that fixes
-it.
-"""
+"""Detection of an NVIDIA card that PyTorch's CPU build leaves unused, and its remedy."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ def has_unused_gpu() -> bool:
 
 
 def mending_command() -> str:
-    """Return the command line that replaces PyTorch: "styleforge gpu", or with full paths if that
-    is not on the PATH.
-    """
+    """Return "styleforge gpu", which replaces PyTorch; with full paths if not on the PATH."""
     script = Path(sysconfig.get_path("scripts")) / "styleforge"
     if sys.platform == "win32":
         script = script.with_suffix(".exe")

@@ -37,8 +37,7 @@ class Colors:
     Attributes:
         matrix: From RGB to luma and chroma; RGB if there is none.
         full: Whether black and white are 0 and 255 (of 8 bits), not 16 and 235.
-        primaries: Of the three colors; UNKNOWN if the film does not tell.
-        transfer: From light to numbers; UNKNOWN if the film does not tell.
+        primaries: Of the three colors; UNKNOWN, like `transfer`, if the film does not tell.
     """
 
     matrix: int
@@ -52,13 +51,9 @@ class Colors:
         return self.transfer in (PQ, HLG)
 
     def coded(self, width: int, height: int, *, limited: bool = False, rgb: bool = False) -> Colors:
-        """Return the colors of a film encoded from this one.
+        """Return the colors of a film in pixels encoded from this one.
 
-        Args:
-            width: Of the film, in pixels.
-            height: Of the film, in pixels.
-            limited: Whether the codec has no full range.
-            rgb: Whether the codec stores RGB.
+        `limited` means that the codec has no full range, `rgb` that it stores RGB.
         """
         if rgb:
             return replace(self, matrix=RGB, full=True)
@@ -68,9 +63,7 @@ class Colors:
 
 
 def usual_matrix(width: int, height: int) -> int:
-    """Return the default matrix of a film: BT.709 above 576 lines or from 1280 columns on,
-    otherwise BT.601, as in players.
-    """
+    """Return players' default: BT.709 above 576 lines or from 1280 columns on, else BT.601."""
     return BT709 if width >= 1280 or height > 576 else BT601
 
 

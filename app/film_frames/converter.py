@@ -1,6 +1,4 @@
-"""Conversion of film frames to RGB in memory for the engine's device, and of RGB frames for an
-encoder.
-"""
+"""Conversion of film frames to RGB in the engine's memory, and of RGB for an encoder."""
 
 from __future__ import annotations
 
@@ -32,12 +30,10 @@ _FAST = int(_FLAGS.BILINEAR)
 
 
 class Converter:
-    """A converter for the frames of one film. Thread-safe.
+    """A thread-safe converter for one film; `colors` apply to frames that are not RGB.
 
-    Args:
-        colors: Of the frames that are not RGB.
-        exact: Whether reading rounds exactly and interpolates colors, in 4 ms of a core for a frame
-            of 1080p; otherwise it takes 1 ms, for films that play.
+    `exact` rounds exactly and interpolates colors, in 4 ms of a core for a frame of 1080p;
+    otherwise reading takes 1 ms, for films that play.
     """
 
     def __init__(
@@ -55,15 +51,10 @@ class Converter:
         self._of_thread = threading.local()
 
     def to_rgb(self, frame: av.VideoFrame, width: int, height: int) -> NDArray[np.uint8]:
-        """Convert a decoded frame with any number of bits.
+        """Convert a frame with any number of bits to upright [H, W, 3] uint8 RGB in new memory.
 
-        Args:
-            frame: In the colors of the film.
-            width: Stored width in pixels; a frame of another size is scaled.
-            height: Stored height in pixels.
-
-        Returns:
-            [H, W, 3] uint8 RGB, upright, over white where it is transparent, in new memory.
+        Width and height are as stored, in pixels; a frame of another size is scaled. Transparent
+        pixels are over white.
         """
         whole = (frame.width, frame.height) == (width, height)
         bits = _PLANES.get(frame.format.name, 0)
@@ -77,11 +68,9 @@ class Converter:
         return _copied(self._orientation.upright(pixels))
 
     def from_rgb(self, pixels: NDArray[np.uint8], pixel_format: str) -> av.VideoFrame:
-        """Make a frame for an encoder.
+        """Make a frame for an encoder, in FFmpeg's `pixel_format`, of [H, W, 3] uint8 RGB.
 
-        Args:
-            pixels: [H, W, 3] uint8 RGB, with even sides if the format stores colors in pairs.
-            pixel_format: FFmpeg's name of the encoder's format.
+        The sides must be even if the format stores colors in pairs.
         """
         pixels = np.ascontiguousarray(pixels)
         height, width = pixels.shape[:2]

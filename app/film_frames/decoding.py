@@ -48,9 +48,7 @@ def open_container(where: str) -> av.container.InputContainer:
 def decoded(
     container: av.container.InputContainer, stream: av.VideoStream, damage: Damage
 ) -> Iterator[av.VideoFrame]:
-    """Decode from the container's position. A fault of the file ends it, a fault of a packet does
-    not.
-    """
+    """Decode from the container's position; only a fault of the file ends it, not of a packet."""
     packets, decoder = container.demux(stream), _decoder_of(stream)
     while True:
         try:
@@ -76,8 +74,8 @@ def decoded(
 def _decoder_of(stream: av.VideoStream) -> av.VideoCodecContext:
     """Return the decoder of a stream.
 
-    WebM's transparency needs a new one, since FFmpeg supports it only in a decoder that it does not
-    choose itself.
+    WebM's transparency needs a new one: FFmpeg supports it only in a decoder of the caller's
+    choice.
     """
     usual = stream.codec_context
     name = _TRANSPARENT.get(usual.name)

@@ -20,7 +20,7 @@ _MOST_RIFFS = 1000  # limit of the chunks, each up to a gigabyte, in an AVI file
 def frame_rate(container: av.container.InputContainer, stream: av.VideoStream) -> Fraction:
     """Return the average frames per second of a film.
 
-    The header of an AVI file counts ticks. Some or most of them have no frame of their own.
+    An AVI header counts ticks, some or most of which have no frame of their own.
     """
     rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
     if _is_avi(container) and stream.frames and _is_whole_riff(container.name):
@@ -29,9 +29,7 @@ def frame_rate(container: av.container.InputContainer, stream: av.VideoStream) -
 
 
 def length_s(container: av.container.InputContainer, stream: av.VideoStream) -> float:
-    """Return the length of a film's picture in seconds, as the file declares it; 0 if it does
-    not.
-    """
+    """Return the declared length of a film's picture in seconds; 0 if there is none."""
     if stream.frames and stream.average_rate and not _has_edit_lists(container):
         return float(stream.frames / stream.average_rate)  # FFmpeg shortens a truncated AVI
     if stream.duration and stream.time_base:
@@ -40,16 +38,11 @@ def length_s(container: av.container.InputContainer, stream: av.VideoStream) -> 
 
 
 def shown_frames(container: av.container.InputContainer, stream: av.VideoStream) -> int:
-    """Count the frames that a film shows, by its index.
+    """Count the frames that a film shows, by its index; 0 if the file does not tell.
 
-    The number in the header includes frames that an edit list hides, frames before the first key
-    frame, and ticks that show the previous frame again.
-
-    Args:
-        container: The film, not read yet; this reads packets of its beginning.
-
-    Returns:
-        0 if the file does not tell.
+    The header also counts frames that an edit list hides, frames before the first key frame, and
+    ticks that show the previous frame again. This reads packets of the film's beginning, so it must
+    not have been read yet.
     """
     if not stream.frames or (_is_avi(container) and not _is_whole_riff(container.name)):
         return 0
@@ -66,9 +59,7 @@ def _indexed(stream: av.VideoStream) -> list[av.index.IndexEntry]:
 
 
 def _before_the_first_key(container: av.container.InputContainer, stream: av.VideoStream) -> int:
-    """Count the frames that no decoder can show, since the first key frame comes after them or is
-    shown after them; 0 without a key frame.
-    """
+    """Count the undecodable frames shown before the first key frame; 0 without a key frame."""
     if not any(entry.is_keyframe for entry in stream.index_entries):
         return 0
     early: list[int] = []
@@ -97,9 +88,7 @@ def _has_edit_lists(container: av.container.InputContainer) -> bool:
 
 
 def _tagged_length_s(stream: av.VideoStream) -> float:
-    """Return the length by the tag of a Matroska file, such as 00:01:02.500000000, at which the
-    picture ends; 0 without a tag.
-    """
+    """Return the picture's end by a Matroska tag, such as 00:01:02.500000000; 0 without one."""
     found = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if not found:
         return 0.0
@@ -109,9 +98,7 @@ def _tagged_length_s(stream: av.VideoStream) -> float:
 
 
 def _is_whole_riff(name: str) -> bool:
-    """Check whether an AVI file has its declared length. A truncated file lacks the index at its
-    end.
-    """
+    """Check whether an AVI file has its declared length; a truncated one lacks its index."""
     at = 0
     if "://" in name:
         return False

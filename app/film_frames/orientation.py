@@ -15,13 +15,9 @@ _ONE = 1 << 16  # 1 in the fixed point of the matrix
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """The transformation from stored to upright pixels: the transposition comes first, then the
-    flips.
+    """The transformation from stored to upright pixels: transposition first, then flips.
 
-    Attributes:
-        transposed: Whether columns and rows are exchanged.
-        mirrored: Whether left and right are exchanged.
-        flipped: Whether top and bottom are exchanged.
+    `transposed` exchanges columns and rows, `mirrored` left and right, `flipped` top and bottom.
     """
 
     transposed: bool = False
@@ -49,8 +45,7 @@ AS_STORED = Orientation()
 def orientation_of(frame: av.VideoFrame) -> Orientation:
     """Read the display matrix of a decoded frame (ISO/IEC 14496-12, 8.3.2).
 
-    Returns:
-        AS_STORED without a matrix, or if it does not turn by a multiple of 90 degrees.
+    AS_STORED without a matrix, or if it does not turn by a multiple of 90 degrees.
     """
     kind = av.sidedata.sidedata.Type.DISPLAYMATRIX
     side: Any = frame.side_data  # its stub lists only one kind

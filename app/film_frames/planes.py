@@ -23,8 +23,7 @@ class Matrix:
     """A conversion by one matrix and range (ITU-R BT.601, BT.709, BT.2020). Thread-safe.
 
     Args:
-        red: The share of red in luma.
-        blue: The share of blue in luma.
+        red: The share of red in luma; `blue` likewise.
         full: Whether black and white are the extreme values, not 16 and 235 (of 8 bits).
         bits: Of luma and chroma; more than 8 are uint16.
     """
@@ -51,12 +50,7 @@ class Matrix:
         self._from_rgb = np.column_stack([np.linalg.inv(to_rgb), black]).astype(np.float32)
 
     def to_rgb(self, planes: Sequence[Plane], rgb: NDArray[np.uint8]) -> None:
-        """Convert luma and chroma.
-
-        Args:
-            planes: Luma [H, W], then both chroma planes, of its size or smaller.
-            rgb: Receives the pixels, [H, W, 3].
-        """
+        """Convert luma [H, W] and both chroma planes, as large or smaller, into `rgb` [H, W, 3]."""
         luma, *chroma = planes
         size = luma.shape[1], luma.shape[0]
         memory = self._memory(luma.shape, luma.dtype)
@@ -71,12 +65,7 @@ class Matrix:
         cv2.convertScaleAbs(memory.result, dst=rgb)
 
     def from_rgb(self, rgb: NDArray[np.uint8], planes: Sequence[NDArray[np.uint8]]) -> None:
-        """Convert RGB to luma and chroma of 8 bits.
-
-        Args:
-            rgb: [H, W, 3].
-            planes: Receive luma [H, W] and both chroma planes, [H / 2, W / 2].
-        """
+        """Convert RGB [H, W, 3] into 8-bit luma [H, W] and both chroma planes [H / 2, W / 2]."""
         luma, *chroma = planes
         memory = self._memory(luma.shape, luma.dtype)
         np.copyto(memory.wide, rgb)
@@ -115,11 +104,5 @@ def over_white(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def plane_pixels(buffer: memoryview, line: int, width: int, height: int) -> NDArray[np.uint8]:
-    """Return a view of the bytes of a plane, [H, W] uint8.
-
-    Args:
-        line: Bytes from one line to the next.
-        width: Bytes used in each line.
-        height: Number of lines.
-    """
+    """Return a view of a plane, [H, W] uint8; a line uses `width` of its `line` bytes."""
     return np.frombuffer(buffer, np.uint8)[: line * height].reshape(height, line)[:, :width]

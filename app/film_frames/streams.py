@@ -13,8 +13,7 @@ _Playable = TypeVar("_Playable", av.VideoStream, av.AudioStream)
 def moving_picture(container: av.container.InputContainer) -> av.VideoStream | None:
     """Choose the picture of a film, as FFmpeg does: the default stream, then the one that moves.
 
-    Returns:
-        None if every video stream is a cover or has an unknown codec.
+    None if every video stream is a cover or has an unknown codec.
     """
     cover = av.stream.Disposition.attached_pic
     pictures = [each for each in container.streams.video if not each.disposition & cover]

@@ -17,10 +17,9 @@ MANY_PIXELS = 4_000_000  # about the pixels of a large window; smaller frames ar
 
 
 def with_preview(frame: Frame) -> Frame:
-    """Add a copy (`Frame.preview`), smaller by an integer factor, to a frame of more than
-    MANY_PIXELS.
+    """Add a smaller copy (`Frame.preview`) to a frame of more than MANY_PIXELS.
 
-    Other frames, and frames with a `screen`, are returned unchanged.
+    The factor is an integer. Other frames, and frames with a `screen`, are returned unchanged.
     """
     pixels = frame.width * frame.height
     if frame.preview is not None or frame.screen is not None or pixels <= MANY_PIXELS:
@@ -35,16 +34,14 @@ def with_preview(frame: Frame) -> Frame:
 
 
 def for_display(frame: Frame, display: tuple[int, int], size: int | None = None) -> Frame:
-    """Scale a frame down to about the size of the display.
+    """Scale a frame down by an integer factor to about the size of the display.
+
+    The copy has at most four times the pixels of the display; `frame` itself is returned if the
+    factor is 1 or there is no display.
 
     Args:
         display: (width, height) in pixels; (0, 0) if there is none.
-        size: The long side of the network's input, a lower limit for the copy; None if it follows
-            the frame's.
-
-    Returns:
-        A copy that is smaller by an integer factor, with at most four times the pixels of the
-        display; `frame` itself if that factor is 1 or there is no display.
+        size: The network's long side, a lower limit for the copy; None follows the frame's.
     """
     if min(display) < 1:
         return frame
@@ -60,13 +57,9 @@ def for_display(frame: Frame, display: tuple[int, int], size: int | None = None)
 
 
 def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the size in which a display shows the whole of a frame, rounded down as in Qt.
+    """Return the size in which a display shows a whole frame, rounded down as in Qt.
 
-    Args:
-        display: (width, height) in pixels; (0, 0) if there is none.
-
-    Returns:
-        (width, height); None if the display enlarges the frame.
+    `display` is (width, height) in pixels, (0, 0) for none. Return None if it enlarges the frame.
     """
     if min(display) < 1 or (display[0] > frame.width and display[1] > frame.height):
         return None
@@ -77,12 +70,9 @@ def screen_size(frame: Frame, display: tuple[int, int]) -> tuple[int, int] | Non
 
 
 def full_size(styled: StyledFrame) -> Pixels:
-    """Return the pixels of a result in the size of the captured frame, for a file.
+    """Return a result as [H, W, 3] uint8 RGB in the size of the captured frame, for a file.
 
     A result made from a smaller copy for display is enlarged with the detail of the captured frame.
-
-    Returns:
-        [H, W, 3] uint8, RGB.
     """
     if styled.captured is None:
         return styled.frame.pixels

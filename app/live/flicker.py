@@ -1,6 +1,4 @@
-"""A measure of flicker: the change of a styled stream from frame to frame over its source's
-change.
-"""
+"""A measure of flicker: the change of a styled stream per frame over its source's change."""
 
 from __future__ import annotations
 
@@ -42,7 +40,6 @@ class FlickerMeter:
         self._measured = -math.inf  # when the newest frame was captured
 
     def add(self, styled: StyledFrame) -> None:
-        """Add the next result of the stream."""
         last, self._last = self._last, styled
         if last is None or not _continues(styled, last):
             self._changes.clear()

@@ -36,12 +36,10 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """A frame that the engine's thread took.
+    """A frame that the engine's thread took; times are `time.perf_counter()`.
 
     Attributes:
-        frame: As it was captured.
         shown: The frame to style: `frame`, or its copy in the size of the display.
-        begun: When it was taken, as `time.perf_counter()`.
         copied: When that copy was ready.
     """
 
@@ -56,7 +54,6 @@ class Between:
     """The state between two steps of a loop.
 
     Attributes:
-        frame: The newest frame.
         moving: Whether a stream plays, so that further frames follow.
         idle: Whether the last step found nothing to do.
     """
@@ -67,8 +64,7 @@ class Between:
     idle: bool
 
 
-def _nothing(*_: object) -> None:
-    """Ignore an event."""
+def _nothing(*_: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +75,9 @@ class LoopEvents:
         ready: There is a new result in `latest`.
         info_changed: The properties of a new source, and every change of them.
         ended: The source delivers no more frames.
-        status: The source's status, when it changes.
-        silence_changed: FrameSource.silence of the source, when it changes.
         config_rejected: The config that stays in force, or None.
-        progress: The finished share of a picture that is computed in bands of rows; 1 at its end.
-        refining: True when the computation of a picture in better quality begins, False at its end.
+        progress: The finished share of a picture computed in bands of rows; 1 at its end.
+        refining: True when a picture begins to be computed in better quality, False at its end.
     """
 
     ready: Callable[[], object] = _nothing
@@ -99,25 +93,19 @@ class LoopEvents:
 
 
 class FrameLoop:
-    """The loop that reads, styles and delivers a frame with each `step`.
+    """The loop that reads, styles and delivers a frame with each `step`, on one thread.
 
-    One thread calls `step` repeatedly while the loop is `running`; commands take effect between
-    steps. If frames stay on a GPU, the next frame of a stream is uploaded while one is computed.
-
-    If the source delivers no new frame (a picture, a pause), the loop styles the last one again
-    when the config has changed, once more in better quality when changes stop, and repeatedly while
-    networks are compared.
-
-    Args:
-        engine: Used only by the loop's thread.
+    Commands take effect between steps. If frames stay on a GPU, the next frame of a stream is
+    uploaded while one is computed. If the source delivers no new frame (a picture, a pause), the
+    loop styles the last one again when the config has changed, once more in better quality when
+    changes stop, and repeatedly while networks are compared.
 
     Attributes:
         wanted: The newest config, which another thread may set before it calls `configure`.
         pending: Sources on their way to `open`.
-        interrupted: Another thread sets it to give up a picture that is being refined or computed
+        interrupted: Set by another thread to give up a picture that is being refined or computed
             in bands of rows, before it sends a command, which clears it.
-        running: Whether a step has something to do: there are a source and a config, and no frame
-            has failed.
+        running: Whether there are a source and a config, and no frame has failed.
     """
 
     def __init__(
@@ -160,8 +148,8 @@ class FrameLoop:
     def between(self) -> Between | None:
         """Return the state until the next step, for other users of the engine's thread.
 
-        Return None while the loop needs the thread alone: before the first result, in comparisons
-        and in recordings.
+        None before the first result, in comparisons and in recordings: the loop then needs it
+        alone.
         """
         source, frame, config = self._source, self._frame, self._engine.config
         if source is None or frame is None or config is None or not self.running:
@@ -185,10 +173,7 @@ class FrameLoop:
         self._start()
 
     def configure(self, config: EngineConfig) -> None:
-        """Use a config, unless a newer one is on its way.
-
-        `config_rejected` is called if it cannot be used.
-        """
+        """Use a config, unless a newer one is on its way; may call `config_rejected`."""
         kept = self._engine.config
         if kept is not None and self.wanted is not None and config != self.wanted:
             return  # a newer one is already on its way
@@ -209,7 +194,6 @@ class FrameLoop:
             self._engine.reset_history()
 
     def step_source(self, count: int) -> None:
-        """Go forward by `count` frames or pictures; backward if negative."""
         self.interrupted.clear()
         if self._source:
             self._discard()
@@ -221,7 +205,6 @@ class FrameLoop:
         self.interrupted.clear()
 
     def pause(self, paused: bool) -> None:
-        """Pause or resume the source."""
         self.interrupted.clear()
         self._paused = paused
         if self._source:
@@ -245,7 +228,6 @@ class FrameLoop:
             self._source.set_loop(part)
 
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Switch a camera to another size and rate."""
         if self._source:
             self._source.set_mode(width, height, fps)
 
@@ -261,32 +243,23 @@ class FrameLoop:
     def compile_kernels(self, compiling: bool) -> None:
         """Set whether kernels are being compiled.
 
-        When they are ready, the last frame is styled again, since its result may differ with the
-        same config.
+        Afterwards the last frame is styled again: its result may differ with the same config.
         """
         self._engine.compile_kernels(compiling)
         if not compiling:
             self._styled = None
 
     def time_layers(self, on: bool) -> None:
-        """Set whether every layer of the network is timed.
-
-        The last frame is styled again, so that a picture or a pause is timed too.
-        """
+        """Set whether layers are timed; style the last frame again to time still pictures too."""
         self._engine.time_layers(on)
         self._styled = None
 
     def set_display_size(self, width: int, height: int) -> None:
-        """Process the frames of streams in about the size of the display, in pixels; (0, 0) for
-        their own size.
-        """
+        """Process streams in about the display's size, in pixels; (0, 0) for their own size."""
         self._display = width, height
 
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep stream frames at least about this large, in pixels, even on a smaller display.
-
-        Other consumers of the results need this size; (0, 0) if there are none.
-        """
+        """Keep stream frames at least this large, in pixels, for other consumers; (0, 0): none."""
         self._least = width, height
 
     def hold(self, held: bool) -> None:
@@ -295,7 +268,6 @@ class FrameLoop:
         self._engine.hold(held)
 
     def close(self) -> None:
-        """Close the source."""
         self.running = False
         self._discard()
         if self._source:
@@ -312,10 +284,7 @@ class FrameLoop:
             self.running = True
 
     def step(self) -> None:
-        """Read a frame, style it and deliver a result; do nothing unless the loop is running.
-
-        Reading waits at most LONGEST_S.
-        """
+        """Read a frame (at most LONGEST_S), style and deliver it; do nothing unless running."""
         source = self._source
         if source is None or not self.running:
             return
@@ -352,8 +321,7 @@ class FrameLoop:
     def _read(self, source: FrameSource) -> Frame | None:
         """Return the source's next frame.
 
-        With a frame in flight, the next one may arrive until that ends: waiting for the frame in
-        flight first would leave the GPU idle until the next one is uploaded.
+        It may arrive until the frame in flight ends: waiting for that one first would idle the GPU.
         """
         if self._under_way is None:
             return source.read()
@@ -419,8 +387,8 @@ class FrameLoop:
     def _between_layers(self) -> None:
         """Give up a refined picture that is no longer wanted.
 
-        A frame of a stream is completed: otherwise, while the config keeps changing, no frame would
-        ever be shown.
+        A frame of a stream is completed: while the config keeps changing, none would be shown
+        otherwise.
         """
         if self._refining:
             self._give_up_unwanted()
@@ -471,19 +439,13 @@ class FrameLoop:
             self._engine.discard(given_up[1])
 
     def _fail(self, error: Exception) -> None:
-        """Report a failed frame.
-
-        The loop styles nothing until the next config or source, since every frame would fail the
-        same way.
-        """
+        """Report a failed frame; style nothing until the next config or source."""
         self.running = False
         self._discard()
         self._events.problem(Problem.of(error, doing="style this frame"))
 
     def _report_overhead(self, now: float) -> None:
-        """Update the engine's overhead, for the automatic size, and the sound's delay every
-        OVERHEAD_S.
-        """
+        """Update the engine's overhead and the sound's delay every OVERHEAD_S."""
         if now - self._overhead_at >= OVERHEAD_S:
             self._overhead_at = now
             self._engine.set_overhead(self._metrics.overhead_ms(now))
@@ -510,8 +472,7 @@ def _mode(source: FrameSource, refine: bool) -> ProcessMode:
 def _timed(styled: StyledFrame, taken: Taken, finished: float) -> StyledFrame:
     """Complete the timings of a result, so that they add up to the time since its capture.
 
-    Args:
-        finished: When the engine was done; since then, copies of the result were made.
+    Copies of the result were made since `finished`, when the engine was done.
     """
     now = time.perf_counter()
     copy_ms = (taken.copied - taken.begun + now - finished) * 1e3

@@ -20,10 +20,9 @@ class LatestValue:
         self._awaited = False
 
     def put(self, value: StyledFrame) -> bool:
-        """Store a result, replacing one that was not taken.
+        """Store a result, replacing one not taken; return whether to notify the reader.
 
-        Returns:
-            Whether the reader has to be notified: no result was waiting, or it awaits this one.
+        It is notified if no result was waiting, or if it awaits this one.
         """
         now = time.perf_counter()
         with self._lock:
@@ -33,8 +32,7 @@ class LatestValue:
         return notify
 
     def await_next(self, seconds: float) -> bool:
-        """Return whether the next result is expected within `seconds`, judging by the rate of
-        results.
+        """Return whether the rate of results promises the next one within `seconds`.
 
         If so, `put` then returns True for it, even if another result is waiting.
         """

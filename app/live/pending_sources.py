@@ -8,9 +8,7 @@ from app.frame import FrameSource
 
 
 class PendingSources:
-    """Open sources that the worker does not own yet, which the end of the session closes.
-    Thread-safe.
-    """
+    """Open sources not yet owned by the worker; the session's end closes them. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,11 +16,7 @@ class PendingSources:
         self._closed = False
 
     def add(self, source: FrameSource) -> bool:
-        """Keep an open source until it is removed; after `close`, close it instead.
-
-        Returns:
-            Whether it is open.
-        """
+        """Keep an open source until removed; after `close`, close it and return False."""
         with self._lock:
             if not self._closed:
                 self._sources.append(source)
@@ -31,7 +25,6 @@ class PendingSources:
         return False
 
     def remove(self, source: FrameSource) -> None:
-        """Pass the ownership of a source to the caller."""
         with self._lock:
             self._sources = [kept for kept in self._sources if kept is not source]
 

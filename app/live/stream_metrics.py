@@ -41,10 +41,7 @@ class StreamStats:
 
     Attributes:
         capture_fps: Frames per second that the source delivered, including dropped ones.
-        processed_fps: Frames per second that the engine styled.
-        displayed_fps: Frames per second that were painted.
-        latency_ms: Median time from capture to paint: `timings.wait`, `timings.total`, `deliver_ms`
-            and `paint_ms`.
+        latency_ms: Median from capture to paint: wait, total, `deliver_ms` and `paint_ms`.
         latency_p95_ms: Its 95th percentile.
         dropped: Frames that were not styled since the source was opened.
         timings: The mean latency by stage, of at most TIMED frames.
@@ -85,9 +82,9 @@ class _Displayed:
 
 
 class StreamMetrics:
-    """A collector of frame times, as `time.perf_counter()` seconds.
+    """A thread-safe collector of frame times, as `time.perf_counter()` seconds.
 
-    Thread-safe: the engine's thread calls `processed`, the window's thread `displayed`.
+    The engine's thread calls `processed`, the window's thread `displayed`.
     """
 
     def __init__(self) -> None:
@@ -95,11 +92,7 @@ class StreamMetrics:
         self.start("")
 
     def start(self, source: str) -> None:
-        """Discard everything, for a new source.
-
-        Args:
-            source: Its kind ("camera", "video"), for naming the bottleneck; "" for none.
-        """
+        """Discard everything for a new source; its kind names the bottleneck, "" for none."""
         with self._lock:
             self._source = source
             self._processed: deque[_Processed] = deque()
@@ -127,11 +120,7 @@ class StreamMetrics:
             self._flicker.add(styled)
 
     def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
-        """Record that a result was painted.
-
-        Args:
-            now: When painting ended.
-        """
+        """Record that painting of a result ended at `now`."""
         frame = styled.source
         finished_at = styled.finished_at or now
         deliver_ms = max(0.0, (now - finished_at) * 1e3 - paint_ms)
@@ -143,18 +132,14 @@ class StreamMetrics:
             _forget_old(self._displayed, now)
 
     def overhead_ms(self, now: float) -> float:
-        """Return the median time from capture to paint spent outside the engine, in milliseconds; 0
-        if nothing was painted.
-        """
+        """Return the median capture-to-paint ms outside the engine; 0 if nothing was painted."""
         with self._lock:
             _forget_old(self._displayed, now)
             outside = [s.latency_ms - s.timings.engine for s in self._displayed]
         return median(outside) if outside else 0.0
 
     def delay_s(self, now: float) -> float:
-        """Return the median time from taking a frame to painting its result, in seconds; 0 if
-        nothing was painted.
-        """
+        """Return the median seconds from taking a frame to painting it; 0 if none was."""
         with self._lock:
             _forget_old(self._displayed, now)
             delays = [s.latency_ms - s.timings.wait for s in self._displayed]

@@ -40,7 +40,6 @@ class _Task:
     """One piece of work.
 
     Attributes:
-        title: A description: "Making a style of 'wave.jpg'".
         doing: Completes "Could not ...".
         work: Called with its progress callback on another thread.
         makes: Whether it makes a style that the user requested.
@@ -84,11 +83,7 @@ class StyleJobs(QObject):
         return next((task.title for task in tasks if task.makes), "")
 
     def install_picture(self, path: Path, title: str, done: Callable[[Style], object]) -> None:
-        """Make a style from a picture.
-
-        Args:
-            title: Of the style; "" for the file's name.
-        """
+        """Make a style from a picture; an empty `title` takes the file's name."""
         name = printable(path.name, MAX_NAME_LENGTH)
 
         def work(progress: Progress) -> Style:
@@ -124,9 +119,7 @@ class StyleJobs(QObject):
     ) -> None:
         """Make missing codes of styles for the networks that paint them.
 
-        Args:
-            done: Called when all have a code.
-            failed: Called if one cannot be made, or the user canceled.
+        `done` follows when all have one; `failed` if one cannot be made, or the user canceled.
         """
         titles = {style.key: style.title for style in self._library.styles}
         named = listed([f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys])
@@ -160,9 +153,7 @@ class StyleJobs(QObject):
         self._ready.discard(key)
 
     def cancel(self) -> None:
-        """Cancel the current task and all waiting ones. The current task ends with its next
-        step.
-        """
+        """Cancel all tasks; the current one ends with its next step."""
         canceled, self._waiting = [*self._waiting], deque()
         if self._current is not None and not self._current.canceled.is_set():
             self._current.canceled.set()
@@ -171,7 +162,6 @@ class StyleJobs(QObject):
             task.failed()
 
     def close(self) -> None:
-        """Cancel all tasks, and report nothing from now on."""
         with self._lock:
             self._closed = True
             if self._current is not None:

@@ -1,6 +1,4 @@
-"""The object that runs the frame loop on the engine's thread, between commands sent as Qt
-signals.
-"""
+"""The object that runs the frame loop on the engine's thread, between Qt signals."""
 
 from __future__ import annotations
 
@@ -25,13 +23,7 @@ class Worker(QObject):
     """A worker that steps a FrameLoop with each tick of a zero-interval timer.
 
     Commands arrive as queued signals and take effect between two ticks. The signals match
-    `LoopEvents`.
-
-    Args:
-        engine: Used only by the worker's thread.
-
-    Attributes:
-        loop: Its loop; `wanted`, `pending` and `interrupted` are for the GUI thread.
+    `LoopEvents`. `wanted`, `pending` and `interrupted` of `loop` are for the GUI thread.
     """
 
     ready = Signal()
@@ -75,58 +67,47 @@ class Worker(QObject):
 
     @Slot(object)
     def configure(self, config: EngineConfig) -> None:
-        """Use a config."""
         self.loop.configure(config)
         self._follow()
 
     @Slot(float)
     def seek(self, position: float) -> None:
-        """Go to a position of the source."""
         self.loop.seek(position)
 
     @Slot(int)
     def step_source(self, count: int) -> None:
-        """Go forward by frames or pictures."""
         self.loop.step_source(count)
 
     @Slot()
     def cancel(self) -> None:
-        """End an interruption without another command."""
         self.loop.cancel()
 
     @Slot(bool)
     def pause(self, paused: bool) -> None:
-        """Pause or resume the source."""
         self.loop.pause(paused)
 
     @Slot(float)
     def set_volume(self, volume: float) -> None:
-        """Set the volume of sources."""
         self.loop.set_volume(volume)
 
     @Slot(object)
     def listen(self, listener: Listener | None) -> None:
-        """Send the sound of sources to a listener; None stops sending."""
         self.loop.listen(listener)
 
     @Slot(object)
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Loop a part of the source."""
         self.loop.set_loop(part)
 
     @Slot(int, int, float)
     def set_mode(self, width: int, height: int, fps: float) -> None:
-        """Switch a camera to another size and rate."""
         self.loop.set_mode(width, height, fps)
 
     @Slot(object)
     def set_exposure(self, stops: float | None) -> None:
-        """Set a camera's exposure."""
         self.loop.set_exposure(stops)
 
     @Slot(str)
     def evict(self, style: str) -> None:
-        """Drop the cached weights of a style."""
         self.loop.evict(style)
         self._previews.evict(style)
 
@@ -137,27 +118,22 @@ class Worker(QObject):
 
     @Slot(bool)
     def compile_kernels(self, compiling: bool) -> None:
-        """Set whether kernels are being compiled."""
         self.loop.compile_kernels(compiling)
 
     @Slot(bool)
     def time_layers(self, on: bool) -> None:
-        """Set whether every layer of the network is timed."""
         self.loop.time_layers(on)
 
     @Slot(int, int)
     def set_display_size(self, width: int, height: int) -> None:
-        """Process the frames of streams in about the size of the display."""
         self.loop.set_display_size(width, height)
 
     @Slot(int, int)
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep stream frames at least about this large."""
         self.loop.set_least_size(width, height)
 
     @Slot(bool)
     def hold(self, held: bool) -> None:
-        """Fix the automatic size and network, and the frames' size, while `held`."""
         self.loop.hold(held)
 
     @Slot()

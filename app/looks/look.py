@@ -28,9 +28,8 @@ class LookError(StyleForgeError):
 class Look:
     """The user's choices; size, precision and engine belong to the machine and are not included.
 
-    Attributes:
-        parts: Keys of one to four styles, with shares that add up to 1.
-        strength: As in app.parameters, like the other fields.
+    `parts` are keys of one to four styles with shares that add up to 1; other fields are as in
+    app.parameters.
     """
 
     parts: tuple[Part, ...]
@@ -41,7 +40,6 @@ class Look:
 
     @classmethod
     def of(cls, config: EngineConfig) -> Look:
-        """Return the look of a config."""
         return cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
 
     def applied(self, config: EngineConfig) -> EngineConfig:
@@ -57,7 +55,6 @@ class Look:
         return tr("The style '{style}' of this look is not installed", style=absent[0])
 
     def stored(self) -> dict[str, Any]:
-        """Return it as values for JSON."""
         styles = {key: round(share, 4) for key, share in self.parts}
         return {"styles": styles, **{name: getattr(self, name) for name in _SETTINGS}}
 
@@ -70,11 +67,7 @@ _SETTINGS = tuple(field.name for field in fields(Look) if field.name != "parts")
 
 
 def look_from(stored: object) -> Look:
-    """Make a look from the output of `Look.stored`; missing settings get their defaults.
-
-    Raises:
-        LookError: If `stored` is anything else.
-    """
+    """Make a look from `Look.stored`, with defaults for missing settings; else LookError."""
     if not small_json.is_bounded(stored):
         raise LookError(tr(small_json.NO_NUMBER))
     if not isinstance(stored, dict) or not isinstance(styles := stored.get("styles"), dict):
@@ -108,19 +101,13 @@ def look_from(stored: object) -> Look:
 
 
 def _inside(title: str) -> str:
-    """Return a title for use inside a sentence: lower case in English; other languages may need
-    capitals.
-    """
+    """Return a title inside a sentence: lower case in English; languages may need capitals."""
     translated = tr(title)
     return title.lower() if translated == title else translated
 
 
 def parse_look(text: str) -> Look:
-    """Read the output of `Look.text`.
-
-    Raises:
-        LookError: If `text` is anything else.
-    """
+    """Read the output of `Look.text`; raise LookError if `text` is anything else."""
     try:
         return look_from(small_json.loads(text))
     except small_json.SmallJsonError as exc:

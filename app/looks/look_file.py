@@ -39,11 +39,7 @@ class NamedLook:
 
 
 class LookFile:
-    """The file of looks, for any thread.
-
-    Args:
-        path: By default next to the settings.
-    """
+    """The file of looks, for any thread; `path` is by default next to the settings."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or settings_path().with_name(NAME)
@@ -51,12 +47,9 @@ class LookFile:
         self._written = 0
 
     def read(self) -> tuple[list[NamedLook], str]:
-        """Read the looks.
+        """Return the readable looks, and one sentence about the rest; "" if all are readable.
 
         A damaged file is copied, since the next change overwrites it.
-
-        Returns:
-            The readable looks, and one sentence about the rest; "" if all are readable.
         """
         try:
             text = read_regular(self.path, MAX_BYTES)
@@ -90,10 +83,7 @@ class LookFile:
         return looks, self._damaged(said)
 
     def write(self, number: int, looks: Sequence[NamedLook]) -> None:
-        """Write all looks, unless newer ones are already written.
-
-        Args:
-            number: Counts the changes.
+        """Write all looks, unless newer ones, by the `number` of changes, are already written.
 
         Raises:
             OSError: If the file cannot be written; it is left unchanged.

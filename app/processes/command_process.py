@@ -45,16 +45,11 @@ class ProcessExit:
 
 
 class CommandProcess(QObject):
-    """A runner for one process at a time.
+    """A runner for one process at a time, whose English `name` is for messages.
 
-    The command prints a JSON object with an "event" per line. It stops at an unknown line on its
-    stdin, or at the end of stdin.
-
-    `event_received(event)` has one JSON object; `exited(ProcessExit)` is emitted exactly once after
-    every `start`.
-
-    Args:
-        name: Name of the process in messages, in English.
+    The command prints a JSON object with an "event" per line, which `event_received` passes on. It
+    stops at an unknown line on its stdin, or at the end of stdin. `exited(ProcessExit)` is emitted
+    exactly once after every `start`.
     """
 
     event_received = Signal(object)  # dict
@@ -71,7 +66,6 @@ class CommandProcess(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether a process is running."""
         return self._process is not None
 
     def start(self, arguments: list[str]) -> None:
@@ -100,10 +94,9 @@ class CommandProcess(QObject):
             self._process.write(f"{word}\n".encode())
 
     def stop(self, kill_after_ms: int | None = None) -> None:
-        """Ask the process, by a line on its stdin, to save its results and end.
+        """Ask the process to save its results and end, by a line on its stdin (on every system).
 
-        This works on every system. If `kill_after_ms` is given, the process is killed after that
-        time.
+        If `kill_after_ms` is given, it is killed after that time.
         """
         if self._process is None:
             return
@@ -115,7 +108,6 @@ class CommandProcess(QObject):
             self._killer.start(kill_after_ms)
 
     def kill(self) -> None:
-        """Kill the process."""
         if self._process is not None:
             self._stop_requested = True
             self._process.kill()
@@ -123,8 +115,7 @@ class CommandProcess(QObject):
     def close(self, timeout_ms: int) -> None:
         """End the process before the program ends; nothing is emitted afterwards.
 
-        Args:
-            timeout_ms: the longest time to block while the process saves its results.
+        It may block for `timeout_ms` while the process saves its results.
         """
         process = self._process
         if process is None:

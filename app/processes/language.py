@@ -1,6 +1,4 @@
-"""The transfer of the window's language to processes that it starts; without it they use
-English.
-"""
+"""The transfer of the window's language to its processes, which else use English."""
 
 from __future__ import annotations
 
@@ -26,10 +24,7 @@ def told() -> dict[str, str]:
 
 
 def adopt(environment: Mapping[str, str] = os.environ) -> None:
-    """Use the language that the environment names, or English if it is unknown.
-
-    Call it at the start of a process.
-    """
+    """Use the environment's language, or English if unknown; call it when a process starts."""
     language = environment.get(LANGUAGE, "")
     if language not in LANGUAGES:
         return

@@ -1,6 +1,4 @@
-"""The token that grants access to the server, since other users of the machine reach loopback
-too.
-"""
+"""The token that grants access, since other users of the machine reach loopback too."""
 
 from __future__ import annotations
 
@@ -25,12 +23,11 @@ class TokenError(StyleForgeError):
 
 
 def new_token() -> str:
-    """Make an unguessable token."""
     return secrets.token_urlsafe(BYTES)
 
 
 def token_of(path: Path) -> str:
-    """Read the token from its file; if the file does not exist, create it with a new token.
+    """Read the token from its file, or create the file with a new one.
 
     Raises:
         TokenError: If the file cannot be read or written, has no token, or is readable by others.
@@ -54,11 +51,7 @@ def token_of(path: Path) -> str:
 
 
 def is_allowed(authorization: str | None, token: str) -> bool:
-    """Return whether an Authorization header has the token; any wrong token takes equally long.
-
-    Args:
-        authorization: The header; None if there is none.
-    """
+    """Return whether an Authorization header has the token; any wrong token takes equally long."""
     scheme, _, given = (authorization or "").partition(" ")
     right = secrets.compare_digest(given.strip().encode(), token.encode())
     return right and scheme.lower() == "bearer"

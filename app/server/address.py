@@ -18,11 +18,7 @@ class AddressError(StyleForgeError):
 
 
 def loopback(address: str) -> str:
-    """Return an address at which only this machine can reach the server.
-
-    Raises:
-        AddressError: If other machines could, or it is not an address.
-    """
+    """Return a loopback address; raise AddressError for any other address or text."""
     if address not in LOOPBACK:
         raise AddressError(
             f"the server answers this machine alone, at {' or '.join(LOOPBACK)}, not at '{address}'"
@@ -31,11 +27,7 @@ def loopback(address: str) -> str:
 
 
 def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
-    """Open the sockets, all on one port.
-
-    Args:
-        addresses: From LOOPBACK.
-        port: 0 for a free one.
+    """Open sockets for the addresses, from LOOPBACK, all on one port; 0 is a free one.
 
     Raises:
         AddressError: If an address is not loopback, or the port is taken.
@@ -63,17 +55,15 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def hosts(port: int) -> frozenset[str]:
-    """Return the allowed values of the Host header.
+    """Return the allowed Host headers.
 
-    Another name that leads here belongs to a foreign site whose owner has pointed it at loopback
-    (DNS rebinding).
+    Other names are foreign sites' whose owners have pointed them at loopback (DNS rebinding).
     """
     named = {f"{name}:{port}" for name in NAMES}
     return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
 
 
 def url(opened: socket.socket) -> str:
-    """Return the address of the page."""
     address, port = opened.getsockname()[:2]
     return f"http://{f'[{address}]' if ':' in address else address}:{port}/"
 

@@ -52,7 +52,6 @@ _PROBLEM: dict[str, Any] = {
 
 
 def application(studio: Studio) -> FastAPI:
-    """Make the application of a server."""
     made = FastAPI(
         title="StyleForge",
         version=styleforge_version(),

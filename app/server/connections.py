@@ -1,7 +1,6 @@
 """Limits on connections: their number, the time of a request, the time after an answer.
 
-Programs without the token reach the server too. However many connections they open, there is room
-for requests with the token.
+However many connections programs without the token open, requests with it find room.
 """
 
 from __future__ import annotations
@@ -46,13 +45,10 @@ def most_connections() -> int:
 
 @dataclass(slots=True)
 class Crowd:
-    """The open connections. Half of the room is for the ones that have shown the token.
+    """The open connections, at most `most`; half of the room is for holders of the token.
 
     An excess connection displaces another one without the token: the oldest that has not finished a
     header, or else the oldest.
-
-    Attributes:
-        most: Connections at once.
     """
 
     most: int
@@ -75,7 +71,6 @@ class Crowd:
             self._friends.add(connection)
 
     def leave(self, connection: Connection) -> None:
-        """Stop counting a connection."""
         self._strangers.pop(connection, None)
         self._friends.discard(connection)
 
@@ -94,8 +89,8 @@ class Connection(H11Protocol):
     """A connection with deadlines for headers and bodies.
 
     It ends, and reads nothing more, after an answer sent before the end of its request. Such an
-    answer must declare this (`Connection: close`); otherwise the client would send its next request
-    into the connection.
+    answer must declare this (`Connection: close`), or the client would send another request into
+    it.
     """
 
     def __init__(self, crowd: Crowd, app_state: dict[str, Any], **others: Any) -> None:
@@ -151,9 +146,7 @@ class Connection(H11Protocol):
             self._unset_keepalive_if_required()
 
     def _end(self) -> None:
-        """Close the connection after an answer, so that a client that still sends can read the
-        answer.
-        """
+        """Close the connection so that a client that still sends can read the answer."""
         if not self._unread:
             self.transport.close()
             return
@@ -184,7 +177,6 @@ class Server(uvicorn.Server):
     """A server that logs once, not thousands of times, that it cannot accept connections."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen."""
         asyncio.get_running_loop().set_exception_handler(_Quiet())
         await super().startup(sockets)
         for each in sockets or ():
@@ -192,9 +184,7 @@ class Server(uvicorn.Server):
 
 
 class _Quiet:
-    """An exception handler that logs the first failed accept only, and passes on all other
-    faults.
-    """
+    """An exception handler that logs only the first failed accept; passes on other faults."""
 
     def __init__(self) -> None:
         self._told = False

@@ -30,19 +30,15 @@ HEADERS = {
 
 
 class Gate:
-    """An ASGI gate that passes a request to the application, or refuses it before reading its body.
+    """An ASGI gate that passes a request on, or refuses it before reading its body.
 
-    Args:
-        hosts: Allowed Host headers.
-        rate: Counts requests with the token.
+    `hosts` are the allowed Host headers; `rate` counts requests with the token.
     """
 
     def __init__(self, application: ASGIApp, hosts: frozenset[str], token: str, rate: Rate) -> None:
         self._application, self._hosts, self._token, self._rate = application, hosts, token, rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request (ASGI)."""
-
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)

@@ -45,12 +45,7 @@ class _Files:
 
 
 class Jobs:
-    """The jobs, and their turns in the line before the engine.
-
-    Args:
-        root: The folder of the queue and of the pictures; it need not exist.
-        line: The line in which jobs wait for the painter.
-    """
+    """The jobs, and their turns in the line before the engine; `root` need not exist."""
 
     def __init__(self, root: Path, painter: Painter, line: Line) -> None:
         self._queue, self._pictures = JobQueue(root), root / "pictures"
@@ -61,7 +56,6 @@ class Jobs:
 
     @staticmethod
     def default_folder() -> Path:
-        """Return the folder of this user's server."""
         return platformdirs.user_data_path(APP_NAME, appauthor=False) / "serve"
 
     def new_folder(self) -> Path:
@@ -70,10 +64,7 @@ class Jobs:
         return Path(tempfile.mkdtemp(dir=self._pictures))
 
     def add(self, folder: Path, look: Look, place: Place) -> QueuedJob:
-        """Add a job.
-
-        Args:
-            folder: From `new_folder`, with the picture as UPLOAD.
+        """Add a job for the picture UPLOAD in a folder from `new_folder`.
 
         Raises:
             Refused: If the server is stopping.
@@ -103,26 +94,17 @@ class Jobs:
         return [self._now(job) for job in self._queue.jobs()[0]]
 
     def get(self, number: int) -> QueuedJob:
-        """Look up a job.
-
-        Raises:
-            QueueError: If there is none.
-        """
+        """Look up a job; raise QueueError if there is none."""
         return self._now(self._queue.get(number))
 
     def result(self, job: QueuedJob) -> Path:
-        """Return the result file of a finished job.
-
-        Raises:
-            QueueError: If it is not a server's job.
-        """
+        """Return the result file of a finished job; raise QueueError unless it is a server's."""
         return _Files.of(job).target
 
     def cancel(self, number: int) -> bool:
-        """Remove a job with its picture and its result, whether it is done or not.
+        """Remove a job, done or not, with its files; return False if it is being styled.
 
-        Returns:
-            False if it is being styled: it is then removed at the end.
+        It is then removed at the end.
 
         Raises:
             QueueError: If there is none, or another process runs it.

@@ -58,11 +58,7 @@ class Limits:
 
 
 class Rate:
-    """A counter of requests, for one thread.
-
-    Args:
-        most: Requests in any minute.
-    """
+    """A counter of requests, at most `most` in any minute, for one thread."""
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._now = most, now

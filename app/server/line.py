@@ -19,11 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Line:
-    """The engine's thread, and a bounded number of places in the line before it. `close` ends it.
-
-    Args:
-        most: Places, including the current work.
-    """
+    """The engine's thread, and `most` places in line, the current work's too. `close` ends it."""
 
     def __init__(self, most: int) -> None:
         self._most, self._taken = most, 0
@@ -33,7 +29,6 @@ class Line:
 
     @property
     def taken(self) -> int:
-        """How many places are taken."""
         return self._taken
 
     @property
@@ -42,10 +37,7 @@ class Line:
         return self._closing.is_set()
 
     def place(self, *, always: bool = False) -> Place:
-        """Take a place, before there is work for it.
-
-        Args:
-            always: Whether to take one even if all are taken: for jobs of an earlier process.
+        """Take a place, before there is work for it; `always` (earlier jobs) even if all are taken.
 
         Raises:
             Refused: If all are taken, or the server is stopping.
@@ -69,18 +61,13 @@ class Line:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def begin(self, work: Callable[[], T]) -> Future[T]:
-        """Run `work` on the thread; called by a place.
-
-        Raises:
-            Refused: If the server is stopping.
-        """
+        """Run `work` on the thread, for a place; raise Refused if the server is stopping."""
         with self._lock:
             if self.is_closing:
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, STOPPING)
             return self._thread.submit(work)
 
     def give_back(self) -> None:
-        """Give back a place; called by a place."""
         with self._lock:
             self._taken -= 1
 
@@ -88,19 +75,14 @@ class Line:
 class Place:
     """A place in the line.
 
-    As a context manager it is returned at the end, unless work was put there. The work then returns
-    it when it is done or cancelled.
+    A context manager returns it at the end, or its work does when done or cancelled.
     """
 
     def __init__(self, line: Line) -> None:
         self._line, self._is_used = line, False
 
     def put(self, work: Callable[[], T]) -> Future[T]:
-        """Run `work` on the engine's thread when its turn comes.
-
-        Raises:
-            Refused: If the server is stopping.
-        """
+        """Run `work` on the engine's thread in turn; raise Refused if the server is stopping."""
         future = self._line.begin(work)
         self._is_used = True
         future.add_done_callback(lambda _: self._line.give_back())

@@ -1,6 +1,4 @@
-"""The options of a request, made from the table of parameters, checked, and stored as words of a
-job.
-"""
+"""The options of a request, from the table of parameters, stored as words of a job."""
 
 from __future__ import annotations
 
@@ -42,8 +40,6 @@ class LookOption:
     """An option of a request.
 
     Attributes:
-        name: In the query.
-        help: A description of its effect.
         schema: Its values, as JSON Schema.
         parse: Parses a text, or raises ValueError with a sentence.
     """
@@ -59,7 +55,6 @@ class Look:
     """How to style a picture, and the format of the result.
 
     Attributes:
-        style: The key of a style.
         mix: The keys of further styles with their shares; a share is None if not given.
         size: The long side of the network's input, or FULL; None for automatic.
         depth: Bits per channel of the result; None for the picture's.
@@ -91,10 +86,7 @@ class Look:
 
 
 def parse_look(given: Iterable[tuple[str, str]]) -> Look:
-    """Make a look from the options of a request.
-
-    Args:
-        given: Their names and texts; `mix` may appear several times.
+    """Make a look from names and texts; `mix` may appear several times.
 
     Raises:
         OptionError: If there is no such option, or no such value.
@@ -119,10 +111,9 @@ def parse_look(given: Iterable[tuple[str, str]]) -> Look:
 
 
 def look_of_words(words: Sequence[str], ending: str) -> Look:
-    """Make a look from `Look.words`, among which there may be other flags of `stylize`.
+    """Make a look from `Look.words`, perhaps among other flags of `stylize`.
 
-    Args:
-        ending: The suffix of the job's result, which determines the format.
+    The result's suffix `ending` determines the format.
 
     Raises:
         OptionError: If they come from another version.

@@ -33,15 +33,13 @@ class Painted:
 
 
 class Painter(Protocol):
-    """An engine that styles pictures, and makes styles from pictures.
+    """An engine that styles pictures, and makes styles from them.
 
     The server calls `paint`, `add_style` and `remove_style` on one thread.
     """
 
     @property
-    def library(self) -> Library:
-        """The available styles."""
-        ...
+    def library(self) -> Library: ...
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
@@ -49,39 +47,24 @@ class Painter(Protocol):
         ...
 
     def check(self, look: Look) -> None:
-        """Check that pictures can be styled with a look.
-
-        Raises:
-            StyleForgeError: If not.
-        """
+        """Raise StyleForgeError if pictures cannot be styled with a look."""
         ...
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Make a style from a picture and add it to the user's styles.
-
-        Args:
-            title: Of the style; a number is appended if it is taken.
-            stop: See `paint`.
+        """Make a style from a picture for the user; a number is appended to a title that is taken.
 
         Raises:
-            Stopped: If it was given up; there is no new style.
+            Stopped: If `stop`, see `paint`, gave it up; there is no new style.
             StyleError: If the picture cannot be used, or the style cannot be written.
         """
         ...
 
     def remove_style(self, key: str) -> None:
-        """Remove one of the user's styles.
-
-        Raises:
-            StyleError: If there is none, or it cannot be removed.
-        """
+        """Remove one of the user's styles; StyleError if there is none, or it cannot be removed."""
         ...
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
-        """Style a picture.
-
-        Args:
-            stop: Returns whether to give up; called now and then.
+        """Style a picture; `stop`, called now and then, returns whether to give up.
 
         Raises:
             Stopped: If it was given up.

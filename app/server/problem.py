@@ -16,7 +16,6 @@ MEDIA_TYPE = "application/problem+json"
 def problem(
     status: HTTPStatus, sentence: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Make the response for an error; `sentence` describes it."""
     content = {
         "type": "about:blank",
         "title": status.phrase,

@@ -11,9 +11,7 @@ from app.errors import StyleForgeError
 class Refused(StyleForgeError):
     """Raised for a request that the server refuses.
 
-    Args:
-        sentence: The reason, worded like the program's other errors.
-        headers: Of the response, such as Retry-After.
+    `sentence` is worded like other errors; `headers` of the response are such as Retry-After.
     """
 
     def __init__(

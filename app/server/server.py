@@ -49,14 +49,10 @@ def serving(
     limits: Limits,
     jobs: Path,
 ) -> Iterator[Serving]:
-    """Serve during the block.
+    """Serve on loopback addresses during the block; a `port` of 0 is a free one.
 
     At its end, the picture being styled is completed and sent, waiting requests are refused, and
     waiting jobs stay for the next server.
-
-    Args:
-        addresses: Loopback addresses.
-        port: 0 for a free one.
 
     Raises:
         AddressError: If it cannot listen there.

@@ -13,13 +13,7 @@ from app.server.painting import Painter
 
 @dataclass(frozen=True, slots=True)
 class Studio:
-    """The parts of a server.
-
-    Attributes:
-        line: The line in which pictures wait for the painter.
-        jobs: The jobs, whose clients do not wait.
-        folder: For pictures whose clients wait; deleted with the server.
-    """
+    """The parts of a server; `folder`, for waiting clients' pictures, is deleted with it."""
 
     painter: Painter
     line: Line

@@ -22,10 +22,7 @@ PATIENCE_S = BODY_S - 5.0
 async def receive(request: Request, path: Path, limits: Limits, look: Look | None = None) -> None:
     """Write the body of a request to a file, and check that it begins like a picture.
 
-    Args:
-        request: Its body is a picture's file.
-        limits: For its bytes and its pixels.
-        look: Its size is limited too; None for a picture that is not styled.
+    `look` limits the size too; None for a picture that is not styled.
 
     Raises:
         Refused: If the picture is too large or too slow, or there is none.

@@ -22,7 +22,6 @@ class PlaybackClock:
 
     @property
     def running(self) -> bool:
-        """Whether it is running."""
         return self._offset is not None
 
     def start(self, position: float, at: float) -> None:
@@ -30,7 +29,6 @@ class PlaybackClock:
         self._offset = at - position
 
     def stop(self) -> None:
-        """Stop the clock."""
         self._offset = None
 
     def when(self, position: float) -> float:
@@ -44,9 +42,7 @@ class PlaybackClock:
         return at - self.when(0.0)
 
     def correct(self, position: float, heard_at: float) -> None:
-        """Follow a device smoothly, since it reports the times of its blocks less exactly than it
-        plays them.
-        """
+        """Follow a device smoothly, since it reports its times less exactly than it plays."""
         offset = self._offset
         if offset is None:
             return
@@ -58,7 +54,6 @@ class RealTime:
     """The time of the machine, which tests replace."""
 
     def now(self) -> float:
-        """Return the time in seconds."""
         return time.perf_counter()
 
     def wait(

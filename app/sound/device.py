@@ -40,12 +40,9 @@ Listener = Callable[[Heard], None]  # called on the device's thread, which must 
 
 
 class Output(Protocol):
-    """An open device that plays sound.
+    """An open device that plays 1 or 2 channels at `rate` samples per second.
 
-    Attributes:
-        rate: Samples per second.
-        channels: 1 or 2.
-        silence: Why nothing is heard, as a sentence; "" for a real device.
+    `silence` is why nothing is heard, as a sentence; "" for a real device.
     """
 
     rate: int

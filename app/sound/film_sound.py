@@ -21,12 +21,8 @@ EARLIER_S = 0.15  # codecs need a block or two before their output is correct
 class FilmSound:
     """A reader of a film's sound, by default the default stream. For one thread.
 
-    Times count from the film's first frame, like the times of its picture.
-
-    Args:
-        where: The film's path or address, for FFmpeg.
-        rate: Requested samples per second.
-        channels: 1 or 2.
+    Times count from the film's first frame, like the times of its picture. `where` is for FFmpeg,
+    `rate` in samples per second, `channels` 1 or 2.
 
     Raises:
         SoundError: If it has no readable sound.
@@ -74,7 +70,6 @@ class FilmSound:
         return None
 
     def close(self) -> None:
-        """Close the file."""
         self._container.close()
 
     def _decoded(self) -> Iterator[av.AudioFrame]:
@@ -90,9 +85,7 @@ class FilmSound:
             return  # the file ends here
 
     def _contiguous(self) -> Iterator[Samples]:
-        """Yield samples, with silence before a late frame; samples of an early frame are
-        skipped.
-        """
+        """Yield samples, with silence before a late frame; skip samples of an early frame."""
         for frame in self._decoded():
             gap = self._gap(frame)
             if gap:
@@ -108,9 +101,7 @@ class FilmSound:
         yield from self._resampled(None)
 
     def _gap(self, frame: av.AudioFrame) -> float:
-        """Return by how many seconds a frame is later than the end of the sound before it; 0 if it
-        follows directly.
-        """
+        """Return how many seconds a frame is later than the end of the sound before it, or 0."""
         if frame.pts is None:
             return 0.0
         base = frame.time_base or self._stream.time_base or Fraction(1, frame.sample_rate)
@@ -119,9 +110,7 @@ class FilmSound:
         return gap if abs(gap) > tolerance else 0.0
 
     def _resampled(self, frame: av.AudioFrame | None) -> list[Samples]:
-        """Return the samples of a frame; for None, the last ones, after which a new stretch
-        begins.
-        """
+        """Return the samples of a frame; for None, the last ones before a new stretch."""
         if frame is not None:
             frame.pts = None  # the resampler counts for itself
         try:

@@ -19,12 +19,8 @@ BLOCK = 1024  # samples
 class SilentOutput:
     """An output that requests samples like a device and discards them.
 
-    If no device plays, films still keep the time of their sound, and it can be recorded.
-
-    Args:
-        silence: Why nothing is heard, as a sentence.
-        rate: Samples per second.
-        channels: 1 or 2.
+    If no device plays, films still keep the time of their sound, and it can be recorded. `silence`
+    says why nothing is heard; `rate` is in samples per second, `channels` 1 or 2.
     """
 
     def __init__(self, fill: Fill, silence: str, rate: int = RATE, channels: int = 2) -> None:
@@ -34,7 +30,6 @@ class SilentOutput:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop its thread."""
         self._closed.set()
         self._thread.join(WAIT_S)
 
@@ -50,8 +45,7 @@ class SilentOutput:
 def open_output(fill: Fill, lost: Callable[[], None]) -> Output:
     """Open the system's playback device, or a silent one that tells why.
 
-    Args:
-        lost: Called once on one of the device's threads when it is unplugged or fails.
+    One of its threads calls `lost` once when it is unplugged or fails.
     """
     try:
         return portaudio.PortAudioOutput(fill, lost)

@@ -35,8 +35,7 @@ BRIDGE = mark("{fault}, or on Debian and Ubuntu: sudo apt-get install libasound2
 class PortAudioOutput:
     """The system's playback device; it is playing once constructed.
 
-    Args:
-        lost: Called once on one of the device's threads when it is unplugged or fails.
+    One of its threads calls `lost` once when it is unplugged or fails.
 
     Raises:
         SoundError: If there is none, or it cannot be used.
@@ -49,7 +48,6 @@ class PortAudioOutput:
         self._stream, self.rate, self.channels = _opened("output", self._play, self._finished)
 
     def close(self) -> None:
-        """Close the stream."""
         self._closing = True
         _close(self._stream)
 
@@ -65,11 +63,9 @@ class PortAudioOutput:
 
 
 class PortAudioInput:
-    """The system's microphone; it is recording once constructed.
+    """The system's microphone, which is recording once constructed, each block to `listener`.
 
-    Args:
-        listener: Called with every block.
-        lost: Called once on one of the device's threads when it is unplugged or fails.
+    One of its threads calls `lost` once when it is unplugged or fails.
 
     Raises:
         SoundError: If there is none, or it cannot be used.
@@ -81,7 +77,6 @@ class PortAudioInput:
         self._stream, self.rate, _ = _opened("input", self._hear, self._finished)
 
     def close(self) -> None:
-        """Close the stream."""
         self._closing = True
         _close(self._stream)
 
@@ -105,15 +100,10 @@ _streams: set[int] = set()  # ids of the open streams
 def _opened(
     kind: str, callback: Callable[..., None], finished: Callable[[], None]
 ) -> tuple[Any, int, int]:
-    """Open and start the default device.
+    """Open and start the default device of the kind "output" or "input".
 
-    Args:
-        kind: "output" or "input".
-        callback: For its blocks, see sounddevice.
-        finished: Called when it ends.
-
-    Returns:
-        Its stream, samples per second, and channels, 1 or 2.
+    Return its stream, samples per second, and channels, 1 or 2. For `callback` see sounddevice;
+    `finished` is called when it ends.
 
     Raises:
         SoundError: If there is none, or it cannot be used.
@@ -156,9 +146,7 @@ def _close(stream: Any) -> None:
 
 
 def _library() -> Any:
-    """Return the package, imported at its first use.
-
-    It looks for devices again unless one is open.
+    """Return the package, imported at its first use; look for devices unless one is open.
 
     Raises:
         SoundError: If the package or the library that it needs is missing.

@@ -45,16 +45,11 @@ class Soundtrack:
 
     One thread opens the device and decodes. The device's thread takes samples and corrects the
     clock by the sound it has played. All other calls come from the thread that plays the picture.
-
     Positions are the clock's: they keep increasing when the film begins again.
-
-    Args:
-        where: The film's path or address, for FFmpeg.
 
     Attributes:
         clock: Tells when each position is heard.
-        silence: Why nothing is heard, as a sentence; "" while sound is heard, and until this is
-            known.
+        silence: Why nothing is heard; "" while sound is heard, and until this is known.
     """
 
     def __init__(self, where: str, device: OpenOutput | None = None) -> None:
@@ -79,10 +74,7 @@ class Soundtrack:
     # The player's thread
 
     def start(self, seconds: float, at: float) -> None:
-        """Play from the time `seconds`, heard at the time `at`, and start the clock.
-
-        The position is `seconds`.
-        """
+        """Play from `seconds`, also the position, at the time `at`, and start the clock."""
         with self._changed:
             self.clock.start(seconds, at)
             self._chunks.clear()
@@ -92,7 +84,6 @@ class Soundtrack:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Stop playing, and the clock."""
         with self._changed:
             self.clock.stop()
             self._chunks.clear()
@@ -115,7 +106,6 @@ class Soundtrack:
         self._listener = listener
 
     def close(self) -> None:
-        """End the thread and the device."""
         with self._changed:
             self._playing, self._closed = False, True
             self._changed.notify_all()
@@ -228,11 +218,9 @@ class Soundtrack:
         self._gain = self._volume
 
     def _take(self, out: Samples, heard_at: float) -> float | None:
-        """Fill a block with the sound that is due, seamlessly after the last block, and correct the
-        clock.
+        """Fill a block with the sound that is due, seamlessly, and correct the clock.
 
-        Returns:
-            When the block is heard by the clock; None if it is silent.
+        Return when the block is heard by the clock; None if it is silent.
         """
         chunks, clock, rate = self._chunks, self.clock, self._rate
         done = 0

@@ -43,8 +43,6 @@ class SourceKind:
 
     Attributes:
         title: its name in the list of sources, in English.
-        placeholder: an example of its spec.
-        accepts: whether a spec is of this kind.
         open: opens a spec; may block for seconds, and raises StyleForgeError.
         describe: a short title of a spec for messages.
     """
@@ -107,8 +105,7 @@ SOURCES: tuple[SourceKind, ...] = (
 def open_source(spec: str | Sequence[str]) -> FrameSource:
     """Open a source, which may block for seconds.
 
-    Args:
-        spec: a text that one of SOURCES accepts, or the paths of a strip of pictures.
+    `spec` is a text that one of SOURCES accepts, or the paths of a strip of pictures.
 
     Raises:
         StyleForgeError: If the source cannot be opened; the message is one sentence.

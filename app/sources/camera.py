@@ -43,9 +43,7 @@ _SPEC = re.compile(
 class Capture(Protocol):
     """The methods of cv2.VideoCapture that a camera needs."""
 
-    def isOpened(self) -> bool:
-        """Return whether the device is open."""
-        ...
+    def isOpened(self) -> bool: ...
 
     def set(self, propId: int, value: float, /) -> bool:
         """Set a cv2.CAP_PROP_* property; return False if the driver refuses it."""
@@ -63,17 +61,12 @@ class Capture(Protocol):
         """Decode the grabbed frame: (success, BGR pixels)."""
         ...
 
-    def release(self) -> None:
-        """Close the device."""
-        ...
+    def release(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class CameraName:
-    """A camera as listed by the system; `index` and `backend` are OpenCV's.
-
-    Names are unique: the second of two equal cameras is named "... (2)".
-    """
+    """A camera with OpenCV's `index`; the second of two equal names becomes "... (2)"."""
 
     index: int
     name: str
@@ -120,16 +113,11 @@ def _unique(listed: dict[int, str], backend: int) -> tuple[CameraName, ...]:
 
 
 def is_camera(spec: str) -> bool:
-    """Return whether `spec` names a camera."""
     return spec.startswith("camera:")
 
 
 def open_camera(spec: str) -> Camera:
-    """Open a camera.
-
-    Args:
-        spec: "camera:0" or "camera:Its name", optionally followed by "@1280x720" and "@30";
-            "camera:" is the first one.
+    """Open "camera:0", "camera:Its name" or "camera:" (the first), also with "@1280x720", "@30".
 
     Raises:
         StyleForgeError: If there is no such camera, or it cannot be opened.
@@ -158,11 +146,7 @@ def with_mode(spec: str, width: int, height: int, fps: float) -> str:
 
 
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
-    """Return the camera with this index or name; "" is the first.
-
-    Raises:
-        StyleForgeError: If there is none; the message lists the others.
-    """
+    """Return the camera with this index or name, "" for the first; StyleForgeError if missing."""
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
             return camera
@@ -204,12 +188,9 @@ def _capture(camera: CameraName) -> Capture:
 
 
 class Camera(FrameSource):
-    """A camera; it is open once constructed.
+    """A camera; it is open once constructed, or raises StyleForgeError.
 
-    `capture` opens the device. The grabber's thread calls it, now and whenever the camera is lost.
-
-    Raises:
-        StyleForgeError: If it cannot be opened.
+    The grabber's thread calls `capture` to open the device, now and whenever the camera is lost.
     """
 
     kind = "camera"
@@ -283,12 +264,10 @@ class Camera(FrameSource):
         self.info = SourceInfo(self._name, *size, got.fps, note=note, exposure=exposure)
 
     def close(self) -> None:
-        """Stop the grabber, which releases the device."""
         self._grabber.close()
 
     @property
     def status(self) -> str:
-        """The grabber's status, such as a camera that was unplugged."""
         return self._grabber.status
 
     @property
@@ -302,14 +281,7 @@ class Camera(FrameSource):
 
 
 class CameraFeed:
-    """One connection to a camera.
-
-    Args:
-        wanted: Returns the exposure to use, as for ExposureControl.follow.
-
-    Attributes:
-        mode: The mode the driver reports.
-    """
+    """One connection to a camera in the driver's `mode`; `wanted` returns the exposure to use."""
 
     def __init__(
         self,
@@ -347,11 +319,7 @@ class CameraFeed:
         self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
-        """Wait for the next frame.
-
-        Raises:
-            FeedLost: If the camera was unplugged or stopped.
-        """
+        """Wait for the next frame; raise FeedLost if the camera was unplugged or stopped."""
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))
@@ -364,7 +332,6 @@ class CameraFeed:
         """Do nothing: a driver cannot be interrupted, but returns within a frame."""
 
     def close(self) -> None:
-        """Release the device."""
         self._capture.release()
 
 

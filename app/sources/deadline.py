@@ -26,11 +26,7 @@ class Deadline:
         return max(self._end - time.monotonic(), 0.0)
 
     def limited(self, seconds: float) -> float:
-        """Return `seconds`, or the remaining time if that is less.
-
-        Raises:
-            TimeoutError: If no time is left.
-        """
+        """Return `seconds` or the remaining time if less; raise TimeoutError if none is left."""
         if not (left := self.remaining):
             raise TimeoutError
         return min(seconds, left)
@@ -39,12 +35,11 @@ class Deadline:
 def open_with_deadline(work: Callable[[], FrameSource], deadline: Deadline) -> FrameSource:
     """Run `work`, which opens a source, on its own thread and wait until `deadline`.
 
-    A source that opens later is closed. Neither a host lookup nor FFmpeg can be interrupted, so a
-    thread can be left behind.
+    A source that opens later is closed. A thread can be left behind: neither a host lookup nor
+    FFmpeg can be interrupted.
 
     Raises:
-        TimeoutError: If the deadline has passed.
-        Exception: Any exception of `work`.
+        TimeoutError: If the deadline has passed; `work` may raise anything else.
     """
     outcome: Future[FrameSource] = Future()
     BackgroundThread(_open, "opening", (work, outcome)).start()

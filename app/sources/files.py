@@ -20,11 +20,7 @@ from utils.translation.texts import tr
 
 
 def open_file(path: Path) -> FrameSource:
-    """Open a picture, an animation or a video.
-
-    Raises:
-        StyleForgeError: If it is none of these, damaged or unreadable.
-    """
+    """Open a picture, animation or video; StyleForgeError if it is none, damaged or unreadable."""
     head = _read_head(path)
     kind = file_kind(path)
     name, shown = what_is(head), printable(path.name)
@@ -73,12 +69,9 @@ def open_folder(folder: Path) -> Pictures:
 
 
 def pictures_in(folder: Path, *, films: bool = False) -> tuple[Path, ...]:
-    """Return the pictures in `folder`, without subfolders, in natural order.
+    """Return the pictures in `folder`, with `films` also films, in natural order, not recursively.
 
     A file named like a picture is included even if it is damaged; the strip reports it.
-
-    Args:
-        films: Whether to include films and animations as well.
 
     Raises:
         StyleForgeError: If there is none, or the folder cannot be read.
@@ -118,9 +111,6 @@ def open_strip(paths: Sequence[str]) -> Pictures:
 
 def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
     """Return the pictures of a folder, or the chosen pictures in their order.
-
-    Args:
-        spec: A folder, or paths of pictures and folders.
 
     Raises:
         StyleForgeError: If a folder has no picture, or cannot be read.

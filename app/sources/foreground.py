@@ -1,7 +1,4 @@
-"""The foreground of the animated scene: the near shore with a birch, a boat, a balloon.
-
-Everything is drawn once, with fixed random seeds, for one picture size.
-"""
+"""The foreground of the animated scene (shore to balloon), drawn once with fixed seeds."""
 
 from __future__ import annotations
 
@@ -151,7 +148,6 @@ def boat(height: int) -> Layer:
 
 
 def balloon(height: int) -> Layer:
-    """Draw a striped hot-air balloon."""
     h = height * 0.205
     canvas = _Canvas(round(h * 0.74), round(h))
     stripes = [(214, 62, 52), (246, 186, 70), (238, 232, 214), (58, 128, 150)]

@@ -31,7 +31,6 @@ class FeedLost(StyleForgeError):
 
 
 def timeout_error(name: str, deadline: Deadline) -> FeedLost:
-    """Return the error for the feed `name` that had no picture by the deadline."""
     return FeedLost(
         tr(
             "{source} gave no picture within {n} s",
@@ -45,15 +44,11 @@ class Feed(Protocol):
     """One connection to a device or server, used only by the grabber's thread."""
 
     def grab(self) -> None:
-        """Wait for the next picture.
-
-        Raises:
-            FeedLost: If the feed has ended.
-        """
+        """Wait for the next picture; raise FeedLost if the feed has ended."""
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Return the grabbed picture as [H, W, 3] RGB in new memory; None if it is damaged.
+        """Return the grabbed picture as [H, W, 3] RGB in new memory; None if damaged.
 
         Raises:
             FeedLost: If no picture of this feed can be shown.
@@ -64,9 +59,7 @@ class Feed(Protocol):
         """Make a waiting `grab` return or raise soon, if possible. Any thread may call it."""
         ...
 
-    def close(self) -> None:
-        """Release the device or connection."""
-        ...
+    def close(self) -> None: ...
 
 
 class Grabber:
@@ -114,9 +107,7 @@ class Grabber:
         return first
 
     def read(self, timeout: float) -> Frame | None:
-        """Return the newest frame not yet delivered; None if none arrives within `timeout`
-        seconds.
-        """
+        """Return the newest frame not yet delivered; None if `timeout` seconds bring none."""
         with self._changed:
             self._changed.wait_for(lambda: self._unread is not None, timeout)
             frame, self._unread = self._unread, None

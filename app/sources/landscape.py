@@ -1,7 +1,4 @@
-"""The background of the animated scene: sky, clouds, mountains and lake.
-
-Everything is drawn once, with fixed random seeds, for one picture size.
-"""
+"""The background of the animated scene (sky to lake), drawn once per size with fixed seeds."""
 
 from __future__ import annotations
 
@@ -57,8 +54,6 @@ def clouds(
     """Draw a sheet of clouds (colors, transparency) that repeats every `width` columns.
 
     Args:
-        width: in pixels.
-        height: in pixels.
         cover: fraction of the sky that is covered.
         wide: ratio of the features' width to their height.
         gold: how strongly the sun colors them, 0 to 1.
@@ -171,9 +166,7 @@ def _forest(colors: Float, cover: Float, hills: Float, height: int) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Water:
-    """Maps that turn the mirrored picture into a lake. The noise maps are two widths wide, to
-    slide.
-    """
+    """Maps that turn the mirrored picture into a lake; noise maps are two widths wide, to slide."""
 
     x: Float  # [h, w] source position in the picture above, without waves
     y: Float

@@ -1,7 +1,6 @@
-"""Layers of the animated scene, and the random shapes and colors they are drawn with.
+"""Layers of the animated scene, and the random shapes and RGB colors they are drawn with.
 
-Colors are RGB. The colors of a layer are premultiplied by its coverage, so that compositing is one
-multiplication and one addition.
+Colors are premultiplied by coverage: compositing is one multiplication and one addition.
 """
 
 from __future__ import annotations
@@ -29,15 +28,12 @@ class Layer:
 
     @classmethod
     def from_color_and_cover(cls, colors: Real, cover: Real, x: int = 0, y: int = 0) -> Layer:
-        """Make a layer from colors [h, w, 3] in 0-255, not premultiplied, and coverage [h, w] in
-        0-1.
-        """
+        """Make a layer of colors [h, w, 3], 0-255, not premultiplied, and coverage [h, w], 0-1."""
         cover = np.clip(cover, 0, 1)[..., None]
         keep = np.repeat(1 - cover, 3, axis=2)
         return cls(to_bytes(colors * cover), to_bytes(keep * 255), x, y)
 
     def crop(self, top: int, bottom: int, left: int, right: int) -> Layer:
-        """Return the part within these rows and columns of the layer."""
         rows, columns = slice(top, bottom), slice(left, right)
         return Layer(
             np.ascontiguousarray(self.colors[rows, columns]),
@@ -62,7 +58,6 @@ class Layer:
 
 
 def to_bytes(values: Real) -> Bytes:
-    """Round and clip to uint8."""
     return np.rint(np.clip(values, 0, 255)).astype(np.uint8)
 
 
@@ -91,8 +86,6 @@ def noise(
     """Return tileable noise [height, width] with mean 0 and standard deviation 1.
 
     Args:
-        height: in pixels.
-        width: in pixels.
         smooth: the spectrum falls as frequency to the power -`smooth`.
         wide: ratio of the features' width to their height.
         most: features per height from which on the spectrum falls.
@@ -113,7 +106,6 @@ def random_ridge(width: int, smooth: float, seed: int) -> Float:
 
 
 def trimmed(layer: Layer) -> Layer:
-    """Crop the empty margins of a layer."""
     rows = np.flatnonzero((layer.transparency < 255).any(axis=(1, 2)))
     columns = np.flatnonzero((layer.transparency < 255).any(axis=(0, 2)))
     return layer.crop(rows[0], rows[-1] + 1, columns[0], columns[-1] + 1)

@@ -48,11 +48,7 @@ class Address:
 
     @classmethod
     def parse(cls, spec: str) -> Address:
-        """Parse an address.
-
-        Raises:
-            StyleForgeError: If the scheme, host or port is invalid.
-        """
+        """Parse an address; raise StyleForgeError if the scheme, host or port is invalid."""
         try:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
@@ -72,7 +68,6 @@ class Address:
 
     @property
     def parts(self) -> SplitResult:
-        """The parts of the URL, without the login."""
         return urlsplit(self.url)
 
     @property
@@ -95,7 +90,6 @@ class Address:
 
 
 def is_address(spec: str) -> bool:
-    """Return whether `spec` starts with one of SCHEMES."""
     return spec.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
 
 
@@ -160,12 +154,10 @@ class Stream(FrameSource):
         return frame
 
     def close(self) -> None:
-        """Stop the grabber, which closes the connection."""
         self._grabber.close()
 
     @property
     def status(self) -> str:
-        """The grabber's status, such as a lost connection."""
         return self._grabber.status
 
     @property
@@ -179,11 +171,7 @@ class Stream(FrameSource):
 
 
 def connect(address: Address, deadline: Deadline) -> Feed:
-    """Open the feed that matches the server's response.
-
-    Raises:
-        FeedLost: If there is no usable response.
-    """
+    """Open the feed that matches the server's response; FeedLost if it is not usable."""
     if address.parts.scheme in RTSP_PORTS:
         _check_port(address)
         return CaptureFeed(address, _open_capture(address))
@@ -211,11 +199,7 @@ class MultipartFeed:
         self._jpeg = b""
 
     def grab(self) -> None:
-        """Wait for the next part.
-
-        Raises:
-            FeedLost: If the connection is lost, or does not send MJPEG.
-        """
+        """Wait for the next part; FeedLost if the connection is lost, or does not send MJPEG."""
         try:
             self._jpeg = self._read_part()
         except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
@@ -237,7 +221,6 @@ class MultipartFeed:
             return
 
     def close(self) -> None:
-        """Close the connection."""
         self._response.close()
 
     def _read_part(self) -> bytes:
@@ -284,11 +267,7 @@ class SnapshotFeed:
         self._picture = b""
 
     def grab(self) -> None:
-        """Request the next picture when it is due.
-
-        Raises:
-            FeedLost: If the request fails.
-        """
+        """Request the next picture when it is due; raise FeedLost if the request fails."""
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
         with _request(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
@@ -324,11 +303,7 @@ class CaptureFeed:
         return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
 
     def grab(self) -> None:
-        """Wait for the next frame.
-
-        Raises:
-            FeedLost: If the stream stopped.
-        """
+        """Wait for the next frame; raise FeedLost if the stream stopped."""
         if not self._capture.grab():
             raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 
@@ -340,16 +315,11 @@ class CaptureFeed:
         """Do nothing: FFmpeg cannot be interrupted, but has its own timeout."""
 
     def close(self) -> None:
-        """Release the capture."""
         self._capture.release()
 
 
 def _request(address: Address, deadline: Deadline) -> LimitedResponse:
-    """Send a GET request; the body of the response is not read yet.
-
-    Raises:
-        FeedLost: If the server refuses or cannot be reached.
-    """
+    """Send a GET request, without reading the body; FeedLost if refused or unreachable."""
     try:
         return http_get(address.url, address.user, address.password, deadline, TIMEOUT_S)
     except urllib.error.HTTPError as exc:
@@ -372,9 +342,7 @@ def _request(address: Address, deadline: Deadline) -> LimitedResponse:
 
 
 def _check_port(address: Address) -> None:
-    """Check that the port accepts connections, since FFmpeg cannot distinguish this from a wrong
-    path.
-    """
+    """Check that the port accepts connections: FFmpeg reports this like a wrong path."""
     parts = address.parts
     door = (parts.hostname or "", parts.port or RTSP_PORTS[parts.scheme])
     try:

@@ -22,10 +22,9 @@ class SupportsRetrieve(Protocol):
 
 
 def retrieve_rgb(capture: SupportsRetrieve) -> NDArray[np.uint8] | None:
-    """Decode the frame that `capture` grabbed.
+    """Decode the frame that `capture` grabbed, as [H, W, 3] uint8 RGB in new memory.
 
-    Returns:
-        [H, W, 3] uint8 RGB in new memory; None if the frame is damaged. The next one may be intact.
+    None if the frame is damaged; the next one may be intact.
     """
     try:
         good, pixels = capture.retrieve()

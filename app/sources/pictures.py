@@ -22,8 +22,8 @@ from utils.translation.texts import tr
 class LoadedPicture:
     """The picture at `index`.
 
-    `note` lists content of its file besides the picture, `status` the reason why the pictures
-    before it were skipped. Both may be empty.
+    `note` lists content of its file besides the picture; `status` says why the ones before it were
+    skipped.
     """
 
     index: int
@@ -35,8 +35,7 @@ class LoadedPicture:
 class Pictures(FrameSource):
     """A strip of picture files; the constructor loads the first one.
 
-    Stepping loads the next picture in the background. An unreadable picture is skipped in the
-    direction of the step, and `status` names it.
+    Stepping loads in the background and skips unreadable pictures, which `status` names.
 
     Raises:
         StyleForgeError: If no picture can be read.
@@ -88,7 +87,6 @@ class Pictures(FrameSource):
             self._load_in_background(round(min(max(position, 0), len(self._paths) - 1)), 1)
 
     def close(self) -> None:
-        """Stop loading."""
         self._closed.set()
         self._loader.shutdown(wait=True, cancel_futures=True)
 
@@ -99,7 +97,6 @@ class Pictures(FrameSource):
 
     @property
     def position(self) -> float:
-        """Index of the current picture."""
         return self._index
 
     def _load_in_background(self, index: int, direction: int) -> None:

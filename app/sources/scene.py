@@ -168,15 +168,9 @@ def scene_renderer(width: int, height: int) -> SceneRenderer:
 
 
 def render(t: float, width: int = 1280, height: int = 720) -> Bytes:
-    """Render the scene.
+    """Render the scene as [height, width, 3] uint8 RGB, the same for the same arguments.
 
-    Args:
-        t: time in seconds; the scene repeats every PERIOD_S seconds.
-        width: in pixels, at least 64.
-        height: in pixels, at least 64.
-
-    Returns:
-        [height, width, 3] uint8 RGB, the same for the same arguments.
+    It repeats every PERIOD_S seconds; width and height are at least 64.
     """
     return scene_renderer(width, height).render(t)
 
@@ -216,7 +210,6 @@ class Scene(FrameSource):
         return int(((self._paused_at or time.perf_counter()) - self._began) * FPS)
 
     def close(self) -> None:
-        """Stop delivering frames."""
         self._closed.set()
 
     @property

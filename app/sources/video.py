@@ -48,11 +48,8 @@ class Video(FrameSource):
     """A player of the frames of `reader` in a loop, which starts when constructed.
 
     A thread decodes one frame ahead. It publishes the frame early enough to be painted when its
-    moment is heard. A frame that was not read by then is replaced and counts as dropped.
-
-    Args:
-        sound: Its sound, closed with the video; None without sound.
-        time: The clock of the machine.
+    moment is heard. A frame that was not read by then is replaced and counts as dropped. The video
+    closes its `sound`, None without any; `time` is the clock of the machine.
 
     Raises:
         StyleForgeError: If there is no readable frame.
@@ -110,7 +107,6 @@ class Video(FrameSource):
             return frame
 
     def close(self) -> None:
-        """Stop the threads and close the file."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -145,9 +141,7 @@ class Video(FrameSource):
             self._sound.set_volume(volume)
 
     def set_delay(self, seconds: float) -> None:
-        """Deliver frames `seconds` before their sound is heard; without sound, when they are
-        due.
-        """
+        """Deliver frames `seconds` before their sound; without sound, when they are due."""
         if self._sound is not None:
             self._delay = seconds
 
@@ -164,10 +158,7 @@ class Video(FrameSource):
             self.seek(part[0])
 
     def seek(self, position: float) -> None:
-        """Go to `position` seconds; its frame is delivered at once, even while paused.
-
-        If several requests wait, only the last takes effect.
-        """
+        """Go to `position` in seconds, even while paused; only the last waiting request counts."""
         end = self._reader.last if self.info.duration else position
         self._request(SeekRequest(seconds=max(0.0, min(position, end))))
 
@@ -177,7 +168,6 @@ class Video(FrameSource):
             self._request(SeekRequest(frames=count))
 
     def pause(self, paused: bool) -> None:
-        """Pause or resume playing."""
         with self._changed:
             self._paused = paused
             if paused:
@@ -240,9 +230,7 @@ class Video(FrameSource):
         return True
 
     def _due(self, seconds: float) -> float:
-        """Return when the frame at `seconds` must be delivered to be painted when its sound is
-        heard.
-        """
+        """Return when to deliver the frame at `seconds` so that it is painted with its sound."""
         early = 0.0 if self._sound is None else min(EARLY_S, self._interval / 4)
         return self._clock.when(self._lap + seconds) - self._delay - early
 
@@ -376,11 +364,7 @@ class Video(FrameSource):
 
 
 def open_film(reader: VideoReader) -> Video:
-    """Play a film with its sound, if it has any.
-
-    Raises:
-        StyleForgeError: If it has no readable frame.
-    """
+    """Play a film with its sound, if any; StyleForgeError if it has no readable frame."""
     return Video(reader, Soundtrack(reader.where) if reader.has_sound else None)
 
 

@@ -70,20 +70,14 @@ class FrameReader(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Release the file."""
-        ...
+    def close(self) -> None: ...
 
 
 class VideoReader:
     """A video file or address, decoded by FFmpeg and rotated upright.
 
-    Times count from the first frame. Iterating yields (seconds, pixels) of every frame from the
-    current one on.
-
-    Attributes:
-        where: The file or address for FFmpeg; the address of a camera includes its login.
-        has_sound: Whether there is sound besides the picture.
+    Times count from the first frame. Iterating yields (seconds, pixels) from the current frame on.
+    `where` includes a camera's login.
 
     Raises:
         StyleForgeError: If the video cannot be opened.
@@ -119,9 +113,7 @@ class VideoReader:
         self._restart(0.0)
 
     def _restart(self, first: float) -> None:
-        """Decode from the container's position; a first frame without a time gets the time
-        `first`.
-        """
+        """Decode from the container's position; `first` times a first frame without a time."""
         self._ahead.clear()
         self._frames = self._timed(first)
 
@@ -137,7 +129,6 @@ class VideoReader:
             yield seconds, frame
 
     def grab(self) -> float | None:
-        """Go to the next frame and return its time in seconds; None at the end."""
         found = self._ahead.popleft() if self._ahead else next(self._frames, None)
         if found is None:
             return None
@@ -179,9 +170,9 @@ class VideoReader:
         return seconds + 1 / self.fps
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`.
+        """Make the next grab return the frame shown at `seconds`, from the key frame before it.
 
-        Decoding starts at the key frame before it; 0 reopens the file.
+        0 reopens the file.
         """
         for earlier in EARLIER_S:
             start = seconds - earlier
@@ -194,9 +185,7 @@ class VideoReader:
             self._find(seconds)
 
     def _enter(self, seconds: float) -> bool:
-        """Go to a key frame at or before a time; return False if the file cannot be entered
-        there.
-        """
+        """Go to a key frame at or before a time; False if the file cannot be entered there."""
         try:
             self._container.seek(
                 math.floor((seconds + self._start) / self._base), stream=self._stream
@@ -227,7 +216,6 @@ class VideoReader:
             raise StyleForgeError(tr("'{file}' can no longer be read", file=self.title)) from None
 
     def close(self) -> None:
-        """Release the file."""
         self._container.close()
 
     def __iter__(self) -> Iterator[tuple[float, NDArray[np.uint8]]]:
@@ -239,8 +227,8 @@ class VideoReader:
 class AnimationReader:
     """An animated GIF, WebP, PNG or AVIF, decoded by Pillow.
 
-    The delays are read before the frames, so the duration is known. For a damaged file, delays are
-    known only for the part that has been played.
+    The delays are read before the frames, so the duration is known; for a damaged file, only the
+    delays of the part that has been played.
 
     Raises:
         ImageError: If the file cannot be read.
@@ -293,7 +281,6 @@ class AnimationReader:
             self.duration = min(self.duration, self._times[index + 1])
 
     def grab(self) -> float | None:
-        """Load the next frame and return its time in seconds; None at the end."""
         if self._next >= self._count:
             return None
         self._load(self._next)
@@ -313,7 +300,6 @@ class AnimationReader:
         return self._times[min(following, len(self._times) - 1)]
 
     def seek(self, seconds: float) -> None:
-        """Make the next grab return the frame shown at `seconds`."""
         self._next = 0
         while self._next + 1 < self._count:
             if self._next + 1 == len(self._times):
@@ -323,5 +309,4 @@ class AnimationReader:
             self._next += 1
 
     def close(self) -> None:
-        """Release the file."""
         self._file.close()

@@ -106,16 +106,13 @@ class _RedirectHandler(urllib.request.HTTPRedirectHandler):
 def http_get(
     url: str, user: str, password: str, deadline: Deadline, pause: float
 ) -> LimitedResponse:
-    """Send a GET request, following redirects and logging in if needed.
+    """Send a GET request, following redirects and logging in; the body is not read yet.
 
     Args:
         url: an http:// or https:// address without a login.
         user: for basic or digest authentication; empty for none.
         deadline: for the connection, the headers and the body.
         pause: the longest wait between two pieces of data, in seconds.
-
-    Returns:
-        The response; its body is not read yet.
 
     Raises:
         urllib.error.HTTPError: If the server refused.

@@ -1,6 +1,6 @@
 """The available any-style networks: shipped ones, ones for the user's styles, and given ones.
 
-Files are read when needed, and each network is read once.
+Each file is read once, when needed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ _KEPT = 2  # networks in memory: a full and a lite one; each further network tak
 
 
 class AnyStyleNetworks:
-    """The networks by the digest of their weights. Thread-safe.
+    """The networks by the digest of their weights; the folders may not exist. Thread-safe.
 
-    Args:
-        shipped: The folder of the shipped networks; it may not exist.
-        user: The folder of the networks stored for the user's styles; it may not exist.
+    `shipped` has the shipped networks, `user` the ones stored for the user's styles.
     """
 
     def __init__(self, shipped: Path, user: Path) -> None:
@@ -59,14 +57,11 @@ class AnyStyleNetworks:
             return None if path is None else self._read(path)
 
     def is_there(self, digest: str) -> bool:
-        """Return whether there is a file of the network with this digest."""
         with self._lock:
             return self._path(digest) is not None
 
     def has_lite(self, digest: str) -> bool:
-        """Return whether a lite network can also paint the styles of the network with this
-        digest.
-        """
+        """Return whether a lite network can also paint the styles of the network `digest`."""
         with self._lock:
             return len(self._pair(digest)) > 1
 
@@ -84,14 +79,10 @@ class AnyStyleNetworks:
             return None if path is None else self._read(path)
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """Return the network that paints a style; None without any.
+        """Return the network that paints a style whose code belongs to the weights `digest`.
 
-        It is the network of the style's code or, if that is shipped, the full or lite shipped one.
-        The default replaces a missing network.
-
-        Args:
-            digest: Of the weights of the network that the style's code belongs to.
-            lite: Whether to return the lite network; only if `has_lite`.
+        It is the network of the style's code or, if that is shipped, the full or (only if
+        `has_lite`) lite shipped one. The default replaces a missing network; None without any.
 
         Raises:
             CheckpointError: If its file is damaged.
@@ -104,8 +95,7 @@ class AnyStyleNetworks:
     def give(self, path: Path | None) -> AnyStyleNetwork:
         """Read the network for new styles, which stays known in this process.
 
-        Args:
-            path: A file of `styleforge train-vit`; None for the default.
+        `path` is a file of `styleforge train-vit`; None for the default.
 
         Raises:
             StyleError: If there is none, or the file has no network; one sentence.
@@ -152,14 +142,7 @@ class AnyStyleNetworks:
             ) from exc
 
     def drop_unused(self, needed: set[str]) -> None:
-        """Delete the user's networks that no style needs.
-
-        Args:
-            needed: The digests of the networks to keep.
-
-        Raises:
-            OSError: If a file cannot be deleted.
-        """
+        """Delete the user's networks that no style needs; OSError if a file cannot be deleted."""
         for path in self._user.glob(f"*{_ENDING}"):
             if path.stem not in needed:
                 path.unlink(missing_ok=True)
@@ -173,14 +156,11 @@ class AnyStyleNetworks:
         )
 
     def _shipped_files(self) -> list[Path]:
-        """Return the files of the shipped networks, the full one first."""
         paths = [self._shipped / name for name in SHIPPED]
         return [path for path in paths if path.is_file()]
 
     def _pair(self, digest: str) -> list[Path]:
-        """Return the shipped networks if this is one of theirs and was not given; else an empty
-        list.
-        """
+        """Return the shipped networks if one has this digest and was not given; else nothing."""
         shipped = self._shipped_files()
         own = digest not in self._given and any(_digest(path) == digest for path in shipped)
         return shipped if own else []

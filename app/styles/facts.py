@@ -13,10 +13,7 @@ from utils.translation.texts import tr
 
 
 def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
-    """Read the known facts about a style.
-
-    Returns:
-        Labels with texts of one line each, in display order.
+    """Read the known facts about a style: labels with texts of one line, in display order.
 
     Raises:
         OSError: If the style.toml cannot be read.

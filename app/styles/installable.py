@@ -37,8 +37,7 @@ class Installable:
     """A style that was read and validated, but is not a pack of the user yet.
 
     Attributes:
-        family: The key of its family of networks.
-        contents: Its weights, as returned by the family's `read`.
+        contents: Its weights, as returned by the `read` of its family of networks.
         spec: The pack it comes from; None for a checkpoint or a picture.
         lite: The same for the lite network.
         thumbnail: [H, W, 3] uint8.
@@ -54,10 +53,7 @@ class Installable:
     picture: NDArray[np.uint8] | None = None
 
     def write(self, folder: Path, title: str) -> None:
-        """Write the files of a pack.
-
-        Args:
-            folder: Exists, and is empty.
+        """Write the files of a pack to an empty folder.
 
         Raises:
             CheckpointError: If the weights cannot be stored.
@@ -98,11 +94,7 @@ class Installable:
 
 
 def read_installable(path: Path) -> Installable:
-    """Read a checkpoint or a pack.
-
-    Raises:
-        StyleError: If `path` is neither.
-    """
+    """Read a checkpoint or a pack; raise StyleError if `path` is neither."""
     from models.checkpoints import CheckpointError
     from models.families.table import FAMILIES, family_of
     from utils.images.opening import ImageError
@@ -142,9 +134,7 @@ def installable_of_picture(
 ) -> Installable:
     """Make a style from a picture, which is stored with a long side of at most KEPT_SIZE pixels.
 
-    Args:
-        path: A picture in any supported format; of an animation, the first frame counts.
-        progress: Called with the name of each step that takes a while, before it.
+    Of an animation, the first frame counts. `progress` gets the name of each slow step before it.
 
     Raises:
         StyleError: If it is not a picture, or is too narrow; one sentence.

@@ -47,15 +47,13 @@ _NOT_REMOVED = mark("'{style}' is built in and cannot be removed")
 
 
 def user_folder() -> Path:
-    """Return the folder of this user's own packs; it may not exist yet."""
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "styles"
 
 
 class Library:
     """The built-in packs and the user's; a user's pack never hides a built-in one.
 
-    Attributes:
-        networks: The any-style networks, next to the folders of the packs.
+    `networks` are the any-style networks, next to the folders of the packs.
     """
 
     def __init__(self, builtin: Path, user: Path) -> None:
@@ -71,7 +69,6 @@ class Library:
 
     @classmethod
     def default(cls) -> Library:
-        """Return the library of the built-in packs and those in the user's folder."""
         return cls(BUILTIN, user_folder())
 
     def __reduce__(self) -> tuple[Callable[..., Library], tuple[object, ...]]:
@@ -80,7 +77,6 @@ class Library:
 
     @property
     def user(self) -> Path:
-        """The user's own folder; it may not exist yet."""
         return self._user
 
     @property
@@ -90,7 +86,6 @@ class Library:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """One sentence for each pack that could not be read."""
         return self._broken
 
     def reload(self) -> None:
@@ -124,21 +119,14 @@ class Library:
         self._broken = tuple(broken)
 
     def get(self, key: str) -> Style:
-        """Return the style with this key.
-
-        Raises:
-            StyleError: If there is none; the message suggests similar keys.
-        """
+        """Return the style; raise StyleError, with similar keys, if there is none."""
         try:
             return self._styles[key]
         except KeyError:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
     def mixable_with(self, key: str) -> tuple[Style, ...]:
-        """Return the other styles of the same family as the style `key`, in gallery order.
-
-        If there is no such style, return all others.
-        """
+        """Return the other styles of the family of `key` in gallery order; if unknown, all."""
         chosen = self._styles.get(key)
         others = (style for style in self.styles if style.key != key)
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
@@ -161,10 +149,8 @@ class Library:
         written under a temporary name and renamed, so a failure leaves nothing behind.
 
         Args:
-            path: a checkpoint file, the folder of a pack, or a file of `export_file`, whose pack
-                stays unchanged.
-            title: its title; empty for the pack's or the file's. A number is appended if it is
-                taken.
+            path: a checkpoint, the folder of a pack, or a file of `export_file`; left unchanged.
+            title: empty for the pack's or the file's; a number is appended if it is taken.
 
         Raises:
             StyleError: If it cannot be read or written.
@@ -197,8 +183,8 @@ class Library:
         Args:
             network: A file of `styleforge train-vit`, which is copied; None for the shipped one.
             title: See `install`.
-            progress: Called with the name of each step that takes a while, before it. An exception
-                it raises is passed on, and nothing is installed.
+            progress: Called with the name of each slow step before it. An exception it raises is
+                passed on, and nothing is installed.
 
         Raises:
             StyleError: If the picture or the network cannot be used, or the pack cannot be written.
@@ -215,12 +201,9 @@ class Library:
         """Make a pack from a style picture that belongs to this library only, not to the user's.
 
         Args:
-            folder: The folder of the pack. It must not exist, and has to stay until the style is
-                chosen.
+            folder: The pack, whose name becomes the key. It must not exist, and has to stay until
+                the style is chosen.
             network: See `install_picture`, but it is not copied.
-
-        Returns:
-            The style, whose key is the folder's name.
 
         Raises:
             StyleError: If the picture or the network cannot be used, or the pack cannot be written.
@@ -260,9 +243,7 @@ class Library:
     def prepare(self, key: str, progress: Callable[[str], object] = log.debug) -> None:
         """Make any missing codes of a style for the networks that paint it, full and lite.
 
-        Args:
-            key: Of the style; a style with its own network needs nothing.
-            progress: See `install_picture`.
+        A style with its own network needs none. See `install_picture` for `progress`.
 
         Raises:
             StyleError: If there is no such style, or its code cannot be made.
@@ -339,13 +320,7 @@ class Library:
             return self.get(key)
 
     def export(self, key: str, folder: Path) -> Path:
-        """Copy a pack to a folder, from which it can be installed on another machine.
-
-        Args:
-            folder: Receives the pack as a subfolder.
-
-        Returns:
-            The folder of the copy.
+        """Copy a pack into `folder` for another machine; return the folder of the copy.
 
         Raises:
             StyleError: If the style is unknown, or the copy cannot be written; nothing of it
@@ -364,17 +339,12 @@ class Library:
             ) from exc
 
     def export_file(self, key: str, target: Path) -> Path:
-        """Write a style as one file, from which it can be installed on another machine.
+        """Write a style as one file for another machine; return its path.
 
-        Args:
-            target: The file, see app.styles.style_file; its folder is created if necessary.
-
-        Returns:
-            Its path.
+        See app.styles.style_file. The folder is created if necessary.
 
         Raises:
-            StyleError: If the style is unknown, or the file cannot be written; it is left
-                unchanged.
+            StyleError: If the style is unknown, or the file, left unchanged, cannot be written.
         """
         style = self.get(key)
         try:
@@ -413,11 +383,7 @@ class Library:
                 self._drop_unused_networks()
 
     def _own(self, key: str, refusal: str) -> Style:
-        """Return the style `key`.
-
-        Raises:
-            StyleError: If it is built in, with the English text `refusal`.
-        """
+        """Return the style; raise StyleError, with the English text `refusal`, if built in."""
         style = self.get(key)
         if style.builtin:
             raise StyleError(tr(refusal, style=style.title))

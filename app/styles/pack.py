@@ -57,11 +57,7 @@ class Style:
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
-    """Read and validate the pack in `folder`.
-
-    Raises:
-        StyleError: If the pack is invalid; the message is one sentence.
-    """
+    """Read and validate a pack; raise StyleError, one sentence, if it is invalid."""
     pack = printable(folder.name, MAX_NAME_LENGTH)
     try:
         spec = toml.load(folder / "style.toml")
@@ -129,13 +125,10 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
 
 
 def _has_file(folder: Path, name: str, unreadable: str) -> bool:
-    """Return whether the pack contains the file `name`.
-
-    Args:
-        unreadable: The message for an unreadable file, in English.
+    """Return whether the pack contains a file; `unreadable` is an English message.
 
     Raises:
-        StyleError: If the name points outside the pack, or not to a regular file.
+        StyleError: If the file is unreadable, outside the pack, or not a regular file.
     """
     pack, shown = printable(folder.name, MAX_NAME_LENGTH), printable(name, MAX_NAME_LENGTH)
     if Path(name).name != name:
@@ -172,10 +165,7 @@ def _share(spec: dict[str, object], name: str, default: float) -> float:
 
 
 def one_line(text: str) -> str:
-    """Return `text` cut to MAX_TEXT_LENGTH, without line breaks and control characters.
-
-    Control characters could overwrite a terminal.
-    """
+    """Return `text` cut to MAX_TEXT_LENGTH, without controls that could overwrite a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[
         :MAX_TEXT_LENGTH
     ].strip()

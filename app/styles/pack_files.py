@@ -1,6 +1,4 @@
-"""Functions that write, move and copy the folders of style packs, so that none is ever
-incomplete.
-"""
+"""Functions that write, move and copy folders of style packs, so that none is incomplete."""
 
 from __future__ import annotations
 

@@ -43,13 +43,9 @@ _SINCE = (1980, 1, 1, 0, 0, 0)  # the date of every file, so that equal styles a
 
 
 def write_style_file(style: Style, target: Path) -> Path:
-    """Write a style as one file. `target` is either complete or unchanged.
+    """Write a style as one file, and return its path; `target` is complete or unchanged.
 
-    Args:
-        target: The file, which is replaced if it exists; ENDING is appended if it is missing.
-
-    Returns:
-        Its path.
+    An existing file is replaced; ENDING is appended if it is missing.
 
     Raises:
         StyleError: If the pack has a name that is not allowed in such a file.
@@ -78,11 +74,8 @@ def write_style_file(style: Style, target: Path) -> Path:
 def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
     """Unpack a style file, after all checks that are possible without unpacking.
 
-    Args:
-        parent: Parent of the new folder; None for the system's temporary folder.
-
-    Yields:
-        The folder of a pack, deleted at the end of the block; its contents are not checked.
+    Yield the folder of a pack in `parent` (None: the system's temporary folder), which is deleted
+    at the end of the block; its contents are not checked.
 
     Raises:
         StyleError: If it is not a style file, or has contents that are not allowed; one sentence.
@@ -110,11 +103,7 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
 
 
 def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
-    """Return the files in a style.toml, with their size limits in bytes.
-
-    Raises:
-        StyleError: If a name is not allowed.
-    """
+    """Return the files in a style.toml with their size limits in bytes, or raise StyleError."""
     found: dict[str, int] = {}
     for field, (endings, most) in NAMED.items():
         value = spec.get(field, "")

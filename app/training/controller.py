@@ -41,9 +41,7 @@ SCENE_SECOND, SCENE_SIZE = 4.0, (640, 480)  # time and size of the thumbnail's p
 
 
 class TrainingController(QObject):
-    """A controller that trains styles in a separate process. It lives on the GUI thread and blocks
-    it only in `close`.
-    """
+    """A controller of training in a separate process, on the GUI thread; only `close` blocks."""
 
     changed = Signal(object)  # State
     note_received = Signal(str)  # a sentence from the process
@@ -84,7 +82,6 @@ class TrainingController(QObject):
 
     @property
     def state(self) -> State:
-        """The current state; `changed` is emitted when it changes."""
         return self._state
 
     # Actions of the user
@@ -137,16 +134,12 @@ class TrainingController(QObject):
             self._discard(then=lambda: self.start(request, frame, agreed_s=known))
 
     def pause(self) -> None:
-        """Stop after the current step and write a checkpoint; `resume` continues.
-
-        The process ends, which frees its memory, and the machine can be switched off.
-        """
+        """Write a checkpoint after the current step and end the process, to free its memory."""
         if self._state.phase is Phase.TRAINING:
             self._process.stop()
             self._set_state(Phase.STOPPING, doing="Pausing after this step...")
 
     def resume(self) -> None:
-        """Resume the paused run."""
         run = self._state.run
         if self._state.phase is not Phase.PAUSED or run is None:
             return
@@ -206,9 +199,7 @@ class TrainingController(QObject):
             self._job(lambda: run.set_preview_frame(frame), lambda _: None, run.title)
 
     def look_for_unfinished(self) -> None:
-        """Search for unfinished runs that no program works on; emit `unfinished_changed` at the
-        end.
-        """
+        """Search for runs that no program works on; emit `unfinished_changed` at the end."""
         current = self._state.run
 
         def done(found: Unfinished) -> None:
@@ -247,10 +238,7 @@ class TrainingController(QObject):
         self._state = replace(self._state, forecast=forecast)
 
     def _on_resumed(self, history: list[LossPoint]) -> None:
-        """Use the losses that belong to the checkpoint.
-
-        The history stored here may be shorter or longer, if the process or the window was killed.
-        """
+        """Use the checkpoint's losses: ours differ if the process or the window was killed."""
         self.history[:] = thinned(history)
         if self.history:
             self.losses_received.emit(self.history[-1])
@@ -311,9 +299,7 @@ class TrainingController(QObject):
         self.history_replaced.emit()
 
     def _finish(self) -> None:
-        """Make a style from the last checkpoint; a fast version without a checkpoint is left
-        out.
-        """
+        """Make a style from the last checkpoint; omit a fast version without one."""
         run = self._state.run
         assert run is not None
         if run.checkpoint.is_file():
@@ -411,9 +397,7 @@ class TrainingController(QObject):
         self.look_for_unfinished()
 
     def _acquire_lock(self, run: RunDirectory) -> bool:
-        """Make `run` the current one; return False, with a problem, if another program works
-        on it.
-        """
+        """Make `run` the current one; False, with a problem, if another program works on it."""
         lock = run_lock(run)
         try:
             lock.acquire()

@@ -21,11 +21,9 @@ class _AbandonedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DatasetScan:
-    """The result of a scan.
+    """The result of a scan: numbers of pictures `found` in the folder and `decoded`.
 
     Attributes:
-        found: number of pictures in the folder.
-        decoded: number of pictures that were decoded.
         faults: one sentence for each decoded picture that cannot be used.
         problem: why there is nothing to train on; empty if the folder is usable.
     """
@@ -37,7 +35,6 @@ class DatasetScan:
 
     @property
     def usable(self) -> bool:
-        """Whether the folder can be used for training."""
         return not self.problem
 
 

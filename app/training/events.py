@@ -32,10 +32,7 @@ def loading_text(what: str, done: int, total: int) -> str:
 def forecast_from(event: dict[str, Any], preset: Preset, less: Preset | None) -> Forecast:
     """Return the forecast of an "estimate" event.
 
-    Args:
-        event: measured with `preset`.
-        preset: of the request.
-        less: a cheaper preset to offer, if there is one.
+    `preset` is the request's; `less` is a cheaper one to offer, if any.
     """
     device, seconds = str(event["device"]), float(event["seconds"])
     return Forecast(
@@ -57,7 +54,6 @@ def history_from(event: dict[str, Any]) -> list[LossPoint]:
 
 
 def progress_from(event: dict[str, Any]) -> TrainingProgress:
-    """Return the progress of a "progress" event."""
     return TrainingProgress(
         int(event["iteration"]),
         int(event["total"]),
@@ -68,7 +64,6 @@ def progress_from(event: dict[str, Any]) -> TrainingProgress:
 
 
 def losses_from(event: dict[str, Any]) -> LossPoint:
-    """Return the losses of a "progress" event."""
     return LossPoint(
         int(event["iteration"]),
         float(event["content"]),

@@ -15,12 +15,9 @@ class TrainingRequest:
     """One style to train.
 
     Attributes:
-        photographs: folder of the training dataset.
-        preset: quality and training time.
-        style_weight: weight of the style loss.
-        vgg: file with VGG-19's weights; None for torchvision's, which are downloaded if missing.
-        lite_init: weights of a lite network to start from, for a fast version of the style, which
-            is trained after it; None for no fast version.
+        vgg: file with VGG-19's weights; None for torchvision's, downloaded if missing.
+        lite_init: weights of a lite network to start a fast version of the style from, which is
+            trained after it; None for no fast version.
         init: checkpoint to start from; None for random weights.
         device: a key of utils.devices.
     """

@@ -1,7 +1,7 @@
 """The store of training runs, each in its own folder until its style is finished.
 
-Runs are stored outside the style folders, so a cancelled or failed run leaves no incomplete pack.
-Deleting a run deletes one folder, and a finished style is moved by one rename.
+They are outside the style folders: a cancelled or failed run leaves no incomplete pack, and one
+rename moves a finished style.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ class RunError(StyleForgeError):
 
 
 class DamagedRunError(RunError):
-    """Raised for a folder with a checkpoint or a style, but without a readable description of the
-    run.
-    """
+    """Raised for a folder with a checkpoint or a style, but no readable description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,6 @@ class RunDirectory:
     """A run on disk.
 
     Attributes:
-        title: name of the style.
         picture: file name of the style picture, without the extension.
         flags: flags of the request.
         iterations: total number of iterations.
@@ -96,7 +93,6 @@ class RunDirectory:
 
     @property
     def thumbnail_source(self) -> Path:
-        """The picture for the pack's thumbnail."""
         return self.path / "scene.png"
 
     @property
@@ -118,7 +114,6 @@ class RunDirectory:
 
     @property
     def preview(self) -> Path:
-        """The newest preview."""
         return self.path / "out" / f"{PACK_NAME}.preview.png"
 
     @property
@@ -128,7 +123,6 @@ class RunDirectory:
 
     @property
     def worth_keeping(self) -> bool:
-        """Whether there is a checkpoint or a finished style."""
         return self.checkpoint.is_file() or self.pack.is_dir()
 
     def arguments(self, *more: str) -> list[str]:
@@ -149,23 +143,14 @@ class RunDirectory:
         ]
 
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
-        """Store the picture for the next previews, [H, W, 3] uint8 RGB.
-
-        Raises:
-            ImageError: If it cannot be written.
-        """
+        """Store the picture for the next previews, [H, W, 3] uint8 RGB; ImageError on failure."""
         write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
     def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:
-        """Return this run with another history."""
         return replace(self, history=history)
 
     def write(self) -> None:
-        """Store the description of the run.
-
-        Raises:
-            OSError: If it cannot be written.
-        """
+        """Store the description of the run; raise OSError if it cannot be written."""
         values = {
             "format": FORMAT,
             "title": self.title,
@@ -187,11 +172,9 @@ class RunStore:
     def create(
         self, request: TrainingRequest, frame: NDArray[np.uint8], scene: NDArray[np.uint8]
     ) -> RunDirectory:
-        """Create a folder for `request`, with copies of the pictures it needs.
+        """Create a folder for `request` with copies of its pictures, [H, W, 3] uint8 RGB.
 
-        Args:
-            frame: picture for the previews, [H, W, 3] uint8 RGB.
-            scene: picture for the thumbnail, [H, W, 3] uint8 RGB.
+        `frame` is for the previews, `scene` for the thumbnail.
 
         Raises:
             RunError: If it cannot be created; no folder is left behind.
@@ -261,8 +244,7 @@ class RunStore:
     def clear_leftovers(self) -> None:
         """Delete the incomplete folders of killed programs.
 
-        Folders being created are deleted only after a day, since another window may be working on
-        them.
+        A day must have passed, since another window may be working on newer ones.
         """
         for path in self._root.glob(f"{DELETING_PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
@@ -339,10 +321,7 @@ def read_run(path: Path) -> RunDirectory:
 
 
 def _valid_history(kept: Any) -> tuple[LossPoint, ...]:
-    """Return the stored losses; none if they are damaged.
-
-    They are shown only until the run resumes, since its checkpoint contains them too.
-    """
+    """Return the stored losses; none if damaged. The checkpoint's replace them on resuming."""
     try:
         history = tuple(LossPoint(int(n), float(c), float(s), float(t)) for n, c, s, t in kept)
     except (ValueError, TypeError, OverflowError):

@@ -34,13 +34,10 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """The training time of a run on this machine, measured with real steps.
+    """The training time on this machine in `seconds`, measured with real steps.
 
     Attributes:
-        seconds: for the whole run.
-        seconds_per_step: for one step.
         device: "CPU", or the name of a GPU.
-        on_gpu: whether the device is a GPU.
         cheaper: a faster preset, if there is one.
         cheaper_seconds: training time of that preset.
     """
@@ -69,11 +66,8 @@ class State:
     """Everything a window shows about training, except pictures and losses.
 
     Attributes:
-        phase: the controller's phase.
         doing: a sentence about the current work.
         fraction: finished share of that work, 0 to 1; None if unknown.
-        forecast: the measured training time.
-        progress: the progress of the run.
         problem: why the last run failed.
     """
 

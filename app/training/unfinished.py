@@ -11,23 +11,14 @@ from app.training.run_store import RunDirectory, RunStore
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """The result of a search.
-
-    Attributes:
-        runs: Resumable runs, the newest first.
-        damaged: One sentence for each run that cannot be read.
-    """
+    """The resumable runs, the newest first, and one sentence for each `damaged` run."""
 
     runs: tuple[RunDirectory, ...]
     damaged: tuple[str, ...]
 
 
 def find_unfinished(store: RunStore, current: RunDirectory | None) -> Unfinished:
-    """Search the store, and delete its runs that are no longer worth keeping.
-
-    Args:
-        current: This program's own run, which is left out.
-    """
+    """Search the store, except for our run `current`; delete runs no longer worth keeping."""
     found = []
     store.clear_leftovers()
     for run in store.all():
@@ -47,8 +38,8 @@ def find_unfinished(store: RunStore, current: RunDirectory | None) -> Unfinished
 
 
 def run_lock(run: RunDirectory) -> FileLock:
-    """Return the lock held by the window that works on `run`.
+    """Return the lock of the window that works on `run`; the system releases it at its end.
 
-    The system releases it when the program ends, so neither the file nor its content has a meaning.
+    Neither the file's existence nor its content has a meaning.
     """
     return FileLock(run.path / "lock", timeout=0, thread_local=False)

@@ -20,8 +20,7 @@ class CameraChoice:
     """The settings to open a virtual camera with; they are fixed while it is open.
 
     Attributes:
-        width: In pixels; even.
-        height: In pixels; even.
+        width: In pixels; even, like `height`.
         rate: Pictures per second.
         format: A key of app.options.CAMERA_FORMATS.
         fit: A key of app.options.CAMERA_FITS, for pictures of another shape.

@@ -41,22 +41,14 @@ class Camera(Protocol):
     """The required part of pyvirtualcam.Camera."""
 
     @property
-    def backend(self) -> str:
-        """The name of its backend."""
-        ...
+    def backend(self) -> str: ...
 
     @property
-    def device(self) -> str:
-        """The name of the camera."""
-        ...
+    def device(self) -> str: ...
 
-    def send(self, frame: NDArray[np.uint8]) -> None:
-        """Show a picture."""
-        ...
+    def send(self, frame: NDArray[np.uint8]) -> None: ...
 
-    def close(self) -> None:
-        """Release the camera."""
-        ...
+    def close(self) -> None: ...
 
 
 class Readers(Protocol):
@@ -67,17 +59,15 @@ class Readers(Protocol):
         """Whether there are any; None if that is not known yet."""
         ...
 
-    def close(self) -> None:
-        """Stop watching them."""
-        ...
+    def close(self) -> None: ...
 
 
 def open_camera(choice: CameraChoice) -> Camera:
     """Open a virtual camera.
 
     Raises:
-        VirtualCameraError: If pyvirtualcam is not installed, there is no camera, or it is in use;
-            the message tells what to install.
+        VirtualCameraError: If pyvirtualcam or a camera is missing, or it is in use; the message
+            tells what to install.
     """
     library = _library()
     format = library.PixelFormat[FORMATS[choice.format].name]
@@ -109,8 +99,7 @@ def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> s
 def readers_of(camera: Camera) -> Readers | None:
     """Watch the programs that read from a camera.
 
-    Return None if that is not possible: on Windows and macOS, and with versions of v4l2loopback
-    below 0.13.
+    None if impossible: on Windows and macOS, and with versions of v4l2loopback below 0.13.
     """
     if sys.platform != "linux" or camera.backend != LOOPBACK:
         return None

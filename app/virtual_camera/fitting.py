@@ -13,17 +13,10 @@ MOST_LINEAR = 1.5  # largest reduction without averaging
 
 
 def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
-    """Scale a picture to the size of a camera, without distorting it.
+    """Scale [H, W, 3] uint8 RGB to a camera's size in pixels, without distorting it.
 
-    Args:
-        pixels: [H, W, 3] uint8 RGB.
-        width: Of the camera, in pixels.
-        height: Of the camera, in pixels.
-        fit: "whole" for all of the picture, in the middle of black bars, or "fill" for the middle
-            of the picture, which fills the camera.
-
-    Returns:
-        [height, width, 3] uint8; `pixels` themselves if they have that size.
+    `fit` is "whole" for all of the picture between black bars, or "fill" for its middle, which
+    fills the camera. `pixels` themselves are returned if they have that size.
     """
     rows, columns = pixels.shape[:2]
     if (columns, rows) == (width, height):
@@ -42,9 +35,7 @@ def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
 
 
 def fitting_text(columns: int, rows: int, width: int, height: int, fit: str) -> str:
-    """Describe how pictures of one size are fitted into a camera, as a clause; "" for equal
-    sizes.
-    """
+    """Describe how pictures of one size are fitted, as a clause; "" for equal sizes."""
     if (columns, rows) == (width, height):
         return ""
     sizes = {"source": f"{columns}x{rows}", "camera": f"{width}x{height}"}

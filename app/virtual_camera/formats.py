@@ -15,12 +15,10 @@ Pixels = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class PixelFormat:
-    """A pixel format.
+    """A pixel format; `name` is pyvirtualcam's.
 
-    Attributes:
-        name: Its name in pyvirtualcam.PixelFormat.
-        convert: Converts [H, W, 3] uint8 RGB with even sides to its bytes. Colors are encoded by
-            BT.601 in the range of video (16 to 235), as in webcams.
+    `convert` converts [H, W, 3] uint8 RGB with even sides to its bytes. Colors are encoded by
+    BT.601 in the range of video (16 to 235), as in webcams.
     """
 
     name: str

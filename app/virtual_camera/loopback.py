@@ -23,10 +23,7 @@ CLIENT_USAGE_OF_UBUNTU = _PRIVATE_START
 
 
 class LoopbackReaders:
-    """The programs that capture from a device.
-
-    Args:
-        device: "/dev/video2".
+    """The programs that capture from a device, such as "/dev/video2".
 
     Raises:
         OSError: If the driver has no such event, or the device cannot be opened.

@@ -33,10 +33,7 @@ class State(Enum):
 class CameraStatus:
     """The status of a virtual camera; str() returns it as a clause.
 
-    Attributes:
-        choice: The settings it was opened with.
-        fitting: How the pictures are fitted into it; "" if they have its size.
-        fault: Why it failed.
+    `fitting` is how pictures are fitted, "" if they have its size; `fault` is why it failed.
     """
 
     state: State
@@ -60,14 +57,10 @@ class CameraStatus:
 
 
 class VirtualCamera:
-    """A camera that shows other programs the newest picture, repeatedly at its rate; black before
-    the first one. Open once constructed.
+    """A camera that shows the newest picture repeatedly at its rate; first a black one.
 
-    It sends nothing while no program reads, if that is known. A camera that fails is closed.
-
-    Args:
-        changed: Called with the status whenever it has changed, on the thread of the camera; it
-            must not call `close`.
+    Open once constructed. It sends nothing while no program reads, if that is known. A camera that
+    fails is closed. Its thread calls `changed` with every new status; it must not call `close`.
 
     Raises:
         VirtualCameraError: If the camera cannot be opened.
@@ -91,7 +84,6 @@ class VirtualCamera:
 
     @property
     def status(self) -> CameraStatus:
-        """Its present status."""
         return self._status
 
     @property
@@ -100,10 +92,9 @@ class VirtualCamera:
         return self._sent
 
     def show(self, pixels: Pixels) -> None:
-        """Show a picture from now on, replacing one that was not sent yet; does not wait.
+        """Show a picture, [H, W, 3] uint8 RGB, replacing one not sent yet; does not wait.
 
-        Args:
-            pixels: [H, W, 3] uint8 RGB; not copied, so the caller must not write to it afterwards.
+        It is not copied, so the caller must not write to it afterwards.
         """
         with self._lock:
             self._newest = pixels

@@ -9,19 +9,15 @@ FIRST_REST_S = 2.0  # before the first work alongside a stream
 class StreamBudget:
     """A budget that lets work begin only when the stream has had its share of the time.
 
-    A rest 1 / SHARE - 1 times as long follows every piece. At the end of each rest, at most SHARE
-    of the time since the beginning was spent.
+    A rest 1 / SHARE - 1 times as long follows every piece, so that at most SHARE of the time is
+    spent.
     """
 
     def __init__(self) -> None:
         self._due: float | None = None  # when the next piece may begin, in seconds
 
     def allows(self, now: float) -> bool:
-        """Return whether a piece may begin.
-
-        Args:
-            now: The time in seconds, from any monotonic clock.
-        """
+        """Return whether a piece may begin at `now`, in seconds of any monotonic clock."""
         if self._due is None:
             self._due = now + FIRST_REST_S
         return now >= self._due

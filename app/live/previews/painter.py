@@ -33,7 +33,6 @@ class Preview:
     """The picture in one style.
 
     Attributes:
-        style: The style's key.
         pixels: [144, 192, 3] uint8, RGB; None if the style cannot paint.
         reason: Why it cannot, as a sentence.
     """
@@ -53,12 +52,10 @@ class _Made:
 
 
 class PreviewPainter:
-    """A painter of previews of the wanted styles, at most one per `step`. For the engine's thread.
+    """A painter of previews, at most one per `step`, for the engine's thread.
 
-    While a stream moves, painting stays within a StreamBudget. While the stream stands still and
-    there is nothing else to do, the painter paints one preview after another. A second engine holds
-    its networks, and the weights of one style; the painter releases it when every preview of a
-    still picture is painted.
+    A StreamBudget limits it while a stream moves. A second engine holds its networks and the
+    weights of one style; the painter releases it when every preview of a still picture is painted.
     """
 
     def __init__(
@@ -84,19 +81,15 @@ class PreviewPainter:
         return self._engine is not None
 
     def want(self, styles: Sequence[str], visible: int) -> None:
-        """Set the styles whose previews are wanted.
+        """Set the styles, by key and in painting order, whose previews are wanted.
 
-        Args:
-            styles: Their keys, in painting order.
-            visible: How many of the first are in view. For a moving picture, only their previews
-                are painted more than once.
+        For a moving picture, only the first `visible` are painted more than once.
         """
         self._wanted, self._visible = tuple(styles), frozenset(styles[:visible])
         if not styles:
             self._engine = None
 
     def forget(self) -> None:
-        """Paint every preview again, for another source."""
         self._made.clear()
         self._refused.clear()
         self._small = None
@@ -107,14 +100,7 @@ class PreviewPainter:
         self._refused.discard(style)
 
     def step(self, between: Between | None) -> Preview | None:
-        """Paint the next preview if there is time for it.
-
-        Args:
-            between: The state of the loop; None if nothing may be painted now.
-
-        Returns:
-            The preview, if one was painted.
-        """
+        """Paint the next preview if there is time for it; `between` None forbids it."""
         if between is None or not self._wanted:
             return None
         now, pixels = self._clock(), between.frame.pixels
@@ -169,9 +155,7 @@ class PreviewPainter:
 
 
 def _look(config: EngineConfig) -> EngineConfig:
-    """Return the config that previews are painted with, except for their style: the picture's look,
-    in their size.
-    """
+    """Return the config for previews, without their style: the picture's look, in their size."""
     in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()
     return replace(

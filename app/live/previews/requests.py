@@ -13,9 +13,9 @@ from app.styles.library import Library
 
 
 class PreviewRequests(QObject):
-    """Requests to the worker for previews of styles.
+    """Requests to the worker for previews; a style without a code gets one from a job first.
 
-    A style that needs a code first gets it from a job, while no stream plays.
+    No such job starts while a stream plays.
     """
 
     made = Signal(object)  # Preview
@@ -39,11 +39,9 @@ class PreviewRequests(QObject):
         self._refused: set[str] = set()  # styles that cannot be prepared
 
     def want(self, styles: Sequence[str], visible: int) -> None:
-        """Ask for previews; `made` is emitted with each, and again when the picture has changed.
+        """Ask for previews in this order; `made` is emitted with each, again for a new picture.
 
-        Args:
-            styles: The styles' keys, in the order in which they are needed.
-            visible: How many of the first are in view.
+        The first `visible` styles are in view.
         """
         self._styles, self._visible = tuple(styles), visible
         self._send()

@@ -13,12 +13,7 @@ from app.styles.library import Library
 
 
 class Choice(QObject):
-    """The chosen config, sent to the worker once its styles are prepared.
-
-    Args:
-        config: The initial one, which `send` sends to the worker.
-        loop: The worker's loop, whose `wanted` it sets.
-    """
+    """The chosen config, sent to the worker once its styles are prepared."""
 
     changed = Signal(object)  # EngineConfig
     refused = Signal(object)  # EngineConfig; the one to return to, before `changed`
@@ -66,10 +61,9 @@ class Choice(QObject):
         return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
 
     def try_style(self, key: str) -> None:
-        """Show a style without choosing it, until the config is set or another one is tried.
+        """Show a style until the config is set or another one is tried; "" ends the trial.
 
-        Args:
-            key: Of a style without a `trial_refusal`; "" to show the choice again.
+        The style must not have a `trial_refusal`.
         """
         if key != self._tried:
             self._tried = key
@@ -77,7 +71,6 @@ class Choice(QObject):
             self.tried_changed.emit(key)
 
     def repeat(self) -> None:
-        """Send the choice to the worker again, since a style that it names has changed."""
         self.configure.emit(self._config)
 
     def _end_trial(self) -> None:

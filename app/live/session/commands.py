@@ -8,11 +8,7 @@ from app.live.worker import Worker
 
 
 class WorkerCommands(QObject):
-    """Signals for the slots of the same names of `worker`, which document them.
-
-    Args:
-        worker: Lives on another thread.
-    """
+    """Signals for the slots of the same names of `worker`, which lives on another thread."""
 
     open = Signal(object)
     seek = Signal(float)

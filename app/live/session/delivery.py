@@ -19,15 +19,13 @@ NEXT_S = 0.003
 
 
 class Delivery(QObject):
-    """A filter that delivers the newest result when the screen is ready, and every result while
-    `held`.
+    """A filter that delivers the newest result when the screen is ready.
 
-    Args:
-        choice: Results must match this choice.
+    Results must match `choice`.
 
     Attributes:
         refresh_rate: Of the screen, in Hz.
-        held: Whether every result is wanted.
+        held: Whether every result is delivered.
     """
 
     styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
@@ -44,9 +42,7 @@ class Delivery(QObject):
 
     @Slot()
     def _on_time(self) -> None:
-        """Deliver a result to the screen, which is ready; in a fast stream, wait for the next
-        one.
-        """
+        """Deliver a result to the ready screen; in a fast stream, wait for the next one."""
         self._awaiting = not self._awaiting and self._latest.await_next(NEXT_S)
         if self._awaiting:
             self._later.start(math.ceil(NEXT_S * 1e3))  # in case the stream ends

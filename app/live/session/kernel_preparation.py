@@ -33,10 +33,8 @@ class KernelPreparation(QObject):
         It compiles and loads missing kernels, tests kernels that were never used on this machine,
         and makes networks load everything they would otherwise load during their first run.
 
-        Args:
-            device: As in the config.
-            families: Of operations, in order. The second is not needed before a picture becomes a
-                style, which should not have to wait for it.
+        The second family is not needed before a picture becomes a style, which should not wait for
+        it.
         """
         family, *others = families
 

@@ -17,11 +17,7 @@ Spec = str | Sequence[str]
 
 
 class Opening(QObject):
-    """An opener of sources, which uses background jobs.
-
-    Args:
-        pending: Closes open sources without an owner at the end.
-    """
+    """An opener of sources by background jobs; `pending` closes those without an owner."""
 
     changed = Signal(str)  # "Opening ..." while a source is being opened, then empty
     opened = Signal(object, object)  # Spec and FrameSource
@@ -36,11 +32,7 @@ class Opening(QObject):
     def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
         """Open a source in the background; `opened` or `problem` is emitted.
 
-        The present stream continues until the new source is open.
-
-        Args:
-            spec: See app.sources.open_source.
-            otherwise: Called instead of emitting a problem if the source cannot be opened.
+        The present stream continues until then. `otherwise` replaces the emission of a problem.
         """
         self._newest += 1
         number = self._newest

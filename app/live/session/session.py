@@ -53,14 +53,11 @@ class Session(QObject):
         engine: An engine to use instead of the application's; used only by the engine's thread.
 
     Attributes:
-        metrics: Of the stream.
         engine: Used only by the engine's thread.
         studio: The controller of trainings.
         style_jobs: The long work on styles.
-        previews: Requests previews of the picture in other styles.
         choice: The config, and the style being tried.
         delivery: Delivers results to the window at the rate of its screen.
-        user_styles: Installs, renames and removes styles.
     """
 
     styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
@@ -201,7 +198,6 @@ class Session(QObject):
 
     @property
     def spec(self) -> Spec:
-        """The source opened last, as passed to `open`."""
         return self._spec
 
     @property
@@ -216,9 +212,7 @@ class Session(QObject):
 
     @property
     def silence(self) -> str | None:
-        """Why the source's sound is not heard; "" if it is heard, None if the source has no
-        sound.
-        """
+        """Why the sound is not heard; "" if it is heard, None if the source has none."""
         return self._silence
 
     @property
@@ -238,11 +232,7 @@ class Session(QObject):
     def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
         """Open a source in the background; `source_changed` or `problem` is emitted.
 
-        The present stream continues until the new source is open.
-
-        Args:
-            spec: See app.sources.open_source.
-            otherwise: Called instead of emitting a problem if the source cannot be opened.
+        The present stream continues until then. `otherwise` replaces the emission of a problem.
         """
         self._opening.open(spec, otherwise)
 
@@ -262,22 +252,16 @@ class Session(QObject):
         self._commands.open.emit(source)
 
     def set_display_size(self, width: int, height: int) -> None:
-        """Process streams of large frames in about the size in which they are displayed.
+        """Process streams of large frames in about the displayed size, in pixels of the screen.
 
-        Args:
-            width: Of the displayed picture, in pixels of the screen; 0 for frames' own size.
-            height: The same.
+        A width of 0 keeps the frames' own size.
         """
         self._commands.set_display_size.emit(width, height)
 
     def set_least_size(self, width: int, height: int, who: str) -> None:
         """Keep streams of large frames at least about this large, even on a smaller display.
 
-        Args:
-            width: In pixels; 0 if `who` needs no results.
-            height: The same.
-            who: A consumer of the results besides the display; with several, the largest sides
-                count.
+        `who` consumes results besides the display; a width of 0 ends that. The largest sides count.
         """
         self._least[who] = width, height
         widths, heights = zip(*self._least.values(), strict=True)
@@ -287,9 +271,7 @@ class Session(QObject):
         self._commands.set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
-        """Fix the automatic size and network while `held` (a recording), and make results in the
-        frame's size.
-        """
+        """Fix the automatic size and network, in the frame's size, while `held` (a recording)."""
         if held:
             self.choice.try_style("")
         self.delivery.held = held
@@ -316,23 +298,17 @@ class Session(QObject):
         self._commands.set_volume.emit(volume)
 
     def listen(self, listener: Listener | None) -> None:
-        """Send the sound of films, as it is played, to a listener on another thread; None stops
-        sending.
-        """
+        """Send the sound of films, as played, to a listener on another thread; None stops."""
         self._commands.listen.emit(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Loop a part of a film.
-
-        Args:
-            part: The times of its first and last frame, in seconds; None plays all of the film.
-        """
+        """Loop between the times of two frames of a film, in seconds; None plays all of it."""
         self._commands.set_loop.emit(part)
 
     def set_camera_mode(self, width: int, height: int, fps: float) -> None:
-        """Switch the open camera to another size, in pixels, and rate, in frames per second.
+        """Switch the open camera, if any, to another size in pixels and rate in Hz.
 
-        `source_changed` reports the mode that its driver chose. Without an open camera, do nothing.
+        `source_changed` reports the mode that its driver chose.
         """
         if self._info is not None and isinstance(self._spec, str) and is_camera(self._spec):
             # Named, since indices change when another camera is plugged in.
@@ -340,11 +316,9 @@ class Session(QObject):
             self._commands.set_mode.emit(width, height, fps)
 
     def set_exposure(self, stops: float | None) -> None:
-        """Set the camera's exposure time.
+        """Set the camera's exposure time in stops; each doubles or halves it.
 
-        Args:
-            stops: Each doubles or halves the time; 0 is the automatic exposure time at the moment
-                it is left; None returns to automatic.
+        0 is the automatic exposure time at the moment it is left; None returns to automatic.
         """
         self._commands.set_exposure.emit(stops)
 
@@ -383,12 +357,9 @@ class Session(QObject):
     # Jobs
 
     def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
-        """Run a background job.
+        """Run `work` on another thread, then `done` with its result on the GUI thread.
 
-        Args:
-            work: Called on another thread.
-            done: Called with its result on the GUI thread.
-            doing: Completes the problem "Could not ..." that is emitted if `work` raises.
+        `doing` completes the problem "Could not ..." that is emitted if `work` raises.
         """
         self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
 
@@ -398,20 +369,13 @@ class Session(QObject):
         return self._jobs.writing
 
     def write(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
-        """Run a background job that writes one of the user's files; closing the window waits for
-        it.
-
-        See `run` for the arguments.
-        """
+        """Run a job that writes a user's file, see `run`; closing the window waits for it."""
         self._jobs.run(
             work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)), writes=True
         )
 
     def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
-        """Prepare the kernels for the device in use, see `KernelPreparation`.
-
-        `kernels_changed` is emitted for each family.
-        """
+        """Prepare the kernels for the device in use; `kernels_changed` is emitted per family."""
         self._kernels.prepare(self.config.device, families)
 
     def cameras(self) -> None:
@@ -431,7 +395,7 @@ class Session(QObject):
     def shutdown(self) -> None:
         """End every thread and close every source; call once, before the application quits.
 
-        An engine that hangs in a driver is left behind when the process ends.
+        An engine that hangs in a driver is left behind.
         """
         self.ending.emit()
         self.studio.close()

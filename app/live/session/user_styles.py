@@ -19,9 +19,7 @@ from utils.translation.texts import tr
 
 
 class UserStyles(QObject):
-    """Changes to the library's styles by jobs; new styles become the choice, removed ones
-    leave it.
-    """
+    """Changes to styles by jobs; new styles become the choice, removed ones leave it."""
 
     changed = Signal()
     pictured = Signal(object)  # Style, made from a picture and chosen
@@ -42,10 +40,7 @@ class UserStyles(QObject):
         self._run, self._choice = run, choice
 
     def install(self, path: Path, title: str = "") -> None:
-        """Install the checkpoint or pack at `path` as a style, and choose it.
-
-        Without a `title`, the title comes from the path.
-        """
+        """Install and choose the checkpoint or pack at `path`; "" takes the title from the path."""
 
         def done(style: Style) -> None:
             self._forget(style.key)
@@ -58,10 +53,7 @@ class UserStyles(QObject):
         )
 
     def install_all(self, paths: Sequence[Path]) -> None:
-        """Install several checkpoints, packs or files of styles, and choose the last one.
-
-        Each failure becomes a problem.
-        """
+        """Install checkpoints, packs or styles' files; choose the last, report each failure."""
 
         def work() -> tuple[list[Style], list[StyleError]]:
             installed: list[Style] = []
@@ -89,10 +81,7 @@ class UserStyles(QObject):
         self._run(work, done, doing="install the styles")
 
     def install_picture(self, path: Path, title: str = "") -> None:
-        """Make a style from a picture, and choose it; `style_jobs` reports the progress.
-
-        Without a `title`, the title comes from the path.
-        """
+        """Make a style from a picture, and choose it; `style_jobs` reports the progress."""
 
         def done(style: Style) -> None:
             self.changed.emit()
@@ -102,8 +91,6 @@ class UserStyles(QObject):
         self._style_jobs.install_picture(path, title, done)
 
     def rename(self, key: str, title: str) -> None:
-        """Change the title of one of the user's styles."""
-
         def done(_: Style) -> None:
             self.changed.emit()
             self._choice.repeat()  # the engine reports the titles of its styles

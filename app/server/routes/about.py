@@ -45,7 +45,6 @@ class Status(BaseModel):
 
 
 def router(studio: Studio) -> APIRouter:
-    """Make the routes."""
     routes = APIRouter(prefix="/api", tags=["about"])
     library = studio.painter.library
 

@@ -31,7 +31,6 @@ class Job(BaseModel):
 
 
 def router(studio: Studio) -> APIRouter:
-    """Make the routes."""
     routes = APIRouter(prefix="/api/jobs", tags=["jobs"])
 
     @routes.post("", summary="Add a job that styles a picture", status_code=202, openapi_extra=ASKS)

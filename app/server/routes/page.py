@@ -30,7 +30,6 @@ FILES = {
 
 
 def router() -> APIRouter:
-    """Make a route for each file."""
     routes = APIRouter(include_in_schema=False)
     for path, file in FILES.items():
         routes.add_api_route(path, _sender(file), methods=["GET", "HEAD"])

@@ -51,7 +51,6 @@ ASKS: dict[str, Any] = {"parameters": QUERY, "requestBody": BODY}
 
 
 def router(studio: Studio) -> APIRouter:
-    """Make the route."""
     routes = APIRouter(tags=["pictures"])
 
     @routes.post(
@@ -87,11 +86,7 @@ def router(studio: Studio) -> APIRouter:
 
 
 def look_of(request: Request, studio: Studio) -> Look:
-    """Read the options of a request.
-
-    Raises:
-        Refused: If an option is invalid.
-    """
+    """Read the options of a request; raise Refused if an option is invalid."""
     try:
         look = parse_look(request.query_params.multi_items())
         studio.painter.check(look)

@@ -55,7 +55,6 @@ class StyleShown(BaseModel):
 
 
 def router(studio: Studio) -> APIRouter:
-    """Make the routes."""
     routes = APIRouter(prefix="/api/styles", tags=["styles"])
     painter, library = studio.painter, studio.painter.library
 

@@ -27,11 +27,7 @@ class Properties(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Notation:
-    """A system's encoding of exposure.
-
-    It has the values for "by hand" and "automatic". Times are powers of two in seconds (DirectShow)
-    or multiples of 100 us (V4L2).
-    """
+    """A system's exposure values: powers of two in s (DirectShow), multiples of 100 us (V4L2)."""
 
     manual: float
     auto: float
@@ -44,11 +40,7 @@ _NOTATIONS = {"linux": _Notation(1.0, 3.0, False), "win32": _Notation(0.0, 1.0, 
 class ExposureControl:
     """The exposure of an open device; for the thread that reads it.
 
-    Args:
-        system: As sys.platform.
-
-    Attributes:
-        reason: Why it cannot be set, as a sentence; "" if it can.
+    `system` is as sys.platform; `reason` says why it cannot be set, "" if it can.
     """
 
     def __init__(self, capture: Properties, system: str = sys.platform) -> None:
@@ -61,9 +53,8 @@ class ExposureControl:
     def follow(self, stops: float | None) -> None:
         """Use an exposure, unless it is already in force or cannot be set.
 
-        Args:
-            stops: Each doubles or halves the time; 0 is the automatic exposure time at the moment
-                it is left; None for automatic.
+        Each stop doubles or halves the time; 0 is the automatic exposure time at the moment it is
+        left; None is automatic.
         """
         if stops == self._stops or self.reason:
             return

@@ -31,9 +31,8 @@ UNNAMED = mark(
 class Offers:
     """The modes to choose from.
 
-    Attributes:
-        sizes: [width, height] in pixels, each with its rates in frames per second.
-        remark: Whether the driver listed them, as a sentence.
+    `sizes` are [width, height] in pixels, each with its rates in Hz; `remark` says if the driver
+    listed them.
     """
 
     sizes: Sizes
@@ -48,11 +47,7 @@ USUAL = Offers(dict.fromkeys(USUAL_SIZES, USUAL_RATES), UNNAMED)
 
 
 def offers_of(index: int) -> Offers:
-    """Return the modes of a camera, from its driver if the system supports that.
-
-    Args:
-        index: OpenCV's index of the camera.
-    """
+    """Return the modes of a camera (OpenCV's index), from its driver if the system can."""
     if sys.platform != "linux":
         return USUAL
     from app.sources.camera_modes.v4l2 import sizes_of

@@ -32,15 +32,10 @@ ENUM_RATES = _request(75, _RATE)
 
 
 def sizes_of(device: str, usual: tuple[tuple[int, int], ...]) -> Sizes:
-    """Return the sizes of a camera with their rates.
+    """Return the sizes of "/dev/video0" with their rates.
 
-    They are the sizes for MJPG if the camera has it, since MJPG is requested first, otherwise for
-    all its formats.
-
-    Args:
-        device: "/dev/video0".
-        usual: [width, height] in pixels; if a driver reports a range, the result has those within
-            it.
+    MJPG is requested first: its sizes if the camera has it, otherwise the sizes for all formats. If
+    a driver reports a range, the result has the `usual` [width, height] within it.
 
     Raises:
         OSError: If the device cannot be opened, or is not a camera.
