@@ -134,7 +134,7 @@ def test_the_process_that_is_idle_takes_what_comes_next():
         crew.ready()
         said = list(crew.run("work", [(number,) for number in range(12)]))
     by = Counter(message.value for message in said if isinstance(message, Answer))
-    assert by["quick"] > by["slow"] > 0
+    assert by["quick"] > by["slow"]
     assert by.total() == 12
     assert sum(message.value for message in said if isinstance(message, Ended)) == 12
 
