@@ -15,7 +15,7 @@ set -euo pipefail
 suite=${1:?usage: sudo $0 SUITE [FOLDER]}
 root=$(realpath -m "${2:-$(mktemp -d)/$suite}")
 checkout=$(git -C "$(dirname "$0")/.." rev-parse --show-toplevel)
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+mirror=${DEBIAN_MIRROR:-} # empty: debootstrap's own
 home=/opt/styleforge
 
 [ "$(id -u)" = 0 ] || { echo "$0 needs root: debootstrap and chroot do" >&2; exit 1; }
@@ -24,8 +24,8 @@ home=/opt/styleforge
 
 scripts=/usr/share/debootstrap/scripts
 [ -e "$scripts/$suite" ] || ln -s sid "$scripts/$suite" # a release newer than this debootstrap
-debootstrap --variant=minbase --include=make,git,python3,ca-certificates "$suite" "$root" "$mirror" \
-  >"$root.debootstrap.log" || { tail -n 5 "$root.debootstrap.log" >&2; exit 1; }
+debootstrap --variant=minbase --include=make,git,python3,ca-certificates \
+  "$suite" "$root" ${mirror:+"$mirror"} >"$root.debootstrap.log" || { tail -n 5 "$root.debootstrap.log" >&2; exit 1; }
 
 # The network of this machine: its name servers, the authorities that it trusts, and a mirror that
 # may lag behind what it was signed for.

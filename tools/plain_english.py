@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROSE = {".py": r"(?:^|\s)# (.*)", ".md": r"(.*)"} | dict.fromkeys(
-    (".cu", ".cuh", ".cpp", ".h"), r"(?:^|\s)// (.*)"
+    (".cu", ".cuh", ".cpp", ".c", ".h"), r"(?:^|\s)// (.*)"
 )
 OPENING = re.compile(r"(What|Of|As|That|Those|Where|By|Who)\b")
 ANYWHERE = re.compile(r"\b(those|that) of\b", re.IGNORECASE)

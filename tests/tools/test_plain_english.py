@@ -17,7 +17,7 @@ FAULTY = [
 PLAIN = [
     ("a.py", '"""Reads files."""\n\n\ndef a():\n    """Return what the caller asked for."""\n'),
     ("a.py", 'x = "those of"  # the words it looks for'),
-    ("a.cuh", 'print("that of");  // a text of the program'),
+    ("a.cuh", 'print("that of");  // prints two words'),
     ("a.md", "Whatever the page says."),
 ]
 

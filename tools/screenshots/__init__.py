@@ -1,1 +1,1 @@
-"""Pictures of the real window for the README and the docs, taken by the program itself."""
+"""Pictures for the README and the docs, made by the program itself."""

@@ -31,7 +31,7 @@ MALFORMED = (
     LookupError,
     TypeError,
     EOFError,
-    RuntimeError,  # from decoders other than Pillow's own; NotImplementedError is one
+    RuntimeError,  # of decoders other than Pillow's own; includes NotImplementedError
     AssertionError,
     struct.error,
     zlib.error,

@@ -10,8 +10,8 @@
 #else
 #define STYLEFORGE_INLINE inline __attribute__((always_inline))
 #define STYLEFORGE_APART static __attribute__((noinline))
-// A function compiled to a single machine code. A copy specialized for some arguments may contract
-// other products and sums, and its results then differ in their bits.
+// A function that the compiler emits only once. In a clone for certain arguments, the compiler may
+// contract other products and sums, which changes the last bits of the results.
 #if defined(__clang__)
 #define STYLEFORGE_ONCE STYLEFORGE_APART
 #else

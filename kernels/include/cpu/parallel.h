@@ -35,10 +35,14 @@ struct Loop {
     int64_t size, chunks;
     std::atomic<int64_t> next{0};
 
-    STYLEFORGE_ONCE void run(void* self) {
+    // Both the calling thread alone and the threads of a region run a chunk here, so that the number of
+    // threads changes no bit.
+    STYLEFORGE_ONCE void run_chunk(const F& body, int64_t begin, int64_t end) { body(begin, end); }
+    static void run(void* self) {
         auto* loop = static_cast<Loop*>(self);
         for (int64_t i; (i = loop->next.fetch_add(1, std::memory_order_relaxed)) < loop->chunks;)
-            (*loop->body)(loop->size* i / loop->chunks, loop->size * (i + 1) / loop->chunks);
+            run_chunk(*loop->body, loop->size * i / loop->chunks,
+                      loop->size * (i + 1) / loop->chunks);
     }
     static void run_kmpc(int32_t*, int32_t*, void* self) { run(self); }
 };
@@ -50,12 +54,11 @@ template <typename F>
 void parallel_for(int64_t size, int64_t threads, const F& body, int64_t chunks_of_thread = 1) {
     if (size <= 0) return;
     const int64_t team = size < threads ? size : threads;
-    const bool alone = team <= 1 || (!gomp_parallel && !kmpc_fork_call);
-    const int64_t most = alone ? 1 : chunks_of_thread * team;
+    if (team <= 1 || (!gomp_parallel && !kmpc_fork_call))
+        return Loop<F>::run_chunk(body, int64_t{0}, size);
+    const int64_t most = chunks_of_thread * team;
     Loop<F> loop{&body, size, size < most ? size : most};
-    if (alone) {
-        Loop<F>::run(&loop);
-    } else if (gomp_parallel) {
+    if (gomp_parallel) {
         gomp_parallel(&Loop<F>::run, &loop, static_cast<unsigned>(team), 0);
     } else {
         Place place;
