@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import UnionType
+from typing import Any, Concatenate, ParamSpec, TypeVar, Union, get_args, get_origin
 
 import torch
 
@@ -54,14 +55,14 @@ _fragment = torch.library.Library(NAMESPACE, "FRAGMENT")
 def fused(
     library: str,
     *,
-    reference: Callable[P, R],
+    reference: Callable[..., Any],
     samples: Callable[[], Iterable[tuple[Any, ...]]],
     mutates: tuple[str, ...] = (),
-    cpu: Callable[P, R] | None = None,
+    cpu: Callable[..., Any] | None = None,
     on_cpu: str = "",
     cuda: str = "",
-    launch_cpu: Callable[Concatenate[CpuLauncher, P], R] | None = None,
-    launch_cuda: Callable[Concatenate[CudaLauncher, P], R] | None = None,
+    launch_cpu: Callable[Concatenate[CpuLauncher, ...], Any] | None = None,
+    launch_cuda: Callable[Concatenate[CudaLauncher, ...], Any] | None = None,
     tolerance_scale: float = 1.0,
     family: str = STYLE,
     save: Save | None = None,
@@ -72,11 +73,12 @@ def fused(
     aliases: tuple[str, ...] = (),
     is_flat: bool = False,
     cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16),
-    complete: Callable[P, tuple[Any, ...]] | None = None,
-    finish: Callable[[Sequence[Any], R], Any] | None = None,
+    complete: Callable[..., tuple[Any, ...]] | None = None,
+    hidden: int = 0,
+    update: Callable[[Sequence[Any], Sequence[torch.Tensor]], None] | None = None,
     timed: Mapping[str, Timed] | None = None,
-    composed: Callable[P, R] | None = None,
-    recorded: Callable[P, R | None] | None = None,
+    composed: Callable[..., Any] | None = None,
+    recorded: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated signature as a fused operation.
 
@@ -120,10 +122,11 @@ def fused(
         complete: Called with the arguments of the function; returns all arguments in order, with a
             random state if the caller passed none. The dispatcher sees no random numbers, so that a
             call can be repeated.
-        finish: Called with all arguments in order and the results; returns the result of the
-            function in its declared type. It writes the tensors that PyTorch's own operations can
-            write, such as running statistics, so that the operation itself writes nothing and has
-            gradients.
+        hidden: Number of last results that the dispatcher's operation returns for `backward` and
+            the function does not. The decorated signature leaves them out.
+        update: Called with all arguments in order and all results. It writes the tensors that
+            PyTorch's own operations can write, such as running statistics, so that the operation
+            itself writes nothing and has gradients.
         timed: How to time operations, by name, see Op.
         composed: In place of kernels and gradients: the operation composed of PyTorch's and others
             of the table, with their gradients. Autograd and compilers see these. `library` and
@@ -142,22 +145,19 @@ def fused(
         name = signature.__name__
         _check_names(name, *aliases)
         qualified = f"{NAMESPACE}::{name}"
-        schema = torch.library.infer_schema(signature, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
+        arguments = inspect.signature(signature, eval_str=True)
+        dispatched = _dispatched(arguments, hidden)
+        schema = torch.library.infer_schema(dispatched, mutates_args=mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
         as_given = functools.partial(_under_autocast, family)
-        plain: Callable[P, R] = as_given(reference)
+        plain: Callable[..., Any] = as_given(reference)
         gradients = "Explicit" if composed is None else "Implicit"
         whole_or_reference = autograd.composition(composed, plain) if composed else plain
         torch.library.impl(qualified, f"Composite{gradients}Autograd")(whole_or_reference)
-        if cpu is not None:
-            torch.library.impl(qualified, "CPU")(as_given(cpu))
-        on_cpu_tensors = on_cuda_tensors = None
-        if launch_cpu is not None:
-            on_cpu_tensors = as_given(_launched_on_cpu(library, launch_cpu, reference))
-            torch.library.impl(qualified, "CPU")(on_cpu_tensors)
-        if launch_cuda is not None:
-            on_cuda_tensors = as_given(_launched_on_cuda(cuda, launch_cuda, reference))
-            torch.library.impl(qualified, "CUDA")(on_cuda_tensors)
+        on_cpu_tensors = launch_cpu and as_given(_launched_on_cpu(library, launch_cpu, reference))
+        on_cuda_tensors = launch_cuda and as_given(_launched_on_cuda(cuda, launch_cuda, reference))
+        _implement(qualified, "CPU", on_cpu_tensors or (cpu and as_given(cpu)))
+        _implement(qualified, "CUDA", on_cuda_tensors)
         overload = getattr(getattr(torch.ops, NAMESPACE), name).default
         below = autograd.below_autograd(overload, CPU=on_cpu_tensors, CUDA=on_cuda_tensors)
         if mutates:
@@ -171,9 +171,8 @@ def fused(
             _fragment.impl(name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
         _implement_vmap(name, autograd.batched(name, overload, plain, mutates))
 
-        arguments = inspect.signature(signature, eval_str=True)
         whole: Callable[..., tuple[Any, ...]] = complete or in_order(signature)
-        finished: Callable[..., Any] = finish or _results_alone
+        shown = _shown(arguments, hidden, update)
         written = autograd.places_of(overload, mutates)
 
         @functools.wraps(signature)
@@ -193,23 +192,21 @@ def fused(
         def completed(*args: P.args, **kwargs: P.kwargs) -> R:
             run: Any = operation
             given = whole(*args, **kwargs)
-            return finished(given, run(*given))
+            return shown(given, run(*given))
 
         @functools.wraps(signature)
         def native(*args: P.args, **kwargs: P.kwargs) -> R:
             bound = arguments.bind(*whole(*args, **kwargs))
             _demand_native(OPS[name], bound.arguments)
-            return finished(bound.args, overload(*bound.args, **bound.kwargs))
+            return shown(bound.args, overload(*bound.args, **bound.kwargs))
 
-        _declare(arguments, None, operation)
-        _declare(arguments, finish, completed, native)
+        for function in (operation, completed, native):
+            vars(function)["__signature__"] = arguments
         OPS[name] = Op(
             group=signature.__module__.rpartition(".")[2],
             name=name,
             library=library,
-            operation=_explained(
-                name, operation if complete is None and finish is None else completed
-            ),
+            operation=_explained(name, operation if complete is None and not hidden else completed),
             native=_explained(name, native),
             reference=reference,
             samples=samples,
@@ -234,21 +231,68 @@ def fused(
     return register
 
 
+def _implement(name: str, key: str, kernel: Callable[..., Any] | None) -> None:
+    if kernel is not None:
+        torch.library.impl(name, key)(kernel)
+
+
 def _implement_vmap(name: str, kernel: Callable[..., Any] | None) -> None:
     if kernel is not None:
         _fragment.impl(name, kernel, "FuncTorchBatched")  # pyright: ignore[reportUnknownMemberType]
 
 
-def _declare(
+def _dispatched(arguments: inspect.Signature, hidden: int) -> Callable[..., Any]:
+    """Return a function with the dispatcher's signature.
+
+    The dispatcher takes lists of numbers and returns the hidden results.
+    """
+
+    def function(*_: Any, **__: Any) -> Any: ...
+
+    told = [
+        each.replace(annotation=_in_schema(each.annotation))
+        for each in arguments.parameters.values()
+    ]
+    returned: Any = arguments.return_annotation
+    if hidden:
+        returned = tuple.__class_getitem__((torch.Tensor,) * (_results(arguments) + hidden))
+    declared = arguments.replace(parameters=told, return_annotation=returned)
+    vars(function)["__signature__"] = declared
+    return function
+
+
+def _in_schema(annotation: Any) -> Any:
+    """Return the type for PyTorch's schema, which has lists and no number in place of a list."""
+    origin, of = get_origin(annotation), get_args(annotation)
+    if origin is Sequence:
+        return list.__class_getitem__(of)
+    if origin is UnionType and any(get_origin(each) is Sequence for each in of):
+        return Union[tuple(_in_schema(each) for each in of if each is not int)]  # noqa: UP007
+    return annotation
+
+
+def _results(arguments: inspect.Signature) -> int:
+    """Return the number of tensors that a function with this signature returns."""
+    returned = arguments.return_annotation
+    return 1 if returned is torch.Tensor else len(get_args(returned))
+
+
+def _shown(
     arguments: inspect.Signature,
-    finish: Callable[..., Any] | None,
-    *functions: Callable[..., Any],
-) -> None:
-    if finish is not None:
-        returned = inspect.signature(finish, eval_str=True).return_annotation
-        arguments = arguments.replace(return_annotation=returned)
-    for function in functions:
-        vars(function)["__signature__"] = arguments
+    hidden: int,
+    update: Callable[[Sequence[Any], Sequence[torch.Tensor]], None] | None,
+) -> Callable[..., Any]:
+    """Return a function that returns the declared results among all results."""
+    if not hidden:
+        return _results_alone
+    count = _results(arguments)
+
+    def shown(given: Sequence[Any], results: Sequence[torch.Tensor]) -> Any:
+        if update is not None:
+            update(given, results)
+        return results[0] if count == 1 else tuple(results[:count])
+
+    return shown
 
 
 def _explained(name: str, run: Callable[P, R]) -> Callable[P, R]:

@@ -1,6 +1,6 @@
-"""A new operation needs its sources and one `@fused` function, and no other code names it.
+"""A new operation needs its sources, one `@fused` function and an import that publishes it.
 
-The test copies the tree, adds three files, and queries every list in a child process.
+The test copies the tree, adds these, and queries every list in a child process.
 """
 
 from __future__ import annotations
@@ -140,6 +140,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "kernels" / "cpu" / "leaky.cpp").write_text(CPU)
     (folder / "kernels" / "leaky.cu").write_text(CUDA)
     (folder / "kernels" / "ops" / "leaky.py").write_text(PYTHON)
+    with (folder / "kernel_fusion" / "ops.py").open("a") as published:
+        published.write("from kernels.ops.leaky import fused_leaky as fused_leaky\n")
     return folder
 
 

@@ -180,7 +180,7 @@ def test_a_wheel_takes_two_names_at_the_top_level(wheels):
     for wheel in wheels:
         names = {name.partition("/")[0] for name in contents(wheel)}
         assert names == {"styleforge", "kernel_fusion"}
-        assert {"kernel_fusion/ops.pyi", "kernel_fusion/py.typed"} <= set(contents(wheel))
+        assert {"kernel_fusion/ops.py", "kernel_fusion/py.typed"} <= set(contents(wheel))
 
 
 def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):

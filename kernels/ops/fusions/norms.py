@@ -30,17 +30,16 @@ def batch_norm(
     return run(x, weight, bias, running_mean, running_var, training, eps)
 
 
-def update_statistics(arguments: Sequence[Any], results: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-    """Move the running statistics towards the batch's, and return y."""
+def update_statistics(arguments: Sequence[Any], results: Sequence[Tensor]) -> None:
+    """Move the running statistics towards the batch's."""
     x, _, _, running_mean, running_var, training, momentum, eps = arguments
-    y, mean, inverse = results
+    _, mean, inverse = results
     if training and running_mean is not None and x.numel():
         count = x.numel() // x.shape[1]
         with torch.no_grad():
             var = (inverse.square().reciprocal() - eps) * (count / (count - 1))
             running_mean.lerp_(mean.to(running_mean.dtype), momentum)
             running_var.lerp_(var.to(running_var.dtype), momentum)
-    return y
 
 
 def save_batch(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
@@ -103,8 +102,3 @@ def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
         next(found) if each is not None else None for each in (x, shift, weight, bias)
     )
     return [dx, of_shift, None, of_weight, of_bias, None]
-
-
-def first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    """Return the result for the caller; the others serve the gradients."""
-    return results[0]

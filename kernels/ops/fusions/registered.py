@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any, ParamSpec, TypeVar, cast, get_args
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -102,7 +102,7 @@ def row_norm(
                 gradients[name] = next(found)
         return [gradients.get(name) for name in names]
 
-    register = fused(
+    return fused(
         ON_CPU,
         reference=functools.partial(spell, rows.reference),
         samples=samples,
@@ -114,37 +114,10 @@ def row_norm(
         save=save,
         backward=backward,
         statistics=1,
-        finish=_both if "residual" in names else _y_alone,
+        hidden=1,
         refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
         aliases=aliases,
         is_flat=is_flat,
         timed=TIMED,
         complete=with_list(functools.partial(spell, None), "normalized_shape"),
     )
-
-    def registered(signature: Callable[P, R]) -> Callable[P, R]:
-        return cast("Callable[P, R]", register(_with_statistics(signature)))
-
-    return registered
-
-
-def _with_statistics(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a signature as the dispatcher sees it, which returns the statistics for backward."""
-
-    @functools.wraps(signature)
-    def kept(*_: Any, **__: Any) -> Any: ...
-
-    own = inspect.signature(signature, eval_str=True)
-    results = 1 if own.return_annotation is Tensor else len(get_args(own.return_annotation))
-    returned = tuple.__class_getitem__((Tensor,) * (results + 1))
-    setattr(kept, "__signature__", own.replace(return_annotation=returned))  # noqa: B010
-    return kept
-
-
-def _y_alone(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    """Return y for the caller of a norm; the statistics serve the gradients."""
-    return results[0]
-
-
-def _both(_given: Sequence[Any], results: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    return results[0], results[1]

@@ -5,6 +5,7 @@ Each has a reference next to it: PyTorch's calls one after another.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -20,7 +21,7 @@ from kernels.ops.library.linear import ACTIVATIONS, check_activation, check_alik
 from kernels.ops.library.reduction import channel_bias_backward
 from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 
-Sizes = list[int] | None  # height and width; None means nn.Conv2d's default
+Sizes = int | Sequence[int] | None  # of height and width, or of both
 
 
 def folded(
@@ -159,12 +160,12 @@ def conv2d_bn_relu(
     if not training and x.dtype == torch.float32 and _bias_is_apart(x) and not followed:
         mean = running_mean if bias is None else running_mean - bias
         norm = bn_weight, bn_bias, mean, running_var, False, momentum, eps
-        return cast("Tensor", batch_norm_relu(_convolved(x, weight, None, *sizes), *norm))
+        return batch_norm_relu(_convolved(x, weight, None, *sizes), *norm)
     if training or x.dtype in (torch.float16, torch.bfloat16):
         # In these dtypes, folding the norm into the weights would round them once more.
         norm = bn_weight, bn_bias, running_mean, running_var
         given = _convolved(x, weight, bias, *sizes), *norm, training, momentum, eps
-        return cast("Tensor", batch_norm_relu(*given))  # only the dispatcher sees the statistics
+        return batch_norm_relu(*given)
     kernel, shift = folded(weight, bias, bn_weight, bn_bias, running_mean, running_var, eps)
     if followed:
         return add_relu(_convolved(x, kernel, None, *sizes), shift.view(-1, 1, 1))
@@ -282,8 +283,7 @@ def grouped_conv_norm(
     if activation == "relu" and _is_joined(x, weight, bias, norm_weight, norm_bias):
         of_conv, shift = (None, bias) if _bias_is_apart(x) else (bias, None)
         norm = shift, norm_groups, norm_weight, norm_bias, eps
-        # Only the dispatcher sees the saved numbers.
-        return cast("Tensor", group_norm_relu(_convolved(x, weight, of_conv, *sizes), *norm))
+        return group_norm_relu(_convolved(x, weight, of_conv, *sizes), *norm)
     y = _convolved(x, weight, bias, *sizes)
     return _activated(F.group_norm(y, norm_groups, norm_weight, norm_bias, eps), activation)
 

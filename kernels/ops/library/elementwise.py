@@ -10,6 +10,7 @@ The order of all sums is fixed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -276,9 +277,9 @@ def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
 )
 def elementwise_backward(
     grad: Tensor,
-    inputs: list[Tensor],
+    inputs: Sequence[Tensor],
     function: str,
-    wanted: list[bool],
+    wanted: Sequence[bool],
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
@@ -316,11 +317,11 @@ def elementwise_backward(
 )
 def elementwise_sums_backward(
     grad: Tensor,
-    inputs: list[Tensor],
+    inputs: Sequence[Tensor],
     function: str,
-    wanted: list[bool],
-    like: list[Tensor],
-    of: list[int],
+    wanted: Sequence[bool],
+    like: Sequence[Tensor],
+    of: Sequence[int],
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:

@@ -9,7 +9,7 @@ deviation.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -78,7 +78,7 @@ def _kind(kind: str) -> Norm:
 )
 def layer_norm_relu(
     x: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -109,7 +109,7 @@ def layer_norm_relu(
 )
 def layer_norm_gelu(
     x: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -135,7 +135,7 @@ def layer_norm_gelu(
 @row_norm(_rms_norm_gelu, lambda _: RMS_GELU, samples=samples.of_rms_rows, aliases=())
 def rms_norm_gelu(
     x: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     eps: float = 1e-6,
 ) -> Tensor:
@@ -167,7 +167,7 @@ def rms_norm_gelu(
 def add_norm(
     x: Tensor,
     residual: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -209,7 +209,7 @@ def add_norm(
 def row_norm_backward(
     grad: Tensor,
     x: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None,
     bias: Tensor | None,
     statistics: Tensor,
@@ -253,7 +253,8 @@ def row_norm_backward(
     backward=norms.batch_norm_backward,
     statistics=2,
     refuses=norms.refuses_dtype,
-    finish=norms.update_statistics,
+    hidden=2,
+    update=norms.update_statistics,
     timed=TIMED,
 )
 def batch_norm_relu(
@@ -265,12 +266,12 @@ def batch_norm_relu(
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Tensor:
     """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015).
 
     The arguments are as in torch's batch_norm. Training uses the batch statistics and updates the
-    running ones in place, as PyTorch does. The function returns y. The dispatcher's operation
-    writes nothing and also returns the mean and the reciprocal standard deviation.
+    running ones in place, as PyTorch does. The dispatcher's operation writes nothing and also
+    returns the mean and the reciprocal standard deviation.
 
     Args:
         x: [N, C, ...], contiguous or channels last; FP16, BF16, FP32 or FP64.
@@ -345,7 +346,7 @@ def batch_norm_relu_backward(
     save=norms.save_groups,
     backward=norms.group_norm_backward,
     statistics=1,
-    finish=norms.first,
+    hidden=1,
     refuses=norms.refuses_dtype,
     timed=TIMED,
 )
@@ -356,11 +357,11 @@ def group_norm_relu(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
+) -> Tensor:
     """Compute relu(group_norm(x + shift)) (Wu and He, 2018).
 
-    The shift can be the bias of a preceding convolution. The function returns y. The dispatcher's
-    operation also returns the numbers that its gradients need.
+    The shift can be the bias of a preceding convolution. The dispatcher's operation also returns
+    the numbers that its gradients need.
 
     Args:
         x: [N, C, ...]; FP16, BF16, FP32 or FP64.

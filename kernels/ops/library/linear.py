@@ -404,7 +404,7 @@ def ffn(
 )
 def transformer_layer(
     x: Tensor,
-    weights: list[Tensor],
+    weights: Sequence[Tensor],
     num_heads: int,
     activation: str = "gelu",
     norm_first: bool = False,

@@ -177,11 +177,6 @@ def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     return found, -found if kept.needs[1] else None, None
 
 
-def _loss_alone(_given: Sequence[Any], results: Any) -> Tensor:
-    """Return the loss for the caller; the other results serve the gradients."""
-    return results[0]
-
-
 @fused(
     ON_CPU,
     **_ways(operations.cross_entropy),
@@ -190,8 +185,8 @@ def _loss_alone(_given: Sequence[Any], results: Any) -> Tensor:
     save=_save_cross_entropy,
     backward=_gradient_of_cross_entropy,
     statistics=2,
+    hidden=2,
     complete=_complete_logits,
-    finish=_loss_alone,
     tolerance_scale=4,
 )
 def cross_entropy(
@@ -202,7 +197,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
     dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Tensor:
     """Compute the cross-entropy of logits and labels without a probability matrix.
 
     The forward pass reads the logits once with an online softmax (Milakov and Gimelshein, 2018) and
@@ -277,8 +272,8 @@ def cross_entropy_backward(
     save=_save_head,
     backward=_gradients_of_head,
     statistics=5,
+    hidden=5,
     complete=_complete_head,
-    finish=_loss_alone,
     tolerance_scale=4,
 )
 def linear_cross_entropy(
@@ -292,7 +287,7 @@ def linear_cross_entropy(
     chunk_size: int = 0,
     dtype: torch.dtype | None = None,
     wanted: int = 0,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+) -> Tensor:
     """Compute cross_entropy(linear(hidden, weight, bias), labels) for some rows at a time.
 
     PyTorch's product computes the logits of a chunk of rows. One kernel computes their losses and
@@ -377,7 +372,7 @@ def linear_cross_entropy_backward(
     mutates=("gradients",),
 )
 def linear_cross_entropy_scaled_backward(
-    gradients: list[Tensor], grad: Tensor, divisor: Tensor
+    gradients: Sequence[Tensor], grad: Tensor, divisor: Tensor
 ) -> None:
     """Multiply the forward pass's gradients of `linear_cross_entropy` by grad / divisor in place.
 

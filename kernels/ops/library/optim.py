@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -49,11 +49,11 @@ def _ways(run: Callable[..., Any]) -> dict[str, Any]:
     mutates=("params", "exp_avgs", "exp_avg_sqs"),
 )
 def adam_step(
-    params: list[Tensor],
-    grads: list[Tensor],
-    exp_avgs: list[Tensor],
-    exp_avg_sqs: list[Tensor],
-    steps: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    steps: Sequence[Tensor],
     lr: float,
     beta1: float,
     beta2: float,
@@ -98,9 +98,9 @@ def adam_step(
     mutates=("params", "momentum_buffers"),
 )
 def sgd_step(
-    params: list[Tensor],
-    grads: list[Tensor],
-    momentum_buffers: list[Tensor],
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor],
     lr: float,
     momentum: float,
     dampening: float,
@@ -132,7 +132,7 @@ def sgd_step(
 
 
 @fused(ON_CPU, **_ways(norms.total_norm), samples=samples.of_norms)
-def total_norm(tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
+def total_norm(tensors: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
     """Compute the norm of several tensors as if they were one vector.
 
     The summation order is fixed: FP32 within 4096 elements, FP64 beyond.
@@ -151,7 +151,7 @@ def total_norm(tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
 
 
 @fused(ON_CPU, **_ways(norms.clip), samples=samples.of_clipping, mutates=("tensors",))
-def clip_grads_with_norm(tensors: list[Tensor], total_norm: Tensor, max_norm: float) -> None:
+def clip_grads_with_norm(tensors: Sequence[Tensor], total_norm: Tensor, max_norm: float) -> None:
     """Multiply tensors by max_norm / (total_norm + 1e-6) in place if that factor is below 1.
 
     Otherwise the tensors are not touched.

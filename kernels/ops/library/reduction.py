@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -20,6 +20,8 @@ from kernels.ops.fusions.registered import launched, with_list
 from kernels.ops.fusions.timed import TIMED
 from kernels.ops.registry import LIBRARY, NAMESPACE, fused
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ON_CPU, ON_CUDA = "reduction", "reduction_cuda"
 
 
@@ -27,7 +29,7 @@ def _spelled(run: Any, x: Tensor, dim: list[int] | None = None, keepdim: bool = 
     return run(x, dim, keepdim)
 
 
-def _reduction(name: str, alias: str) -> Any:
+def _reduction(name: str, alias: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
         (x,), (_, dim, keepdim) = kept.tensors, kept.options
         if not keepdim:
@@ -63,7 +65,7 @@ def _refuses(**arguments: Any) -> str:
 
 
 @_reduction("sum_squared", "reduce_sum_squared")
-def sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+def sum_squared(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the sum of squares.
 
     Args:
@@ -81,7 +83,7 @@ def sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) 
 
 
 @_reduction("mean_abs", "reduce_mean_abs")
-def mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
+def mean_abs(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the mean of absolute values.
 
     Args:
@@ -146,7 +148,9 @@ def channel_bias_backward(x: Tensor) -> Tensor:
     tolerance_scale=4,
     refuses=_refuses,
 )
-def reduction_backward(grad: Tensor, x: Tensor, function: str, dim: list[int] | None) -> Tensor:
+def reduction_backward(
+    grad: Tensor, x: Tensor, function: str, dim: int | Sequence[int] | None
+) -> Tensor:
     """Compute the gradient of a reduction.
 
     All other arguments match the forward pass.

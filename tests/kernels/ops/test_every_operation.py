@@ -26,7 +26,7 @@ def is_composed(op: Op) -> bool:
 
 def takes_a_list(op: Op) -> bool:
     parameters = inspect.signature(op.operation).parameters.values()
-    return any("list[" in str(each.annotation) for each in parameters)
+    return any("Sequence[" in str(each.annotation) for each in parameters)
 
 
 # Operations that autocast does not affect.

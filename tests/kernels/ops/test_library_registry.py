@@ -158,18 +158,18 @@ def test_what_a_caller_leaves_out_is_drawn_before_the_dispatcher_sees_the_call(r
     assert torch.equal(overload(x, first), first)
 
 
-def test_what_finishes_a_call_writes_while_the_operation_has_a_gradient(row):
-    def counted(x: Tensor, total: Tensor) -> tuple[Tensor, Tensor]: ...
+def test_a_call_updates_a_tensor_while_the_operation_has_a_gradient(row):
+    def counted(x: Tensor, total: Tensor) -> Tensor: ...
 
-    def finish(given: Any, results: tuple[Tensor, Tensor]) -> Tensor:
+    def update(given: Any, results: tuple[Tensor, Tensor]) -> None:
         with torch.no_grad():
             given[1].add_(results[1])
-        return results[0]
 
     run = row(
         counted,
         reference=lambda x, total: (x * 2, x.sum()),
-        finish=finish,
+        hidden=1,
+        update=update,
         save=lambda given, _: [],
         backward=lambda kept, grad: [grad * 2, None],
         statistics=1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -81,7 +81,7 @@ def embedding_position(
     family=LIBRARY,
     timed=PRODUCTS,
 )
-def contract_reshape(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
+def contract_reshape(equation: str, operands: Sequence[Tensor], shape: Sequence[int]) -> Tensor:
     """Compute torch.einsum(equation, *operands).reshape(shape) with PyTorch's matrix products.
 
     Args:

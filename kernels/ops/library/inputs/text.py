@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,11 +10,6 @@ from torch import Tensor
 from kernels.ops.model_inputs import CPU, CUDA, embedding, tables
 from kernels.ops.model_inputs.timed import TIMED
 from kernels.ops.registry import LIBRARY, fused
-
-
-def _without_numbers(_given: Sequence[Any], results: Any) -> tuple[Tensor, Tensor]:
-    """Return the results for the caller; only the gradient uses the row numbers."""
-    return results[0], results[1]
 
 
 @fused(
@@ -30,13 +24,13 @@ def _without_numbers(_given: Sequence[Any], results: Any) -> tuple[Tensor, Tenso
     save=embedding.token_save,
     backward=embedding.token_gradients,
     statistics=2,
-    finish=_without_numbers,
+    hidden=1,
     refuses=embedding.refuses,
     cuda_dtypes=(torch.int64,),
 )
 def token_embedding(
-    tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
+    tokens: Sequence[Tensor], weight: Tensor, length: int, padding: int | None = None
+) -> tuple[Tensor, Tensor]:
     """Embed sequences that are cut or padded to one length.
 
     Args:

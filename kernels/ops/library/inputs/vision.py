@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -27,10 +29,10 @@ def image_to_tensor(
     images: Tensor,
     mean: Tensor,
     std: Tensor,
-    size: list[int] | None = None,
-    boxes: list[int] | None = None,
-    mirrored: list[bool] | None = None,
-    color: list[float] | None = None,
+    size: Sequence[int] | None = None,
+    boxes: Sequence[int] | None = None,
+    mirrored: Sequence[bool] | None = None,
+    color: Sequence[float] | None = None,
     antialias: bool = True,
     channels_last: bool = False,
 ) -> Tensor:
