@@ -44,12 +44,10 @@ def update_statistics(arguments: Sequence[Any], results: tuple[Tensor, Tensor, T
 
 
 def save_batch(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that batch_norm_relu saves for backward."""
     return [*arguments[:3], *results[1:]]
 
 
 def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of batch_norm_relu."""
     training, _, eps = kept.options[5:]
     found = iter(
         getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
@@ -68,7 +66,6 @@ def by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[...
 
 
 def refuses_dtype(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     return refuses(arguments["x"])
 
 
@@ -86,13 +83,11 @@ def group_norm(
 
 
 def save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that group_norm_relu saves for backward."""
     x, shift, _, weight, bias, _ = arguments
     return [x, shift, weight, bias, results[1]]
 
 
 def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of group_norm_relu."""
     x, shift, weight, bias, of_planes = kept.tensors
     found = iter(
         getattr(torch.ops, NAMESPACE).group_norm_relu_backward(
@@ -106,5 +101,4 @@ def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def first(_given: Sequence[Any], results: Sequence[Tensor]) -> Tensor:
-    """Return the result for the caller; the others serve the gradients."""
     return results[0]
