@@ -92,14 +92,12 @@ def fused(
             of them, and `bench` times the operation on them.
         mutates: The arguments that it writes to. Such an operation returns nothing, is for
             inference only, and raises RuntimeError if a gradient would be needed.
-        cpu: The fast path on the CPU if it is composed of PyTorch's and other operations and is not
-            the reference.
+        cpu: The fast path on the CPU if it is composed of operations and is not the reference.
         on_cpu: The name of that path; "{norm}" stands for the norm in use.
         cuda: The library of its kernel on a GPU, if it has one.
         launch_cpu: Runs the operation on the CPU: it allocates the result and calls the functions
             of `library` through its first argument, the CpuLauncher.
-        launch_cuda: Likewise runs the operation on a GPU, from the library `cuda`, with that GPU as
-            the current one.
+        launch_cuda: Likewise on a GPU, the current one, from the library `cuda`.
         tolerance_scale: Multiplies the self-test's tolerance for rounding.
         family: STYLE, TRANSFORMER or LIBRARY, see Op.
         save: With `backward`: selects the tensors to save from the arguments and the results.
@@ -120,10 +118,9 @@ def fused(
         complete: Called with the arguments of the function; returns all arguments in order, with a
             random state if the caller passed none. The dispatcher sees no random numbers, so that a
             call can be repeated.
-        finish: Called with all arguments in order and the results; returns the result of the
-            function in its declared type. It writes the tensors that PyTorch's own operations can
-            write, such as running statistics, so that the operation itself writes nothing and has
-            gradients.
+        finish: Called with all arguments in order and the results; returns the function's result in
+            its declared type. It writes the tensors that PyTorch's own operations can write, such
+            as running statistics, so that the operation itself writes nothing and has gradients.
         timed: How to time operations, by name, see Op.
         composed: In place of kernels and gradients: the operation composed of PyTorch's and others
             of the table, with their gradients. Autograd and compilers see these. `library` and
