@@ -117,7 +117,7 @@ def _prepare_conv(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments, or raise ValueError, and record the launches; TF32 only with `tf32`."""
+    """Check the arguments, or raise ValueError, and record launches; cuDNN has TF32 if `tf32`."""
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))
     shape = _Shape.of(x, weight, pad, (stride_h, stride_w))
