@@ -15,10 +15,9 @@ class NoRangesError(OSError):
 
 
 class WholeFileNeededError(TrainingError):
-    """Raised if the layers alone cannot be downloaded, but the whole file can.
+    """Raised if only the whole file can be downloaded, not the layers alone.
 
-    Attributes:
-        reason: Completes "VGG-19's first layers cannot be downloaded alone: ...".
+    `reason` completes "VGG-19's first layers cannot be downloaded alone: ...".
     """
 
     def __init__(self, reason: str, advice: str) -> None:

@@ -29,9 +29,7 @@ class Reference:
 class Call:
     """A call that the pickle requests; it is not executed.
 
-    Attributes:
-        state: The argument of `__setstate__`, the last one if it is called repeatedly.
-        items: The items to assign to keys of the result.
+    `state` is the argument of the last `__setstate__`, `items` are assigned to keys of the result.
     """
 
     function: Any
@@ -60,12 +58,8 @@ _FRESH: dict[str, Callable[[Any], Any]] = {
 def described(file: BinaryIO) -> Any:
     """Read one pickle, of the protocols 0 to 3, from the file's position to the pickle's end.
 
-    Returns:
-        Numbers, text and containers as they are; names, calls and references as Name, Call and
-        Reference.
-
-    Raises:
-        LayoutError: If it is not a pickle, or has an item that no file of weights needs.
+    Numbers, text and containers stay as they are; the rest becomes Name, Call and Reference. Raise
+    LayoutError if it is not a pickle, or has an item that no file of weights needs.
     """
     try:
         return _Machine().run(pickletools.genops(file))
