@@ -30,7 +30,6 @@ class LayerwisePlan(PicturePlan[Tensor]):
         network: Its layers, on `device` and in `dtype`, owned by this plan alone.
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
-        device: A CUDA device.
         native: Whether to use native kernels, see `layerwise.is_native`.
     """
 
