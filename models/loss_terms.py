@@ -11,10 +11,9 @@ Value = TypeVar("Value", Tensor, float)
 
 
 class ObjectiveTerms(NamedTuple, Generic[Value]):
-    """The objective of one batch and its terms, as scalar tensors or as floats.
+    """The objective of one batch, `total`, and its terms before weighting: tensors or floats.
 
-    `total` is the weighted sum. `content`, `style` and `tv` (total variation) are the terms before
-    weighting.
+    `tv` is the total variation.
     """
 
     total: Value

@@ -101,14 +101,7 @@ CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
 def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
-    """Infer the dimensions of a network from its state dict.
-
-    Args:
-        state: Weights under the published keys.
-
-    Raises:
-        ValueError: If these are not the weights of a transformer network.
-    """
+    """Infer a network's dimensions from its published state dict; raise ValueError for others."""
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
         widths = (first.shape[0], second.shape[0], third.shape[0])
@@ -118,7 +111,6 @@ def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
 
 
 def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
-    """Count the residual blocks in a state dict with the published keys."""
     return max(
         (int(m[1]) for m in (re.match(r"res(\d{1,9})\.", key) for key in state) if m), default=0
     )

@@ -1,7 +1,6 @@
 """The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
 
-Benchmarks compile it and compare the native kernels with it as well as with the published
-network. The difference is the gain of the kernels beyond the algebra.
+Compiled, it shows in benchmarks the gain of the kernels beyond the algebra.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from models.transformer_net import TransformerNetBaseline
 class PhaseConv(nn.Module):
     """An UpsampleConvLayer (x2) as one smaller convolution that computes all four phases.
 
-    Args:
-        layer: The layer to rewrite; its weights are merged in float64, its bias is dropped.
+    The weights are merged in float64, the bias is dropped.
     """
 
     def __init__(self, layer: ConvLayer) -> None:
@@ -44,10 +42,7 @@ class PhaseConv(nn.Module):
 class Norm(nn.Module):
     """Instance norm in elementary operations, with statistics in FP32 or better.
 
-    PyTorch's own norm converts channels-last input to NCHW.
-
-    Args:
-        norm: The norm to rewrite; its parameters are shared.
+    It shares the parameters of `norm`; PyTorch's own norm converts channels-last input to NCHW.
     """
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
@@ -55,7 +50,6 @@ class Norm(nn.Module):
         self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, C, H, W] per sample and channel, in the dtype of the input."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         var, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
         scale = torch.rsqrt(var + self.eps) * self.weight[:, None, None]
@@ -65,11 +59,9 @@ class Norm(nn.Module):
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
     """Return a rewritten copy that computes the same picture with fewer multiplications.
 
-    Biases before a norm are dropped, since the norm cancels them. Upsampling layers become a
-    PhaseConv. The memory format is channels last.
-
-    Args:
-        network: Convert the result to another dtype, not this: weights are merged in float64.
+    Biases before a norm, which cancels them, are dropped. Upsampling layers become a PhaseConv. The
+    memory format is channels last. Convert the result to another dtype, not `network`: weights are
+    merged in float64.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):

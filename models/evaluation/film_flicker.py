@@ -41,22 +41,18 @@ class FilmFlicker:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The ratio of each styled film's change to the source's change, the usual figure for
-        flicker.
-
-        1 passes the source's changes on unchanged.
-        """
+        """Each styled film's change per change of the source; 1 passes it on unchanged."""
         return tuple(output / self.source for output in self.outputs)
 
 
 class FilmFlickerMeter:
     """A comparison of each frame with the one before it, where both show the same.
 
-    Motion is the optical flow of the source by the method of Kroeger et al. (2016, "Fast Optical
-    Flow using Dense Inverse Search", arXiv:1603.03590) in OpenCV, between consecutive frames in
-    both directions. A pixel is occluded if the way there and back does not end where it began
-    (Sundaram et al. 2010). Pixels are also excluded at edges of the motion, which a flow does not
-    locate exactly, and where the motion leads out of the picture.
+    Motion is the optical flow of the source by the method of Kroeger et al. (2016,
+    arXiv:1603.03590) in OpenCV, between consecutive frames in both directions. A pixel is occluded
+    if the way there and back does not end where it began (Sundaram et al. 2010). Pixels are also
+    excluded at edges of the motion, which a flow does not locate exactly, and where it leads out of
+    the picture.
     """
 
     def __init__(self) -> None:
@@ -67,10 +63,7 @@ class FilmFlickerMeter:
         self._compared = self._cuts = 0
 
     def add(self, source: Pixels, outputs: Sequence[Pixels]) -> None:
-        """Add the next frame of a film.
-
-        Args:
-            outputs: The frame of each styled film, of the same size.
+        """Add the next frame of a film, with the frame of each styled film.
 
         Raises:
             ValueError: If they differ in size, or in number or size from the frames before.
@@ -117,10 +110,7 @@ class FilmFlickerMeter:
 def backward_motion(
     before: Pixels, now: Pixels, flow: cv2.DISOpticalFlow
 ) -> tuple[_Floats, NDArray[np.bool_]]:
-    """Find the position of each pixel in the frame before.
-
-    Args:
-        flow: The algorithm for the flow of gray pictures.
+    """Find the position of each pixel in the frame before, by a flow of gray pictures.
 
     Returns:
         [H, W, 2], the motion from `now` to `before` in pixels to the right and down; and [H, W],
@@ -146,14 +136,10 @@ def backward_motion(
 def difference_along(
     motion: _Floats, seen: NDArray[np.bool_], before: Pixels, now: Pixels
 ) -> float:
-    """Compute the mean absolute difference of two frames along the motion between them.
+    """Compute the mean absolute difference of two frames along the motion, in levels, 0-255.
 
-    Args:
-        motion: [H, W, 2], the motion of each pixel of `now` to `before`, in pixels right and down.
-        seen: [H, W], the pixels to compare, at least one.
-
-    Returns:
-        Levels, 0-255.
+    `motion` is [H, W, 2], from `now` to `before` in pixels right and down; `seen` is [H, W], the
+    pixels to compare, at least one.
     """
     moved = cv2.remap(before, *_places(motion), _CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return float(np.asarray(cv2.absdiff(moved, now))[seen].mean(dtype=np.float64))

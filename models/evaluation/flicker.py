@@ -70,12 +70,7 @@ def panned_flicker(
     motion and compared where they overlap: anything that does not move with the scene counts as
     flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
 
-    Args:
-        photograph: [1, 3, H, W] float, RGB 0-255, H and W at least SMALLEST.
-        frames: As for `still_flicker`, like the other arguments and the result.
-
-    Raises:
-        ValueError: As for `still_flicker`, or if the photograph is too small.
+    Arguments, result and errors are as for `still_flicker`; H and W must be at least SMALLEST.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
@@ -88,14 +83,9 @@ def panned_flicker(
 
 
 def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
-    """Compute the path of the panning window.
+    """Return the (down, right) offset of the panning window in each frame.
 
-    Args:
-        room_down: Largest offset from the top, in pixels, at which the path turns back.
-        room_right: The same from the left.
-
-    Returns:
-        The (down, right) offset of the window in each frame.
+    It turns back at `room_down` and `room_right`, in pixels.
     """
     down = right = 0
     places: list[tuple[int, int]] = []

@@ -23,12 +23,11 @@ Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in a
 class ObjectiveMetrics:
     """The metrics of one styled photograph; the names are the keys of stored reports.
 
-    `content`, `style` and `tv` (total variation) are the terms before their weights. For `edge`,
-    `within` and `step` see models.evaluation.image_metrics.Border.
+    For `edge`, `within` and `step` see models.evaluation.image_metrics.Border.
 
     Attributes:
         objective: The training objective of the network's output; NaN without an objective, like
-            its terms and `seen`.
+            its terms before their weights and `seen`.
         seen: The objective of the output clamped to 0-255 and rounded, as displayed.
         clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
         beyond: Fraction of pixels with a channel outside 0-255 before clamping.
@@ -53,11 +52,7 @@ class ObjectiveMetrics:
 def styler(
     state: dict[str, Tensor], kernels: str, precision: Precision, device: torch.device
 ) -> tuple[Styler, tuple[str, ...]]:
-    """Build a network as the application runs it.
-
-    Args:
-        state: The weights, by the published keys.
-        kernels: A key of ALL_VARIANTS.
+    """Build a network as the application runs it, from weights by the published keys.
 
     Returns:
         A function from and to float32 pictures, and the limitations of the variant and the
@@ -93,10 +88,9 @@ def evaluate(
     picture: Tensor,
     reference: Tensor | None = None,
 ) -> ObjectiveMetrics:
-    """Compute the metrics of a styled picture.
+    """Compute the metrics of a styled picture; without an objective, only the picture's own.
 
     Args:
-        objective: The training objective; None to skip it.
         photograph: The network's input, [1, 3, H, W] float, RGB 0-255.
         picture: Its output, of the same shape, not clamped.
         reference: Its output in FP32; None if `picture` is in FP32.

@@ -65,11 +65,9 @@ _NATIVE_ENDS = mark(
 
 @dataclass(frozen=True, slots=True)
 class AnyStyleNetwork:
-    """A network read from a file; equal if digests and dimensions are equal.
+    """A network read from a file; equal if digests, in hexadecimal, and dimensions are equal.
 
-    Attributes:
-        digest: The digest of its weights, in hexadecimal.
-        state: Its state dict, float32, on the CPU.
+    `state` is its state dict, float32, on the CPU.
     """
 
     digest: str
@@ -83,20 +81,14 @@ class AnyStyleNetwork:
         return cls(found.metadata["sha256"], found.config, found.state)
 
     def module(self, *, fused: bool = True) -> StyleForgeTransformer:
-        """Build the network, for inference, on the CPU in float32.
-
-        Its weights are the tensors of `state`, not copies.
-        """
+        """Build the network for inference, float32 on the CPU, on the tensors of `state`."""
         with torch.device("meta"):  # otherwise, drawing random weights first takes half a second
             network = StyleForgeTransformer(self.config, fused=fused)
         network.load_state_dict(self.state, assign=True)
         return network.requires_grad_(False).eval()
 
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
-        """Compute the code of a style picture, on the CPU in float32.
-
-        Args:
-            pixels: [H, W, 3] uint8, RGB, of any size; scaled to STYLE_SIZE.
+        """Compute the code of [H, W, 3] uint8, RGB, scaled to STYLE_SIZE, on the CPU in float32.
 
         Raises:
             ValueError: If it is too narrow; a clause without the picture's name.
@@ -124,14 +116,9 @@ class AnyStyleNetwork:
 class StylePainter(nn.Module):
     """The network with the code of one style at a time.
 
-    With gradients disabled, models.inference.vit paints; on a GPU in half precision, as CUDA
-    graphs. Not thread-safe.
-
-    Args:
-        fused: Whether models.inference.vit paints; if not, the network itself does.
-
-    Attributes:
-        by_layer: Whether `forward` marks each step instead of each group of steps; may be set.
+    With gradients disabled and `fused`, models.inference.vit paints, on a GPU in half precision as
+    CUDA graphs; otherwise the network itself does. Not thread-safe. `by_layer` may be set:
+    `forward` then marks each step instead of each group of steps.
     """
 
     code: Tensor
@@ -144,12 +131,10 @@ class StylePainter(nn.Module):
         self._cache = VitCache(network.config) if fused else None
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Paint pictures in the style of the code.
+        """Paint pictures [N, 3, H, W], RGB 0-255, in the style of the code.
 
-        Args:
-            x: [N, 3, H, W], RGB 0-255, as for StyleForgeTransformer.stylize.
-            mark: Called with "stem", "blocks" and "decoder" after each; with `by_layer`, called
-                with the names of the steps instead. Not called if the network itself paints.
+        `mark` is called with "stem", "blocks" and "decoder" after each; with `by_layer`, with the
+        names of the steps instead. Not called if the network itself paints.
         """
         if self._cache is None or torch.is_grad_enabled():
             return self.network.stylize(x, self.code)
@@ -161,14 +146,9 @@ class StylePainter(nn.Module):
         return executor(x, mark, by_layer=self.by_layer)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
+        """Return CUDA graphs for one input size, N, H and W, which also accept uint8 pictures.
 
-        Args:
-            shape: N, H and W of the input.
-
-        Returns:
-            The plan; None off CUDA, in FP32 or if gradients are enabled. The plans of the last few
-            sizes are cached.
+        None off CUDA, in FP32 or if gradients are enabled. The last few sizes are cached.
         """
         dtype = self._dtype(device)
         halves = torch.float16, torch.bfloat16
@@ -232,9 +212,9 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Read the networks for new styles on a GPU, and load everything they paint with.
+        """Load the networks for new styles, and everything they paint with, on a GPU only.
 
-        Does nothing on other devices, where no part of it takes long.
+        On other devices no part of it takes long.
         """
         if device.type != "cuda":
             return
@@ -247,7 +227,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
                 networks.for_code(network.digest, lite=True)
 
     def read(self, path: Path) -> StyleCode:
-        """Read the file of a code."""
         if header_texts(path).get("format") == NETWORK_FORMAT:
             raise CheckpointError(
                 tr(
@@ -259,7 +238,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return load_code(path)
 
     def write(self, path: Path, contents: StyleCode, metadata: Mapping[str, str]) -> None:
-        """Write the file of a code."""
         save_code(path, contents, metadata)
 
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
@@ -343,7 +321,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return module.requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
-        """Load a code."""
         assert isinstance(module, StylePainter)
         module.code.copy_(state[CODE])
 
@@ -364,9 +341,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         precision: Precision,
         network: AnyStyleNetwork,
     ) -> tuple[str, ...]:
-        """List the convolutions that run on PyTorch's kernels, missing CUDA graphs and missing
-        INT8.
-        """
+        """List convolutions on PyTorch's kernels, missing CUDA graphs and missing INT8."""
         said: list[str] = []
         if kernels != "baseline":
             whole = precision in (Precision.fp32, Precision.tf32)

@@ -53,7 +53,7 @@ def upload(pixels: Pixels, staging: Tensor, frame: Tensor) -> None:
 
 
 def _view(pixels: Pixels) -> Tensor:
-    """Return a read-only view of the memory of dense pixels, without a reference to them.
+    """Return a tensor on the memory of dense pixels that holds no reference; do not write to it.
 
     Unlike torch.from_numpy, this does not warn about read-only pixels.
     """

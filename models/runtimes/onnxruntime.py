@@ -44,7 +44,6 @@ class OnnxRuntime(Runtime):
         self.key = "onnxruntime" if device == CPU else f"onnxruntime-{device.lower()}"
 
     def device_missing(self) -> str:
-        """Compare with the providers of this build of ONNX Runtime."""
         found: list[str] = _module().get_available_providers()
         if self._name in found:
             return ""
@@ -58,7 +57,6 @@ class OnnxRuntime(Runtime):
         return (Precision.fp32,)
 
     def device_title(self) -> str:
-        """Return the name of the provider, or of the processor for the CPU."""
         return f"ONNX Runtime: {cpu_name() if self._device == CPU else self._device}"
 
     def compile(
