@@ -1,7 +1,6 @@
-"""Multi-head attention and the feed-forward network of a transformer, with PyTorch's state dicts.
+"""Attention and feed-forward network of a transformer, with PyTorch's state dicts.
 
-A checkpoint of `nn.MultiheadAttention` loads into CustomMultiheadAttention and back, whatever
-implementation computes the attention.
+A checkpoint of `nn.MultiheadAttention` loads into CustomMultiheadAttention and back.
 """
 
 from __future__ import annotations

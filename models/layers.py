@@ -14,11 +14,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class ConvLayer(nn.Module):
-    """Reflection padding by half the kernel, then a convolution.
-
-    The side of the kernel is odd; the result is [N, out_channels, ceil(H / stride), ceil(W /
-    stride)].
-    """
+    """Reflection padding by half the odd kernel, then a convolution to ceil(H / stride)."""
 
     upsample = 1
 
@@ -54,10 +50,7 @@ class UpsampleConvLayer(ConvLayer):
 
 
 class ResidualBlock(nn.Module):
-    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum.
-
-    `norm_type` is the instance norm class, a drop-in for PyTorch's.
-    """
+    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum."""
 
     def __init__(
         self, channels: int, norm_type: type[nn.InstanceNorm2d] = nn.InstanceNorm2d

@@ -11,10 +11,7 @@ Value = TypeVar("Value", Tensor, float)
 
 
 class ObjectiveTerms(NamedTuple, Generic[Value]):
-    """The objective of one batch, `total`, and its terms before weighting: tensors or floats.
-
-    `tv` is the total variation.
-    """
+    """The objective of one batch, and its terms before weighting; `tv` is the total variation."""
 
     total: Value
     content: Value

@@ -18,13 +18,9 @@ MAX_WIDTH = 4096  # channels; the widest network published has 128
 class NetworkConfig:
     """The dimensions of a transformer network; the defaults are from Johnson et al. 2016.
 
-    Args:
-        num_residual_blocks: 1 to MAX_RESIDUAL_BLOCKS.
-        widths: Channels at full, half and quarter resolution, each 1 to MAX_WIDTH.
-        end_kernel: Kernel side of the first and the last convolution: odd, 1 to 15.
-
-    Raises:
-        ValueError: If a dimension is out of its range.
+    Residual blocks are 1 to MAX_RESIDUAL_BLOCKS; `widths`, the channels at full, half and quarter
+    resolution, 1 to MAX_WIDTH; `end_kernel`, the first and last convolution's side, odd, 1 to 15.
+    Otherwise it raises ValueError.
     """
 
     num_residual_blocks: int = 5

@@ -1,7 +1,4 @@
-"""The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
-
-Compiled, it shows in benchmarks the gain of the kernels beyond the algebra.
-"""
+"""The network with the native kernels' exact rewrites in PyTorch, for benchmarks to compile."""
 
 from __future__ import annotations
 
@@ -17,10 +14,7 @@ from models.transformer_net import TransformerNetBaseline
 
 
 class PhaseConv(nn.Module):
-    """An UpsampleConvLayer (x2) as one smaller convolution that computes all four phases.
-
-    The weights are merged in float64, the bias is dropped.
-    """
+    """An UpsampleConvLayer (x2) as one smaller convolution, merged in float64, without bias."""
 
     def __init__(self, layer: ConvLayer) -> None:
         super().__init__()
@@ -40,10 +34,7 @@ class PhaseConv(nn.Module):
 
 
 class Norm(nn.Module):
-    """Instance norm in elementary operations, with statistics in FP32 or better.
-
-    It shares the parameters of `norm`; PyTorch's own norm converts channels-last input to NCHW.
-    """
+    """Instance norm with statistics in FP32 or better; PyTorch's converts channels-last to NCHW."""
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
         super().__init__()
@@ -57,11 +48,10 @@ class Norm(nn.Module):
 
 
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
-    """Return a rewritten copy that computes the same picture with fewer multiplications.
+    """Return a rewritten copy, channels last, with fewer multiplications for the same picture.
 
-    Biases before a norm, which cancels them, are dropped. Upsampling layers become a PhaseConv. The
-    memory format is channels last. Convert the result to another dtype, not `network`: weights are
-    merged in float64.
+    Biases before a norm, which cancels them, are dropped. Upsampling layers become a PhaseConv.
+    Convert the result to another dtype, not `network`: weights are merged in float64.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):

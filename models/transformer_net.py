@@ -42,7 +42,6 @@ def _unmarked(_layer: str) -> None:
 
 
 def _below(group: str, mark: StageCallback | None) -> StageCallback:
-    """Return a callback that passes the layers of a group to `mark`; None ignores them."""
     return _unmarked if mark is None else lambda layer: mark(f"{group}/{layer}")
 
 
@@ -105,10 +104,9 @@ class TransformerNetBaseline(nn.Module):
         return [block for block in blocks if isinstance(block, ResidualBlock)]
 
     def load_checkpoint(self, path: Path | str) -> Self:
-        """Load the weights from a file: all of them or none; return this network.
+        """Load all weights from a file or none; return self.
 
-        Raises:
-            CheckpointError: If the file is missing, damaged, incomplete or of another network.
+        Raise CheckpointError if it is missing, damaged, incomplete or of another network.
         """
         state = load_checkpoint(path)
         check_dimensions(path, network_config(state), self.shape)
@@ -116,17 +114,14 @@ class TransformerNetBaseline(nn.Module):
         return self
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Stylize pictures of any size, [N, 3, H, W], RGB, to about 0-255, not clamped.
+        """Stylize pictures [N, 3, H, W], RGB, to about 0-255, not clamped.
 
         Args:
-            x: Floating, RGB 0-255, H and W at least 16. Sides that are not multiples of 4 are
-                padded by reflection, and the result is cropped.
+            x: Floating, RGB 0-255, H and W at least 16, else ValueError. Sides that are not
+                multiples of 4 are padded by reflection, and the result is cropped.
             mark: Called with "encoder", "residual blocks" and "decoder" after each group of layers
                 has been submitted; with `by_layer`, with the names of the layers, such as
                 "encoder/conv1", or "residual blocks/res1" for a block computed as one layer.
-
-        Raises:
-            ValueError: If the shape or the dtype differs.
         """
         _check(x)
         height, width = x.shape[-2:]
@@ -143,10 +138,7 @@ class TransformerNetBaseline(nn.Module):
         return x[..., :height, :width]
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4].
-
-        Like `transform` and `decode`, it calls `mark` with the name of each layer after that layer.
-        """
+        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4]; mark each layer after it."""
         x = self.relu(self.in1(self.conv1(x)))
         mark("conv1")
         x = self.relu(self.in2(self.conv2(x)))
@@ -189,7 +181,6 @@ class TransformerNet(TransformerNetBaseline):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List the norms that lack a native kernel on `device`, with the reason."""
         norms = tuple(
             labeled(status.name, status.reason)
             for status in statuses(device, STYLE)
@@ -226,7 +217,6 @@ class TransformerNetFused(TransformerNet):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """Return the reason why the native kernels do not run on `device`, if any."""
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
         reason = unavailable_reason(shape, device, dtype)
@@ -235,7 +225,6 @@ class TransformerNetFused(TransformerNet):
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Stylize pictures as the baseline does, with the fastest executor for `x`."""
         _check(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
@@ -316,10 +305,8 @@ class TransformerNetInRuntime(TransformerNetBaseline):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
         """Stylize pictures as the baseline does; no layer is marked.
 
-        Raises:
-            RuntimeFault: If the runtime is not installed, does not find the device, or does not
-                compute in the dtype of `x`; one sentence.
-            ValueError: If the shape or the dtype differs.
+        Raise RuntimeFault, one sentence, if the runtime is not installed, does not find the device,
+        or does not compute in the dtype of `x`; ValueError as the baseline.
         """
         _check(x)
         height, width = x.shape[-2:]

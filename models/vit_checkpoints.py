@@ -58,15 +58,9 @@ def save_vit(
 ) -> None:
     """Write the weights of a network, on any device, atomically.
 
-    Args:
-        metadata: Further texts for the header.
-        storage: "float16", or "int8": 8 bits and one float32 scale per output channel for matrices
-            and kernels, so the error of a weight is at most half a scale; 16 bits for vectors.
-
-    Raises:
-        CheckpointError: If the weights are not finite, or do not fit such a network.
-        ValueError: If the storage is unknown.
-        OSError: If the file cannot be written.
+    `storage` is "float16", or "int8": 8 bits and one float32 scale per output channel for matrices
+    and kernels, so the error of a weight is at most half a scale; 16 bits for vectors. Others raise
+    ValueError; weights that are not finite or do not fit, CheckpointError; the disk, OSError.
     """
     path = Path(path)
     if storage not in STORAGES:

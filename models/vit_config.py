@@ -15,7 +15,7 @@ MAX_BLOCKS = 24  # in each of the two stacks
 
 @dataclass(frozen=True, slots=True)
 class VitConfig:
-    """The dimensions of models.vit_style_transfer.StyleForgeTransformer.
+    """The dimensions of models.vit_style_transfer.StyleForgeTransformer; out of range, ValueError.
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
@@ -23,11 +23,7 @@ class VitConfig:
         style_blocks: Transformer blocks for the tokens of the style; `content_blocks` likewise.
         code_dim: Numbers in a style code.
         widths: Channels of the stem and the decoder at full, half and quarter resolution.
-        max_keys: Most keys that a token attends to; beyond it, keys and values are averages of
-            square groups of tokens.
-
-    Raises:
-        ValueError: If a dimension is out of its range.
+        max_keys: Most keys that a token attends to; beyond, they are means of square groups.
     """
 
     embed_dim: int = 384
@@ -93,5 +89,4 @@ def vit_config(values: object) -> VitConfig:
 
 
 def variant_name(config: VitConfig) -> str:
-    """Return the name of a configuration in VIT_VARIANTS, or "custom"."""
     return next((name for name, known in VIT_VARIANTS.items() if known == config), "custom")

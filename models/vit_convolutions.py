@@ -17,12 +17,9 @@ END_KERNEL = 9  # side of the first and the last convolution's kernel
 
 
 class StemResult(NamedTuple):
-    """The result of a stem.
+    """Tokens [N, embed_dim, H/8, W/8], and activations.
 
-    Attributes:
-        tokens: [N, embed_dim, H/8, W/8].
-        half: [N, widths[1], H/2, W/2].
-        quarter: [N, widths[2], H/4, W/4].
+    `half` is [N, widths[1], H/2, W/2], `quarter` [N, widths[2], H/4, W/4].
     """
 
     tokens: Tensor
@@ -73,8 +70,7 @@ class Stem(nn.Module):
     def forward(self, picture: Tensor) -> StemResult:
         """Embed [N, 3, H, W], RGB 0-255, H and W multiples of 8 and at least 16.
 
-        A depthwise convolution gives the tokens their surroundings (Chu et al. 2021,
-        arXiv:2102.10882).
+        A depthwise convolution adds surroundings to tokens (Chu et al. 2021, arXiv:2102.10882).
         """
         x = self._activate(self.conv1((picture - CENTER) / SPREAD), 0)
         half = self._activate(self.conv2(x), 1)
@@ -118,10 +114,7 @@ def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
 
 
 class Decoder(nn.Module):
-    """Three bilinear enlargements, each before a convolution, from tokens to pictures.
-
-    Every norm is an instance norm whose scale and shift come from the style code.
-    """
+    """Three bilinear enlargements and convolutions; the code sets every norm's scale and shift."""
 
     def __init__(self, config: VitConfig) -> None:
         super().__init__()

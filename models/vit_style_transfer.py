@@ -1,7 +1,6 @@
 """The any-style network: a transformer that paints one picture in the style of another.
 
-The style picture becomes a code of 256 numbers once. The code then paints any number of pictures,
-and codes mix by interpolation.
+A style picture becomes a code of 256 numbers, for any number of pictures; codes interpolate.
 """
 
 from __future__ import annotations
@@ -45,12 +44,10 @@ class StyleEncoder(nn.Module):
 
 
 class StyleForgeTransformer(nn.Module):
-    """The network that paints content pictures of any size in the style of pictures of any size.
+    """The network that paints pictures of any size in the style of others.
 
-    Args:
-        variant: "tiny", "small" or "base", or the dimensions; ValueError if unknown.
-        fused: Whether to use the wrappers of models.custom_attention_wrapper for attention and
-            feed-forward networks; otherwise plain PyTorch layers. The state dict is the same.
+    `variant` is "tiny", "small" or "base", else ValueError, or the dimensions. `fused` selects the
+    wrappers of models.custom_attention_wrapper; otherwise plain PyTorch layers with the same keys.
     """
 
     def __init__(self, variant: str | VitConfig = "small", *, fused: bool = True) -> None:
@@ -81,17 +78,14 @@ class StyleForgeTransformer(nn.Module):
         return self.style(_padded(picture), key_stride)
 
     def stylize(self, content: Tensor, code: Tensor, key_stride: int | None = None) -> Tensor:
-        """Paint pictures in the style of a code; the result is about 0-255, not clamped.
+        """Paint pictures in the style of a code, about 0-255, not clamped.
 
         Args:
-            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16. Sides that are not
-                multiples of 8 are padded by reflection, and the result is cropped.
+            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16, else ValueError. Sides
+                that are not multiples of 8 are padded by reflection, and the result is cropped.
             code: [N, code_dim] or [1, code_dim], from `encode_style`.
             key_stride: Side of the groups of tokens that share a key. None: the smallest with at
                 most `config.max_keys` keys, so that memory stays proportional to the size.
-
-        Raises:
-            ValueError: If a shape or a dtype differs.
         """
         check_picture(content)
         if code.dim() != 2 or code.shape[1] != self.config.code_dim:

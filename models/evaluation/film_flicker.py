@@ -23,11 +23,10 @@ _CUBIC = cv2.INTER_CUBIC
 
 @dataclass(frozen=True, slots=True)
 class FilmFlicker:
-    """Mean absolute differences from one frame to the next, along the motion of the source.
+    """Mean absolute differences, in levels (0-255), of successive frames along the source's motion.
 
     Attributes:
-        source: The difference of the source, in levels (0-255).
-        outputs: The difference of each styled film, in levels (0-255).
+        outputs: The difference of each styled film.
         seen: The share of the pixels that were compared: pixels visible in both frames.
         compared: Number of pairs of frames compared.
         cuts: Number of pairs of frames not compared, since they show different scenes.
@@ -63,11 +62,7 @@ class FilmFlickerMeter:
         self._compared = self._cuts = 0
 
     def add(self, source: Pixels, outputs: Sequence[Pixels]) -> None:
-        """Add the next frame of a film, with the frame of each styled film.
-
-        Raises:
-            ValueError: If they differ in size, or in number or size from the frames before.
-        """
+        """Add the next frame and each styled film's; ValueError if sizes or their number differ."""
         films = [source, *outputs]
         before, self._before = self._before, (source, list(outputs))
         if before is None:
@@ -93,11 +88,7 @@ class FilmFlickerMeter:
 
     @property
     def flicker(self) -> FilmFlicker:
-        """The means over the film.
-
-        Raises:
-            ValueError: If no two frames could be compared, or the source does not change at all.
-        """
+        """The means; ValueError if no frames were compared, or the source does not change."""
         if not self._compared:
             raise ValueError("a film in which no two frames show the same scene has no flicker")
         source, *outputs = (float(each) for each in self._sums / self._compared)
@@ -112,9 +103,8 @@ def backward_motion(
 ) -> tuple[_Floats, NDArray[np.bool_]]:
     """Find the position of each pixel in the frame before, by a flow of gray pictures.
 
-    Returns:
-        [H, W, 2], the motion from `now` to `before` in pixels to the right and down; and [H, W],
-        the pixels visible in both.
+    Return the motion to it, [H, W, 2], in pixels right and down, and the pixels seen in both,
+    [H, W].
     """
     old, new = (cv2.cvtColor(each, cv2.COLOR_RGB2GRAY) for each in (before, now))
     backward = np.asarray(flow.calc(new, old, np.empty(0)), np.float32)

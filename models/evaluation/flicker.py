@@ -30,16 +30,14 @@ def still_flicker(
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """Measure the flicker of a still scene.
+    """Measure the flicker of a still scene, a photograph [1, 3, H, W], RGB 0-255.
 
     Every frame is the photograph plus Gaussian noise, clamped and rounded like a camera's.
 
     Args:
-        photograph: [1, 3, H, W] float, RGB 0-255.
         frames: Number of frames, 2 or more.
         sigma: Standard deviation of the noise, of 255.
-        seed: Seed of the noise, which is drawn on the photograph's device: on one device, every
-            network receives the same frames.
+        seed: Of the noise, drawn on the photograph's device: on one, every network sees the same.
 
     Returns:
         The mean absolute difference of consecutive results, clamped and rounded, divided by that
@@ -62,15 +60,14 @@ def panned_flicker(
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """Measure the flicker of a panned scene, compensated for the motion.
+    """Measure the flicker of a panned scene, compensated for the motion; see `still_flicker`.
 
-    The frames are crops of WINDOW times the photograph's sides. They move by whole pixels (STEPS,
-    cyclically) and turn back at the photograph's edges. Noise is added after cropping, so it does
-    not move with the scene. Consecutive results, and consecutive frames, are aligned by the known
-    motion and compared where they overlap: anything that does not move with the scene counts as
-    flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
-
-    Arguments, result and errors are as for `still_flicker`; H and W must be at least SMALLEST.
+    The frames are crops of WINDOW times the photograph's sides, at least SMALLEST. They move by
+    whole pixels (STEPS, cyclically) and turn back at the photograph's edges. Noise is added after
+    cropping, so it does not move with the scene. Consecutive results, and consecutive frames, are
+    aligned by the known motion and compared where they overlap: anything that does not move with
+    the scene counts as flicker. A border of EDGE is excluded, since reflection padding moves
+    against the scene.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
@@ -83,10 +80,7 @@ def panned_flicker(
 
 
 def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
-    """Return the (down, right) offset of the panning window in each frame.
-
-    It turns back at `room_down` and `room_right`, in pixels.
-    """
+    """Return a window's (down, right) offset per frame; it turns back at the room, in pixels."""
     down = right = 0
     places: list[tuple[int, int]] = []
     for frame in range(frames):

@@ -81,10 +81,7 @@ def border(picture: Tensor) -> Border:
 
 
 def _ring_difference(luma: Tensor, depth: int) -> Tensor:
-    """Subtract the next ring inside from the ring at `depth`, averaged over a ring's width.
-
-    Corners, which belong to two sides, are left out.
-    """
+    """Subtract the next ring inside from that at `depth`, averaged, without the shared corners."""
     inside = depth + 2 * RING
     differences: list[Tensor] = []
     for side in (luma, luma.flip(0), luma.T, luma.T.flip(0)):

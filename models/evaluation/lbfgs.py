@@ -51,11 +51,8 @@ def optimize(
     history. One iteration is one L-BFGS step with a history of HISTORY to a point that satisfies
     the strong Wolfe conditions; it costs little more than one evaluation of the objective.
 
-    Args:
-        photograph: [1, 3, H, W] float, RGB 0-255.
-        iterations: The iterations after which to report, ascending.
-        iterated: Called after each iteration.
-        start: The initial picture, shaped like the photograph; None for the photograph itself.
+    The photograph, [1, 3, H, W], RGB 0-255, is the default of `start`. The state is returned for
+    each of `iterations`, ascending; `iterated` is called after every one.
     """
     search = _Search(objective, photograph, photograph if start is None else start)
     reached: list[LbfgsResult] = []

@@ -1,7 +1,4 @@
-"""The any-style network: one network paints every style, and a style is a code.
-
-models.vit_style_transfer defines the network; models.inference.vit runs it.
-"""
+"""The any-style network (models.vit_style_transfer) paints every style; a style is a code."""
 
 from __future__ import annotations
 
@@ -65,10 +62,7 @@ _NATIVE_ENDS = mark(
 
 @dataclass(frozen=True, slots=True)
 class AnyStyleNetwork:
-    """A network read from a file; equal if digests, in hexadecimal, and dimensions are equal.
-
-    `state` is its state dict, float32, on the CPU.
-    """
+    """A network and its float32 state on the CPU; equal if hex digests and dimensions are equal."""
 
     digest: str
     config: VitConfig
@@ -90,8 +84,7 @@ class AnyStyleNetwork:
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
         """Compute the code of [H, W, 3] uint8, RGB, scaled to STYLE_SIZE, on the CPU in float32.
 
-        Raises:
-            ValueError: If it is too narrow; a clause without the picture's name.
+        Raise ValueError if it is too narrow: a clause without the picture's name.
         """
         height, width = pixels.shape[:2]
         scale = STYLE_SIZE / max(height, width)
@@ -212,10 +205,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Load the networks for new styles, and everything they paint with, on a GPU only.
-
-        On other devices no part of it takes long.
-        """
+        """Load new styles' networks and all they paint with, on a GPU; elsewhere it is fast."""
         if device.type != "cuda":
             return
         with suppress(CheckpointError):  # the file is damaged; adding a new style reports it
@@ -254,11 +244,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
-        """Read a code.
-
-        If another network paints, full or lite, its code is computed from the style picture and
-        saved next to the first one.
-        """
+        """Read a code; for another network, compute it from the style picture and save it, too."""
         code = load_code(files.weights)
         progress("Reading the network")
         network = networks.for_code(code.network, lite=lite)
@@ -360,7 +346,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
-        """Return the network's name, such as "Any style (small, 1a2b3c4d5e6f)"."""
         return f"{self.title} ({variant_name(network.config)}, {network.digest[:DIGITS]})"
 
 

@@ -102,10 +102,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         key: Its name in `style.toml`.
         one_of: A noun phrase for a style of this family, as in "Candy is a network of its own".
         mixes: The plural noun for the things that mixing styles interpolates.
-        most_mixed: The maximum number of styles in a mixture.
         formats: The texts "format" in the header of its safetensors files.
-        variants: The ways of running it, by a key of ALL_VARIANTS in models.transformer_net; always
-            includes "baseline" and "fused".
+        variants: By a key of ALL_VARIANTS in models.transformer_net; with "baseline" and "fused".
         bytes_per_pixel: Memory per pixel of the input, rounded up from measurements.
         unavailable: Why a control of the config has no meaning for this family, a clause each.
         unavailable_options: Why a precision or kernel is missing, by control and option.
@@ -143,10 +141,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int | None:  # noqa: ARG002
-        """Return the bytes for a picture of (width, height) in bands of rows, for any network.
-
-        None if the family does not run in bands.
-        """
+        """Return the bytes for (width, height) in bands of rows, or None if it has no bands."""
         return None
 
     def run_in_bands(
@@ -157,11 +152,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         size: tuple[int, int],
         progress: Callable[[float], object],
     ) -> None:
-        """Stylize a picture in bands of rows, with the same result as undivided.
+        """Stylize a picture in bands of rows, as undivided; only if `banded_bytes` is a number.
 
-        Only if `banded_bytes` returns a number. The arguments are those for
-        models.inference.banded.style_in_bands, but `build` made the module, and the size is (width,
-        height).
+        The arguments are those for models.inference.banded.style_in_bands, but `build` made the
+        module, and the size is (width, height).
         """
         raise NotImplementedError
 
@@ -176,9 +170,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
         """Write the result of `read`, atomically, with texts for the header.
 
-        Raises:
-            CheckpointError: If it cannot be stored.
-            OSError: If the file cannot be written.
+        Raise CheckpointError if it cannot be stored, OSError if the file cannot be written.
         """
 
     @abstractmethod
@@ -196,11 +188,8 @@ class NetworkFamily(ABC, Generic[Contents]):
     ) -> LoadedStyle:
         """Read a style for its network, `lite` only if `has_lite`.
 
-        Args:
-            progress: Called with a description before each slow step; its exceptions propagate.
-
-        Raises:
-            CheckpointError: If a file is damaged, or the network is missing; one sentence.
+        `progress` is called with a description before each slow step; its exceptions propagate.
+        Raise CheckpointError, one sentence, if a file is damaged, or the network is missing.
         """
 
     @abstractmethod

@@ -1,7 +1,4 @@
-"""Writer and reader of a style code's file: the numbers, and the digest of their network.
-
-Nothing in a file is executed.
-"""
+"""Writer and reader of a style code and its network's digest; nothing in a file is executed."""
 
 from __future__ import annotations
 
@@ -33,10 +30,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class StyleCode(NamedTuple):
-    """The any-style network's encoding of a style picture, [1, code_dim] float32, on the CPU.
-
-    `network` is the digest, in hexadecimal, of the weights of the network that computed it.
-    """
+    """A picture's code, [1, code_dim] float32, on the CPU, and the hex digest of its network."""
 
     values: Tensor
     network: str
@@ -92,10 +86,7 @@ def second_path(weights: Path, network: str) -> Path:
 
 
 def header_texts(path: Path) -> dict[str, str]:
-    """Read the texts in a safetensors file's header, without its tensors; {} for other files.
-
-    Raise CheckpointError if the file cannot be read.
-    """
+    """Read a safetensors header's texts, {} for other files; CheckpointError if unreadable."""
     name = printable(path.name, NAME)
     try:
         # The file itself may have any size: only its head is read.

@@ -85,10 +85,7 @@ def style_in_bands(
 def memory_needed(
     height: int, width: int, itemsize: int, shape: NetworkConfig = FULL, band: int = BAND
 ) -> int:
-    """Compute the bytes that `style_in_bands` needs, without the picture and the result.
-
-    `itemsize` is the bytes per number of the network's dtype.
-    """
+    """Compute the bytes for `style_in_bands`, without the pictures; `itemsize` is of the dtype."""
     outer, _, inner = shape.widths
     kept = 2 * inner * (-(-height // 4)) * (-(-width // 4))
     pixels = min(max(band, 4 * LEAST_ROWS * width), height * width)  # in a band

@@ -1,8 +1,4 @@
-"""Layers that compute any rows of their result, from rows of the picture or of another layer.
-
-A layer with an instance norm first runs once, from top to bottom, for the whole picture's
-statistics.
-"""
+"""Layers that compute any rows of their result; norms first run once for the whole statistics."""
 
 from __future__ import annotations
 
@@ -50,10 +46,7 @@ class Convolution:
 
 
 class Enlarging:
-    """An enlargement and a 3x3 convolution as one 2x2 convolution before it, without the bias.
-
-    See kernels.weight_transforms.phase_weight.
-    """
+    """An enlargement and 3x3 convolution as one 2x2 one, without bias; see phase_weight."""
 
     def __init__(self, layer: ConvLayer) -> None:
         weight = phase_weight(layer.conv2d.weight)
@@ -78,10 +71,7 @@ class Enlarging:
 
 
 class Last:
-    """The last convolution, with its bias; on the CPU column by column.
-
-    See kernels.weight_transforms.column_weights.
-    """
+    """The last convolution, with its bias; on the CPU column by column, see column_weights."""
 
     def __init__(self, layer: ConvLayer) -> None:
         conv = layer.conv2d
@@ -171,7 +161,6 @@ class Unit:
         return x[:, :, top - low : bottom - low]
 
     def measure(self, bands: list[tuple[int, int]], done: Callable[[], None]) -> None:
-        """Compute the statistics of the norm in a pass over all bands."""
         statistics: Statistics | None = None
         for top, bottom in bands:
             x = self.raw(top, bottom)

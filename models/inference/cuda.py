@@ -51,11 +51,9 @@ class PlanCache:
         shape: tuple[int, int, int],  # N, H, W
         device: torch.device,
     ) -> GraphPlan | None:
-        """Return the plan for one input size; None off CUDA or if gradients are enabled.
+        """Return the plan for N, H and W; None off CUDA or if gradients are enabled.
 
-        Args:
-            weights: Returns its state dict; called once, and again after `forget_weights`.
-            shape: N, H and W of the input.
+        `weights` returns its state dict; it is called once, and again after `forget_weights`.
         """
         if device.type != "cuda" or torch.is_grad_enabled():
             return None

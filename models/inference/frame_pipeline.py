@@ -21,20 +21,14 @@ DEPTH = 2  # frames in flight: one is copied while the other is computed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The styled picture of one frame, [H, W, 3] uint8, RGB.
-
-    `broken` is whether the network's output was not finite, or one constant.
-    """
+    """A styled frame, [H, W, 3] uint8, RGB; `broken` if the output was not finite or constant."""
 
     pixels: Pixels
     broken: bool
 
 
 class SingleFrameRunner:
-    """A runner of one frame at a time, for the lowest latency, with a plan for N = 1.
-
-    Not thread-safe; for inference mode.
-    """
+    """A runner of single frames (N = 1), for low latency and inference mode; not thread-safe."""
 
     def __init__(self, plan: GraphPlan) -> None:
         self.plan = plan
@@ -160,7 +154,6 @@ def is_broken(ranges: Tensor) -> bool:
 
 
 def _float_of(order: int) -> float:
-    """Decode a float32 from its order-preserving integer."""
     bits = order if order >= 0 else order ^ 0x7FFFFFFF
     return struct.unpack("<f", struct.pack("<i", bits))[0]
 

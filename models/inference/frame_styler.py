@@ -55,9 +55,8 @@ class Finish:
 class Painted:
     """The picture of one frame, [H, W, 3] uint8, RGB; the caller owns its memory.
 
-    Attributes:
-        broken: Whether a network's output was not finite, or one constant.
-        screen: The copy for a window, [h, w, 4] uint8, of B, G, R and 255; None if not requested.
+    `broken` is whether a network's output was not finite, or one constant; `screen` the copy for a
+    window, [h, w, 4] uint8, of B, G, R and 255, or None.
     """
 
     pixels: Pixels
@@ -72,10 +71,8 @@ class FrameStyler:
     upload the next batch and prepare the networks' input from it, and a third stream downloads the
     previous batch. Not thread-safe; for inference mode.
 
-    Args:
-        frame: (height, width) of the frames.
-        detail: The plan of the network's input size; its N frames are a batch.
-        strokes: A plan of a smaller size, the source of the low frequencies; None for none.
+    The plan `detail` has the network's input size, and its N frames are a batch; `strokes`, if any,
+    has a smaller one and is the source of the low frequencies.
     """
 
     def __init__(
@@ -151,7 +148,7 @@ class FrameStyler:
         mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
-        """Start styling a batch of frames, in order; at most DEPTH batches may be in flight.
+        """Start styling a batch of frames; raise RuntimeError if DEPTH batches are in flight.
 
         Args:
             frames: The plan's number of frames, each [H, W, 3] uint8, RGB. Frames in the memory of
@@ -160,9 +157,6 @@ class FrameStyler:
                 layers, "blend" and "download" as each has been submitted, with its stream as the
                 current one. With None, each stream launches one graph if the work `repeats`.
             screen: (height, width) of a copy of each picture for a window; None for none.
-
-        Raises:
-            RuntimeError: If DEPTH batches are in flight.
         """
         place = self._next
         slot, compute, key = self._slots[place], self._compute, (finish, screen)
@@ -269,7 +263,6 @@ class FrameStyler:
         return self._results[-1].cpu().numpy()
 
     def _smoothed(self, slot: _Slot, place: int, finish: Finish) -> Tensor:
-        """Return the network's result for a frame of the newest batch, smoothed if requested."""
         if not finish.smoothing:
             self._history.forget()
             return self._results[place]
@@ -340,14 +333,9 @@ class Submission:
 
 
 class _Slot:
-    """The buffers and events of one batch in flight.
-
-    Args:
-        shape: N, H, W and 3 of the frames.
-        size: (height, width) of the network's input.
+    """Buffers and events of a batch in flight; `shape` is N, H, W and 3, `size` (h, w).
 
     Attributes:
-        frames: The frames, each [H, W, 3] in the memory of `batch`.
         clean: [N, h, w, 3], the network's input without texture; `batch` if the sizes are equal.
         detail: The input of the network.
         small: The input of the strokes' network; None with one size.

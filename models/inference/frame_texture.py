@@ -30,7 +30,6 @@ class FrameTexture:
         return self._history.begins
 
     def forget(self) -> None:
-        """Begin a new stream with the next frame."""
         self._history.forget()
 
     def state(self) -> StreamState:
@@ -55,7 +54,6 @@ class FrameTexture:
             clean: [N, H, W, 3] uint8, the frames without texture; `textured`, the output, is alike.
             small: [N, h, w, 3] uint8, smaller frames, textured in place; None with one size.
             amount: 0 for none, 1 for the maximum.
-            continues: Whether each frame continues the one before.
         """
         history, kernels = self._history, self._kernels
         for place, (frame, made) in enumerate(zip(clean, textured, strict=True)):

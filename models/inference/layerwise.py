@@ -1,8 +1,7 @@
 """The network layer by layer, on devices that the native network does not support.
 
-Each layer maps unpadded activations [N, C, H, W] of any floating dtype to that dtype; weights are
-converted to it. If the device has no native kernels, PyTorch's layers run: the reference
-implementations of our operations are slower.
+Each layer maps [N, C, H, W] of any floating dtype to that dtype; weights are converted to it.
+Without native kernels, PyTorch's layers run: our reference implementations are slower.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ def is_native(device: torch.device) -> bool:
 
 
 def encoder(network: PublishedNetwork, native: bool) -> Layers:
-    """Return the layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
-
-    `native` selects native kernels (see `is_native`) or PyTorch's layers.
-    """
+    """Return conv1 to conv3 with norms, native or PyTorch's: [N, 3, H, W] to [N, C, H/4, W/4]."""
     return {
         "conv1": partial(_first, network.conv1, network.in1, native),
         "conv2": partial(_unit, network.conv2, network.in2, native),

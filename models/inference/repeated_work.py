@@ -15,8 +15,7 @@ REPEATS = 30  # repetitions before a capture, which takes milliseconds; a moving
 class RepeatedWork:
     """A recorder that captures repeating work, once per place. For one thread.
 
-    The work of a frame has a key, which includes everything it depends on, and a place, such as the
-    index of its buffers.
+    The key of a frame's work includes everything it depends on; a place may be its buffers' index.
     """
 
     def __init__(self) -> None:

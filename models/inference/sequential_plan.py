@@ -15,15 +15,11 @@ Left = TypeVar("Left")  # the output of a step for the next one
 
 
 class SequentialPlan(GraphPlan, Generic[Left]):
-    """A network as steps, for pictures of one size, captured in CUDA graphs.
+    """A network as steps, by group and name ("encoder/conv1"), captured in CUDA graphs.
 
     Launching its operations one by one would take longer than computing them. Settings in effect
-    during the capture, such as autocast and TF32, are in effect during the replay.
-
-    Args:
-        shape: N, H, W of the pictures.
-        dtype: The dtype of activations.
-        steps: The steps in order, by group and name: "encoder/conv1".
+    during the capture, such as autocast and TF32, are in effect during the replay. The pictures are
+    N, H, W.
     """
 
     def __init__(

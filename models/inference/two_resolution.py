@@ -1,8 +1,4 @@
-"""A runner that styles a frame with the native network at two sizes and joins them on the GPU.
-
-The arithmetic equals app.engine.post.blending on the CPU: area interpolation for shrinking, cubic
-for enlarging.
-"""
+"""A runner of the native network at two sizes, joined on the GPU as in app.engine.post.blending."""
 
 from __future__ import annotations
 
@@ -18,10 +14,9 @@ from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, i
 
 
 class TwoResolutionRunner:
-    """A runner of two plans for single pictures, one after the other.
+    """A runner of `strokes`, a smaller plan for low frequencies, then `detail` for the others.
 
-    `strokes`, the smaller one, provides the result's low frequencies, `detail` the others. Not
-    thread-safe; for inference mode.
+    Not thread-safe; for inference mode.
     """
 
     def __init__(self, strokes: SingleFrameRunner, detail: SingleFrameRunner) -> None:
@@ -60,10 +55,7 @@ def join(strokes: Tensor, detail: Tensor) -> Tensor:
 
 
 def shrink(pictures: Tensor, height: int, width: int) -> Tensor:
-    """Shrink [N, H, W, 3] uint8 by area interpolation: a pixel is the mean of the area it covers.
-
-    The height and the width of the result are at most H and W.
-    """
+    """Shrink [N, H, W, 3] uint8 to at most H and W: a pixel is the mean of the area it covers."""
     count, rows, columns, channels = pictures.shape
     over_rows = _areas(rows, height, pictures.device)  # [height, H]
     over_columns = _areas(columns, width, pictures.device)  # [width, W]

@@ -37,15 +37,10 @@ class RuntimeExecutor:
     def __call__(
         self, network: nn.Module, run: Callable[[Tensor], Tensor], pictures: Tensor
     ) -> Tensor:
-        """Stylize pictures [N, 3, H, W], RGB 0-255, one after another; the result is not clamped.
+        """Stylize pictures [N, 3, H, W], RGB 0-255, one after another, without clamping.
 
-        Args:
-            network: The network, with weights in float32 on the CPU; always the same one.
-            run: The network's computation in PyTorch.
-            pictures: In the dtype to compute in.
-
-        Raises:
-            RuntimeFault: If the runtime cannot compute them on this machine.
+        `network`, always the same one, has float32 weights on the CPU; `run` is its computation in
+        PyTorch. Raise RuntimeFault if the runtime cannot compute in the pictures' dtype here.
         """
         amp = torch.is_autocast_enabled("cpu")
         precision = Precision.amp if amp else _PRECISIONS[pictures.dtype]

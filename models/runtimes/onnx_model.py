@@ -34,7 +34,6 @@ def convert(program: ExportedProgram) -> ONNXProgram:
 def serialize(
     model: ONNXProgram, pictures: Pictures, texts: Mapping[str, str] | None = None
 ) -> bytes:
-    """Serialize a model from `convert` with its current weights."""
     file: Any = model.model_proto
     graph = file.graph
     rows = 2 if pictures.planes else 1

@@ -23,12 +23,9 @@ OPTIONS = {"CUDA": {"use_tf32": "0"}}  # otherwise FP32 would be TF32
 
 
 class OnnxRuntime(Runtime):
-    """ONNX Runtime with one execution provider, in the precision of the model.
+    """ONNX Runtime with one execution provider, named without "ExecutionProvider".
 
-    Args:
-        device: The device's name for users: "CPU", "CUDA".
-        provider: ONNX Runtime's name of the provider, without "ExecutionProvider".
-        packages: The required packages, by default with the converters to ONNX.
+    `device` is its name for users: "CPU", "CUDA". `packages` has the converters to ONNX by default.
     """
 
     extra = "onnx"

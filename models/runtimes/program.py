@@ -38,10 +38,7 @@ class Pictures(Enum):
 
 
 class Float32Norm(nn.Module):
-    """An instance norm, itself in float32, for half-precision input.
-
-    A runtime that squares halves would overflow at 256.
-    """
+    """A float32 instance norm for half-precision input: squares of halves would overflow at 256."""
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
         super().__init__()

@@ -31,8 +31,7 @@ class Runtime(ABC):
     Attributes:
         key: Its name in `--kernels`.
         title: Its name for users, with the device: "OpenVINO GPU".
-        extra: The extra of this distribution that installs its packages.
-        packages: The import names of the required packages.
+        extra: The extra of this distribution that installs `packages`, their import names.
     """
 
     key: str
@@ -77,12 +76,9 @@ class Runtime(ABC):
     ) -> Compiled:
         """Compile a model: ONNX, or a file in the runtime's own format.
 
-        The precision is one of `precisions`; `size` is (width, height) of all future pictures, or
-        None for any. Return a function of a picture in a format of
-        models.runtimes.program.Pictures, not thread-safe.
-
-        Raises:
-            RuntimeFault: If it cannot run the model, or not as requested.
+        `size` is (width, height) of all future pictures, or None for any. Return a function of a
+        picture in a format of models.runtimes.program.Pictures, not thread-safe. Raise RuntimeFault
+        if it cannot run the model, or not as requested.
         """
 
 

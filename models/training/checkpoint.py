@@ -30,9 +30,7 @@ class SavedRun(Protocol):
         ...
 
     @property
-    def iteration(self) -> int:
-        """Steps taken."""
-        ...
+    def iteration(self) -> int: ...
 
     def state(self) -> dict[str, Any]:
         """Copy the state, which consists of tensors, numbers, text and containers only."""
@@ -45,9 +43,8 @@ class SavedRun(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state.
 
-        Raises:
-            LookupError: If it is invalid; likewise ValueError, TypeError, AttributeError,
-                RuntimeError and OverflowError.
+        If it is invalid, raise LookupError, ValueError, TypeError, AttributeError, RuntimeError or
+        OverflowError.
         """
         ...
 

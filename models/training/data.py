@@ -29,10 +29,7 @@ DECODERS = 8  # threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Photographs:
-    """Decoded photographs: pixels [N, S, S, 3] uint8, RGB, on the CPU, and the N file names.
-
-    `skipped` has one sentence per file that could not be used.
-    """
+    """Decoded photographs [N, S, S, 3] uint8, RGB, on the CPU; a sentence per `skipped` file."""
 
     pixels: Tensor
     names: tuple[str, ...]

@@ -28,10 +28,7 @@ LAST = "relu3_4"
 
 @dataclass(frozen=True, slots=True)
 class VggInput:
-    """The input convention of a VGG-19 file: (RGB - mean) / deviation on 0-255.
-
-    `order` has the channels of the file's input, as indices into RGB.
-    """
+    """The input of a VGG-19 file: (RGB - mean) / deviation, on 0-255, in `order` of RGB."""
 
     order: tuple[int, int, int]
     mean: tuple[float, float, float]

@@ -164,8 +164,7 @@ class Run:
     def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
         """Return the photographs, the network's input, and the disturbance in it.
 
-        For a stability loss, disturbed copies of half of the photographs follow; half, to save
-        time.
+        To save time, only half of the photographs have disturbed copies, if stability has a weight.
         """
         crops = self._crops(self.iteration)
         if not self.config.steadies:
@@ -223,9 +222,8 @@ class Run:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state of this or another process, or from its copy read from a file.
 
-        Raises:
-            KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
-                AttributeError and OverflowError.
+        If it is invalid, raise KeyError, TypeError, ValueError, RuntimeError, AttributeError or
+        OverflowError.
         """
         iteration, seconds = state["iteration"], state["seconds"]
         if type(iteration) is not int or not 0 <= iteration <= self.config.iterations:
@@ -260,7 +258,6 @@ class Run:
         return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's, one phrase each."""
         # older versions did not write it
         theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])
         words = {

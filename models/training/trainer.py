@@ -69,7 +69,7 @@ def train(
         checkpoint_interval: Steps between checkpoints.
         preview: Returns the picture to stylize, [H, W, 3] uint8, RGB; None for no previews.
         preview_seconds: Minimum between previews; longer if they exceed PREVIEW_SHARE of the time.
-        stop: Called before each step; True ends the training.
+        stop: Called before each step.
 
     Raises:
         TrainingError: If a loss or a weight is not finite: the run returns to its last good state,

@@ -61,10 +61,9 @@ class VitCache:
         device: torch.device,
         shape: tuple[int, int, int],
     ) -> AnyPlan:
-        """Return the plan for one input size, with the code set; see `executor`.
+        """Return the plan for N, H and W, with the code set; see `executor`.
 
-        Its ends are the native network's layers if these support the shapes and are loaded. `shape`
-        is N, H and W.
+        Its ends are the native network's layers if these support the shapes and are loaded.
         """
         weights = self._prepared(state, dtype, device)
         network = dimensions(self._config)

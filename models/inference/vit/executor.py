@@ -53,7 +53,6 @@ class VitExecutor(VitParts):
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps in order, by group and name: "stem/conv1"."""
         blocks = range(self.config.content_blocks)
         steps: dict[str, Step] = {
             "stem/conv1": self._conv1,

@@ -80,7 +80,6 @@ def dimensions(config: VitConfig) -> NetworkShape:
 
 
 def end_weights(weights: VitWeights) -> dict[str, Tensor]:
-    """Return the weights of the ends in the form that kernels.network.ends expects."""
     convolutions = {
         **{f"conv{number}": f"conv{number}" for number in (1, 2, 3)},
         **{f"res1.conv{number}": f"res_conv{number}" for number in (1, 2)},

@@ -79,10 +79,7 @@ class VitParts:
             return step(given)
 
     def embedded(self, quarter: Tensor) -> Tensor:
-        """Apply the stem's last convolution and add the position.
-
-        Maps padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8].
-        """
+        """Convolve padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8], add positions."""
         return fused_depthwise_conv(
             self.conv("conv4", quarter, 2), self.weights.convolutions["position"]
         )

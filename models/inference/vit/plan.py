@@ -13,10 +13,7 @@ CODE = "code"  # the key of a style's code
 
 
 class VitPlan(PicturePlan[Activations]):
-    """`models.inference.vit` for pictures of one size. Changing the style needs no new capture.
-
-    This plan alone owns `executor`, on a CUDA device; `shape` is N, H, W.
-    """
+    """`models.inference.vit` for N, H, W; it owns `executor`. New styles need no new capture."""
 
     def __init__(self, executor: VitExecutor, shape: tuple[int, int, int]) -> None:
         super().__init__(shape, executor.dtype, executor.device, executor.steps)

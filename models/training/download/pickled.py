@@ -27,10 +27,7 @@ class Reference:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A call that the pickle requests; it is not executed.
-
-    `state` is the argument of the last `__setstate__`, `items` are assigned to keys of the result.
-    """
+    """A call that is requested, not executed, with the last state and the items to assign."""
 
     function: Any
     arguments: Any
@@ -119,7 +116,6 @@ class _Machine:
                 raise ValueError(f"the operation {name}")
 
     def _marked(self) -> list[Any]:
-        """Pop everything above the last mark, and the mark."""
         at = len(self._stack) - 1
         while self._stack[at] is not _MARK:
             at -= 1

@@ -66,10 +66,7 @@ class SavedTensors(ABC):
 
 
 def open_saved(file: io.RawIOBase) -> SavedTensors:
-    """Read the head of a seekable file, of either layout of `torch.save`.
-
-    Raise LayoutError if its layout differs, OSError if it cannot be read.
-    """
+    """Read a seekable file's head, of either `torch.save` layout; raise LayoutError, OSError."""
     buffered: io.BufferedReader = io.BufferedReader(file, HEAD_BYTES)
     if buffered.peek(2).startswith(b"PK"):
         return _Zip(buffered)
@@ -77,10 +74,7 @@ def open_saved(file: io.RawIOBase) -> SavedTensors:
 
 
 class _Legacy(SavedTensors):
-    """Five pickles, then each storage after the number of its elements.
-
-    The pickles: a magic number, the protocol, the system, the weights, the storages' order.
-    """
+    """Pickles of magic number, protocol, system, weights and order; then counts and storages."""
 
     def __init__(self, head: io.BufferedReader, file: io.RawIOBase) -> None:
         self._head, self._file = head, file  # a deleted buffer closes its file

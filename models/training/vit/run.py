@@ -33,10 +33,7 @@ SEEDS = 1 << 31  # distance between the seeds of the processes
 
 
 class VitLosses(NamedTuple):
-    """The losses of one batch; `loss` is the weighted sum, `seconds` the time trained.
-
-    `iteration` includes this step.
-    """
+    """The losses of one batch; `iteration` includes this step, `seconds` is the time trained."""
 
     iteration: int
     seconds: float
