@@ -27,7 +27,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse TOML; raise ValueError if it is not TOML, nests too deep or exceeds JSON's numbers."""
+    """Parse TOML; raise ValueError if it is not TOML, too deep, or beyond the bounds of JSON."""
     if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:

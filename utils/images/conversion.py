@@ -141,10 +141,7 @@ def _on_paper(image: Image.Image) -> Image.Image:
 
 
 def bands_of(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
-    """Divide an image into boxes of about BAND pixels.
-
-    Pillow holds the interpreter's lock during a call, which would block the GUI thread.
-    """
+    """Yield boxes of about BAND pixels: a Pillow call holds the GIL and blocks the GUI thread."""
     rows = max(1, BAND // max(1, image.width))
     for top in range(0, image.height, rows):
         yield 0, top, image.width, min(top + rows, image.height)

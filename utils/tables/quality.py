@@ -160,7 +160,7 @@ def _objective_lines(
 
 
 def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the header, and per measured style its term and flicker, trained and any-style."""
+    """Return the header, and per measured style its style term and flicker by network."""
     found = {row["network"]: None for style in styles for row in style["networks"]}
     others = [name for name in found if name not in TRAINED]
     header = ["style"]
@@ -236,7 +236,7 @@ def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -> list[list[str]]:
-    """Return the header, and with films, per style their flicker by smoothing, and a mean."""
+    """Return the header and, if there are films, per style the flicker by smoothing, and a mean."""
     amounts = films.get("smoothing", [])
     lines = [["style", *(f"films, smoothing {amount:g}" for amount in amounts)]]
     if not amounts:
