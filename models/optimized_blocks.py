@@ -25,7 +25,8 @@ def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
 class AdaIN(nn.Module):
     """Adaptive instance norm (Huang and Belongie 2017, arXiv:1703.06868) for tokens or planes.
 
-    A linear layer computes each feature's scale and shift from the style code.
+    Each feature is normalized over the picture, then scaled and shifted. A linear layer computes
+    the scale and the shift from the style code.
     """
 
     def __init__(self, features: int, code_dim: int) -> None:

@@ -60,14 +60,15 @@ def panned_flicker(
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """Measure the flicker of a panned scene, compensated for the motion; see `still_flicker`.
+    """Measure the flicker of a panned scene, compensated for the motion.
 
-    The frames are crops of WINDOW times the photograph's sides, at least SMALLEST. They move by
-    whole pixels (STEPS, cyclically) and turn back at the photograph's edges. Noise is added after
-    cropping, so it does not move with the scene. Consecutive results, and consecutive frames, are
-    aligned by the known motion and compared where they overlap: anything that does not move with
-    the scene counts as flicker. A border of EDGE is excluded, since reflection padding moves
-    against the scene.
+    The frames are crops of WINDOW times the photograph's sides. They move by whole pixels (STEPS,
+    cyclically) and turn back at the photograph's edges. Noise is added after cropping, so it does
+    not move with the scene. Consecutive results, and consecutive frames, are aligned by the known
+    motion and compared where they overlap: anything that does not move with the scene counts as
+    flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
+
+    The rest is as for `still_flicker`; ValueError also if a side is less than SMALLEST.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:

@@ -205,7 +205,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Load new styles' networks and all they paint with, on a GPU; elsewhere it is fast."""
+        """Load new styles' networks and all they paint with on a GPU; elsewhere nothing is slow."""
         if device.type != "cuda":
             return
         with suppress(CheckpointError):  # the file is damaged; adding a new style reports it

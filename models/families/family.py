@@ -141,7 +141,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int | None:  # noqa: ARG002
-        """Return the bytes for (width, height) in bands of rows, or None if it has no bands."""
+        """Return the bytes for a picture of (width, height) in bands of rows, for any network.
+
+        None if the family does not run in bands.
+        """
         return None
 
     def run_in_bands(

@@ -1,4 +1,8 @@
-"""Layers that compute any rows of their result; norms first run once for the whole statistics."""
+"""Layers that compute any rows of their result, from rows of the picture or of another layer.
+
+A layer with an instance norm first runs once, from top to bottom, for the whole picture's
+statistics.
+"""
 
 from __future__ import annotations
 

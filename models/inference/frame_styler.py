@@ -65,7 +65,7 @@ class Painted:
 
 
 class FrameStyler:
-    """The styling of batches of frames of one size, with plans for one or two input sizes.
+    """The styling of batches of frames of (height, width), with plans for one or two input sizes.
 
     Usually a batch is one frame. The current stream computes a batch. Meanwhile a second stream can
     upload the next batch and prepare the networks' input from it, and a third stream downloads the

@@ -17,7 +17,7 @@ MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
 def pinned_like(like: Tensor) -> Tensor:
     """Allocate host memory for copies to and from the GPU.
 
-    Memory of large pictures, which are not streams, is not pinned: PyTorch would never free it.
+    Large pictures, which are not streams, get unpinned memory: PyTorch would never free the other.
     """
     return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.numel() <= MOST_PINNED)
 

@@ -1,4 +1,8 @@
-"""A runner of the native network at two sizes, joined on the GPU as in app.engine.post.blending."""
+"""A runner that styles a frame with the native network at two sizes and joins them on the GPU.
+
+The arithmetic equals app.engine.post.blending on the CPU: area interpolation for shrinking, cubic
+for enlarging.
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def save_run(path: Path, run: SavedRun) -> None:
 
 
 def resume_run(path: Path, run: SavedRun) -> str:
-    """Restore a new run with the same settings; use the previous checkpoint if it is damaged.
+    """Restore a new run with the same settings; the previous checkpoint replaces a damaged one.
 
     Return a sentence if the previous checkpoint was used; otherwise "". Raise TrainingError if
     neither can be used, or if it belongs to a run with other settings.

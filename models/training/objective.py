@@ -22,7 +22,7 @@ class Objective:
 
     The style loss is the mean over the scales, to which output and style picture are downscaled.
     Strokes larger than VGG's receptive field at full size fit into it at a smaller scale. The style
-    picture is [1, 3, H, W] float, RGB 0-255; TrainingError if it is too small for the last scale.
+    picture is [1, 3, H, W] float, RGB 0-255; TrainingError if it is too small for a scale.
     """
 
     def __init__(self, config: TrainingConfig, features: Vgg19Features, style: Tensor) -> None:

@@ -26,7 +26,7 @@ def fetch(
     sha256_prefix: str,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Return the path of a file; download the file if it does not exist.
+    """Return the path of a file, named as in its URL; download the file if it does not exist.
 
     Args:
         sha256_prefix: The first hexadecimal digits of its SHA-256.

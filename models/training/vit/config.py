@@ -136,7 +136,7 @@ class VitTrainingConfig:
         return bool(self.motion_weight)
 
     def steadiness(self, step: int, progress: float) -> float:
-        """Compute the weight of the stability loss of a step, from 0, at a fraction of the run."""
+        """Compute the weight of the stability loss for a step, counted from 0, at `progress`."""
         weight = self.motion_weight if self.moves(step) else self.stability_weight
         return weight * min(1.0, progress / HELD)
 

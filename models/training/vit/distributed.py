@@ -14,7 +14,7 @@ from torch.distributed.distributed_c10d import get_node_local_rank
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Processes that train one network together, each on its own batch; `rank` is from 0."""
+    """Processes that train one network together, each on its own batch; `rank` counts from 0."""
 
     rank: int
     size: int
