@@ -15,7 +15,6 @@ from models.runtimes.runtime import Compiled
 
 
 def traced(source: Source, *, half: bool) -> ExportedProgram:
-    """Return the program of a network, with weights in FP16 if `half`."""
     network = in_half(source.network) if half else source.network
     portable = PortableNetwork(network, source.pictures)
     return export_program(portable, source.pictures, source.multiple, source.size)
@@ -31,10 +30,8 @@ class OnnxFile(FileFormat):
     script = "run_onnx"
 
     def write(self, source: Source, path: Path) -> None:
-        """Write the program as ONNX."""
         model = convert(traced(source, half=source.half))
         path.write_bytes(serialize(model, source.pictures, source.texts))
 
     def load(self, path: Path) -> Compiled:
-        """Load it into ONNX Runtime."""
         return OnnxRuntime(CPU, packages=("onnxruntime",)).compile(path, Precision.fp32)
