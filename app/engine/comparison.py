@@ -1,6 +1,4 @@
-"""Comparison of two networks on the same frames, usually ours and the baseline: latency and
-difference.
-"""
+"""Comparison of two networks, usually ours and the baseline, on frames: latency and difference."""
 
 from __future__ import annotations
 
@@ -29,14 +27,7 @@ class Comparer:
         self._times: tuple[deque[float], deque[float]] = (deque(), deque())
 
     def order(self, kernels: str, family: NetworkFamily[Any]) -> tuple[str, str]:
-        """Choose the order in which to run the two networks on a frame.
-
-        They alternate in going first, so that caches and clock rates favor neither.
-
-        Args:
-            kernels: The network in the config. If it is the baseline, the other one is the fused
-                network.
-        """
+        """Choose the order of two networks on a frame; they alternate, so no cache favors one."""
         reference = compared_with(kernels, family)
         other = kernels if kernels != reference else FUSED
         self._baseline_first = not self._baseline_first
@@ -55,12 +46,8 @@ class Comparer:
         """Add a frame's times and compare the networks.
 
         Args:
-            renderings: The outputs of the two networks, by kernels, each timed along its own
-                fastest path.
-            networks: The networks. One that returned only uint8 runs once more, untimed, for its
-                values before rounding.
+            networks: One that returned only uint8 runs again, for its values before rounding.
             inputs: Their inputs, [H, W, 3] for each size.
-            conditions: Whatever else has to stay equal for times to be comparable.
         """
         reference = BASELINE if BASELINE in renderings else FUSED
         other = next(kernels for kernels in renderings if kernels != reference)
