@@ -16,7 +16,6 @@ from app.commands.stylize.style_images import StyleImage
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raise QueueError instead of ending the program."""
         raise QueueError(f"this version of StyleForge does not understand the job: {message}")
 
 
@@ -24,7 +23,6 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
     """Convert arguments to words that `job_arguments` can parse, wherever the job runs.
 
     Args:
-        args: From a parser with the flags of `stylize`.
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin, which is read now.
 
     Raises:
@@ -48,11 +46,7 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
 
 
 def job_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the words of a job.
-
-    Raises:
-        QueueError: If another version wrote them.
-    """
+    """Parse the words of a job. Raises QueueError if another version wrote them."""
     return _parser().parse_args(words)
 
 
