@@ -30,10 +30,7 @@ def fit_to_screen(window: QWidget) -> None:
 
 
 class WindowGeometry(QObject):
-    """Fits `window` to its screen before it is shown, once its frame is known, and after changes.
-
-    Changes are another screen or a smaller available area.
-    """
+    """Fits `window` before it is shown, once its frame is known, and after screen changes."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -48,7 +45,6 @@ class WindowGeometry(QObject):
         app.screenAdded.connect(self._watch)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Fit the window when it is shown, painted for the first time or restored."""
         kind = event.type()
         if kind == QEvent.Type.Show:
             fit_to_screen(self._window)
