@@ -38,6 +38,7 @@ class QueuedJob:
     """A `stylize` run that is waiting, running or over.
 
     Attributes:
+        number: Identifies the job. By default, jobs run in the order of their numbers.
         arguments: Arguments of `stylize`, with absolute paths.
         added_at: In seconds since 1970.
         attempts: How many processes have started it since it was added or retried.

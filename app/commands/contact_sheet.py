@@ -55,4 +55,5 @@ def make_sheet(
 def save_sheet(
     path: Path, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> None:
+    """Write the sheet as PNG, JPEG or WebP. Raises ImageError."""
     write_pixels(path, make_sheet(columns, rows, cell))

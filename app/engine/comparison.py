@@ -27,7 +27,14 @@ class Comparer:
         self._times: tuple[deque[float], deque[float]] = (deque(), deque())
 
     def order(self, kernels: str, family: NetworkFamily[Any]) -> tuple[str, str]:
-        """Choose the order of two networks on a frame; they alternate, so no cache favors one."""
+        """Choose the order in which to run the two networks on a frame.
+
+        They alternate in going first, so that caches and clock rates favor neither.
+
+        Args:
+            kernels: The network in the config. If it is the baseline, the other one is the fused
+                network.
+        """
         reference = compared_with(kernels, family)
         other = kernels if kernels != reference else FUSED
         self._baseline_first = not self._baseline_first
@@ -48,6 +55,7 @@ class Comparer:
         Args:
             networks: One that returned only uint8 runs again, for its values before rounding.
             inputs: Their inputs, [H, W, 3] for each size.
+            conditions: Whatever else has to stay equal for times to be comparable.
         """
         reference = BASELINE if BASELINE in renderings else FUSED
         other = next(kernels for kernels in renderings if kernels != reference)

@@ -45,6 +45,7 @@ class WindowGeometry(QObject):
         app.screenAdded.connect(self._watch)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit the window when it is shown, painted for the first time or restored."""
         kind = event.type()
         if kind == QEvent.Type.Show:
             fit_to_screen(self._window)

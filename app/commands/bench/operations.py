@@ -55,7 +55,7 @@ PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF1
 def report(
     device: torch.device, runs: int, compiled: bool, told: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
-    """Measure every case: times in microseconds per call, errors relative to the largest value.
+    """Measure every case: us per call; errors from float64, relative to the largest value.
 
     Args:
         device: A GPU, or the CPU, which only measures the operations of transformers.
@@ -117,6 +117,7 @@ def _each(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def _first(run: Callable[..., Any], given: list[Any]) -> Tensor:
+    """Return the result, or the first of several."""
     found = run(*given)
     return found if isinstance(found, Tensor) else found[0]
 

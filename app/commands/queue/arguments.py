@@ -16,6 +16,7 @@ from app.commands.stylize.style_images import StyleImage
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        """Raise QueueError instead of ending the program."""
         raise QueueError(f"this version of StyleForge does not understand the job: {message}")
 
 

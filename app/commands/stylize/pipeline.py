@@ -24,6 +24,7 @@ class Outcome:
     """The outcome of a picture.
 
     Attributes:
+        styled: The written result; None if the picture failed.
         error: Why it failed.
         remark: For the user; may be empty.
         notices: The engine's notices meanwhile, one sentence each.

@@ -105,6 +105,7 @@ class Output:
 
 
 def output_from_args(args: argparse.Namespace) -> Output:
+    """Return the output for `args`. Raises TrainingError."""
     target: Path = args.output
     if target.suffix in (".pth", ".pt"):
         raise TrainingError(f"weights are written as .safetensors, not '{target.name}'")

@@ -23,6 +23,7 @@ class Texture:
 
     @property
     def offset(self) -> tuple[float, float]:
+        """The offset of the pattern in the newest frame, in pixels to the right and down."""
         if self._history is None:
             return self._reference.offset
         if self._history.begins:

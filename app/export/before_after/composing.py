@@ -32,7 +32,7 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
 
 
 def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
-    """Show `before`, [H, W, 3], left of a line at 0 to 1 and `after` right of it; 0 has no line."""
+    """Show `before`, [H, W, 3] uint8, left of a line at 0 to 1 and `after` right; 0 has no line."""
     width = before.shape[1]
     middle = round(at * width)
     made = after.copy()

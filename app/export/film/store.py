@@ -141,6 +141,7 @@ class SegmentStore:
 
     @property
     def segments(self) -> list[Segment]:
+        """The finished parts in order."""
         return [self.finished[number] for number in sorted(self.finished)]
 
     @property
@@ -174,7 +175,10 @@ class SegmentStore:
         duration: int,
         history: History | None = None,
     ) -> None:
-        """Store a part whose file is complete; see Segment. Raises OSError if storing fails."""
+        """Store a part whose file is complete, see Segment. Raises OSError if storing fails.
+
+        `history` is the state at its end or shortly before; None if frames have no state.
+        """
         name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)
         segment = Segment(name, start, tuple(times), duration, size, history is not None)

@@ -20,6 +20,7 @@ class Source:
 
     Attributes:
         network: In PyTorch operations, float32, on the CPU.
+        half: Whether to write the weights in FP16.
         multiple: If any size is accepted, sides must be multiples of this number.
     """
 

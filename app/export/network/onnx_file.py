@@ -15,6 +15,7 @@ from models.runtimes.runtime import Compiled
 
 
 def traced(source: Source, *, half: bool) -> ExportedProgram:
+    """Return the program of a network, with weights in FP16 if `half`."""
     network = in_half(source.network) if half else source.network
     portable = PortableNetwork(network, source.pictures)
     return export_program(portable, source.pictures, source.multiple, source.size)

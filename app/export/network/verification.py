@@ -58,6 +58,7 @@ def verify(
     Args:
         run: Maps pictures in the form of `pictures`.
         ours: Maps [1, 3, H, W], RGB 0-255, float32 on the CPU.
+        precision: `Precision.agree` defines how close results must be.
         sizes: (width, height) of the pictures.
     """
     apart = [_apart(run, ours, pictures, size, 1.0 + n) for n, size in enumerate(sizes)]

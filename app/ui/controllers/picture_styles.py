@@ -54,6 +54,7 @@ class PictureStyles(QObject):
 
     @property
     def unavailable_reason(self) -> str:
+        """Why a picture cannot become a style, as a sentence; "" if it can."""
         return self._reason
 
     def ask_picture(self) -> None:

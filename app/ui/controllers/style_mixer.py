@@ -110,6 +110,7 @@ class StyleMixer:
         self._choose(_visible((*kept, (others[after % len(others)], share))))
 
     def set_shares(self, shares: Sequence[float]) -> None:
+        """Set the shares of the mix, in the order of its styles."""
         styles = self._session.config.styles
         self._choose(tuple(zip(styles, shares, strict=True)))
 

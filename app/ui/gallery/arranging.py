@@ -56,6 +56,7 @@ class Arranging(QObject):
         self.show()
 
     def group_of(self, key: str) -> str:
+        """Return the group of a style; "" for none."""
         return next((style.group for style in self._arranged() if style.key == key), "")
 
     @property

@@ -120,6 +120,7 @@ class QueuePage(QFrame):
             self.start.style().polish(self.start)
 
     def show_stream(self, text: str) -> None:
+        """Show the state of the stream; "" hides it."""
         self._stream.setText(text)
         self._stream.setVisible(bool(text))
 

@@ -58,6 +58,7 @@ class RowModel(QAbstractListModel):
             self._replace(at, row)
 
     def row_of(self, number: int) -> int:
+        """Return the row index of a job, or -1."""
         return next((at for at, row in enumerate(self._rows) if row.number == number), -1)
 
     def _replace(self, at: int, row: Row) -> None:

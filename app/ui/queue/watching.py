@@ -40,6 +40,7 @@ class FolderWatch(QObject):
         return self._folder
 
     def watch(self, folder: Path | None) -> None:
+        """Watch a folder, or stop watching if None."""
         if folder == self._folder:
             return
         self._folder = folder

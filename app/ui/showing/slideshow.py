@@ -94,6 +94,7 @@ class Slideshow(QObject):
             self._next.start(round(1000 * self._settings().slideshow_seconds))
 
     def styles(self) -> list[str]:
+        """Return the styles of the slideshow, in gallery order."""
         chosen = set(filter(None, self._settings().slideshow_styles.split("\n")))
         keys = [style.key for style in self._session.library.styles]
         return [key for key in keys if not chosen or key in chosen]

@@ -17,7 +17,11 @@ class Notification(QObject):
         self._icon: QSystemTrayIcon | None = None
 
     def show(self, title: str, text: str) -> bool:
-        """Show a message and mark the window in the task bar; tell if the desktop shows it."""
+        """Show a message and mark the window in the task bar.
+
+        Returns:
+            Whether the desktop shows the message; otherwise the window's own bar must.
+        """
         if QApplication.activeWindow() is not None:
             return False  # the user sees the window's bar
         QApplication.alert(self._window)

@@ -46,6 +46,7 @@ def latency_text(pace: LatencyStats) -> tuple[str, str]:
 
 
 def ratio_text(comparison: Comparison) -> str:
+    """Return "1.7 times faster", or "withheld" if the pictures differ."""
     ratio = comparison.ratio
     if ratio is None:
         return tr("withheld")

@@ -103,4 +103,5 @@ class NoWheelSlider(QSlider):
         self.blockSignals(blocked)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ignore the wheel, so that the panel scrolls."""
         event.ignore()

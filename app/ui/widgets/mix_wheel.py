@@ -124,6 +124,7 @@ class MixWheel(QAbstractSlider):
 
     @property
     def shares(self) -> tuple[float, ...]:
+        """The shares of the styles, which add up to 1."""
         return self._shares
 
     def sizeHint(self) -> QSize:
@@ -174,6 +175,7 @@ class MixWheel(QAbstractSlider):
             event.ignore()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ignore the mouse wheel, so that the panel scrolls."""
         event.ignore()
 
     def _move_to(self, place: QPointF) -> None:

@@ -170,4 +170,5 @@ class OptionBox(QComboBox):
         self.focused.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Ignore the wheel, so that the panel scrolls."""
         event.ignore()  # scrolling the panel must not change the controls under the pointer

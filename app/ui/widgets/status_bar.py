@@ -38,6 +38,7 @@ class ElidedLabel(QLabel):
     """A one-line label, elided if too long, since wrapping would move the picture."""
 
     def minimumSizeHint(self) -> QSize:
+        """Return a size of width 0, since excess text is elided."""
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -154,6 +154,7 @@ class StyleModel(QAbstractListModel):
         return style.key if role == KEY else None
 
     def row_of(self, key: str) -> int:
+        """Return the row of the style `key`, or -1."""
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 

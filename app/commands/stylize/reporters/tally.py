@@ -18,6 +18,7 @@ class FilmOutcome:
     """The outcome of a film.
 
     Attributes:
+        report: The report; None if the film failed.
         notices: The engine's notices meanwhile, one sentence each.
     """
 

@@ -41,7 +41,7 @@ class LineCount:
 
 @dataclass(frozen=True, slots=True)
 class LineEnd:
-    """The summary of a process at its end; `busy` is in seconds."""
+    """The summary of a process; `busy` is in seconds, and `running` is "" without frames."""
 
     busy: dict[str, float]
     running: str
