@@ -116,7 +116,7 @@ def measure_rates(device: torch.device) -> None:
 
 
 def remember(device: torch.device, network: str, times: dict[tuple[int, int], float]) -> None:
-    """Store a network's milliseconds by width and height in FP16. Raises CardRatesError."""
+    """Store FP16 milliseconds by (width, height). Raises CardRatesError if writing fails."""
     path = rates_path()
     try:
         store_rates(path, device, network, times)

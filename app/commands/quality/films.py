@@ -71,7 +71,7 @@ def check_films(plan: FilmPlan) -> None:
 
 
 def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
-    """Decode a film's first frames in the plan's size. Raises QualityError on failure."""
+    """Decode a film's first frames in the plan's size. Raises QualityError if unplayable."""
     try:
         reader = VideoReader(path)
     except StyleForgeError as exc:

@@ -125,7 +125,7 @@ def include_style_images(
 
 
 def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """Return the styles of --style and every --mix with shares. Raises StylizeError."""
+    """Return the styles of --style and --mix with shares. Raises StylizeError if not a mix."""
     try:
         return mixed_parts(first, mix)
     except ValueError as exc:

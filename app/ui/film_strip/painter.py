@@ -41,7 +41,7 @@ class StripPainter:
         return small_config(config)
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
-        """Style a thumbnail, [H, W, 3] uint8 RGB. Raises StyleForgeError on failure."""
+        """Style a thumbnail, [H, W, 3] uint8 RGB. Raises StyleForgeError if unusable."""
         engine = self._engine = self._engine or Engine(self._library)
         wanted = small_config(config)
         if engine.config != wanted:
