@@ -68,10 +68,7 @@ class Jobs(QObject):
         *,
         writes: bool = False,
     ) -> None:
-        """Run `work` on a background thread; `failed` gets the exception it raises.
-
-        `writes` tells whether it writes one of the user's files, see `writing`.
-        """
+        """Run `work` on a background thread, see `writing`; `failed` gets the exception raised."""
         self._next += 1
         key = self._next
         self._callbacks[key] = (done, failed)
@@ -130,7 +127,6 @@ def _end(
     threads: Sequence[threading.Thread],
     *_: object,
 ) -> None:
-    """End the threads and deliver no further results."""
     with lock:
         closed.set()
     for _thread in threads:

@@ -21,10 +21,7 @@ class StyleForgeError(Exception):
 
 
 def format_details(exc: BaseException) -> str:
-    """Return the traceback of `exc` as text, for a bug report.
-
-    The first call for an exception reads source files; avoid it on the GUI thread.
-    """
+    """Return a traceback as text; the first call reads source files: not on the GUI thread."""
     details: str | None = getattr(exc, _DETAILS, None)
     if details is None:
         details = "".join(traceback.format_exception(exc))
@@ -38,7 +35,6 @@ class Problem:
 
     Attributes:
         summary: One line for the user.
-        details: For "Copy details".
         advice: What to do next, as a sentence; empty only if the summary says it.
     """
 
@@ -55,10 +51,7 @@ class Problem:
 
 
 def advice_for(exc: BaseException) -> str:
-    """Return what to do about `exc`, as a sentence.
-
-    ADVICE has it for the class or its nearest base; else it is the advice for the cause.
-    """
+    """Return what to do about `exc`: ADVICE for the class, its nearest base, or else the cause."""
     cause: BaseException | None = exc
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):

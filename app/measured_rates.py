@@ -37,7 +37,6 @@ class Machine:
 
     @classmethod
     def of(cls, device: torch.device) -> Machine:
-        """Return this machine with the GPU that `device` names."""
         return cls(torch.cuda.get_device_name(device), driver_version(), styleforge_version())
 
 
@@ -61,7 +60,6 @@ class MeasuredRate:
 
     @property
     def fps(self) -> float:
-        """Pictures per second, for the network alone."""
         return 1e3 / self.ms
 
 
@@ -79,11 +77,7 @@ def rates_path() -> Path:
 
 
 def load_rates(path: Path) -> list[MeasuredRate]:
-    """Read the measured times from `path`, which need not exist.
-
-    Raises:
-        RatesError: If the file is unreadable or damaged; the message names it.
-    """
+    """Read the times in `path`, if it exists. Raises RatesError, which names it, if damaged."""
     try:
         rows = small_json.loads_parts(read_regular(path, MAX_BYTES))["rates"]
     except FileNotFoundError:

@@ -83,10 +83,7 @@ def percentages(shares: Sequence[float]) -> list[int]:
 
 
 def blend_label(parts: Sequence[Part]) -> str:
-    """Return the label of a mix, "Candy 60 %, Starry Night 40 %", or one style's title.
-
-    The shares of `parts` add up to 1.
-    """
+    """Return a mix's label "Candy 60 %, Starry Night 40 %", or one title; shares add up to 1."""
     if len(parts) == 1:
         return parts[0][0]
     shares = percentages([share for _, share in parts])

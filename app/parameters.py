@@ -48,7 +48,6 @@ class Parameter:
 
     Attributes:
         label: text in the panel, "&" before the mnemonic.
-        group: heading in the panel.
         title: accessible name; by default `label` without its mnemonic.
         help: help text of the flag of `stylize` and, with `window_flag`, of the window; empty for
             no flag.
@@ -74,7 +73,6 @@ class Parameter:
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
-        """Return a valid `value` as text for the metadata of a saved picture."""
         raise NotImplementedError
 
 
@@ -105,7 +103,6 @@ class AmountParameter(Parameter):
         return value == AUTO or (isinstance(value, float) and 0 <= value <= 1)
 
     def text(self, value: float | str) -> str:
-        """Return a number with two decimals, and AUTO unchanged."""
         return value if isinstance(value, str) else f"{value:.2f}"
 
 

@@ -38,7 +38,6 @@ def report_header(device: torch.device, styles: Iterable[Style] = ()) -> dict[st
 
 
 def version_info() -> dict[str, Any]:
-    """Return the versions of StyleForge, Python, PyTorch, CUDA and cuDNN."""
     return {
         "styleforge": styleforge_version(),
         "python": platform.python_version(),
@@ -49,7 +48,6 @@ def version_info() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Return the commit of the running files, see `utils.provenance.commit_of`."""
     return commit_of(Path(__file__))
 
 

@@ -19,10 +19,7 @@ SENTENCE = mark("Your NVIDIA card is not used: this is PyTorch's CPU build")
 
 
 def has_unused_gpu() -> bool:
-    """Return whether the NVIDIA driver runs a GPU that this PyTorch was built without.
-
-    Loads the driver, which may take a second.
-    """
+    """Return whether the driver runs a GPU that this PyTorch lacks; loading it may take 1 s."""
     if torch.version.cuda or torch.version.hip:
         return False
     return find_driver() is not None

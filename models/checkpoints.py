@@ -45,10 +45,7 @@ MAX_PICKLE_BYTES = 4 << 20  # bytes of a PyTorch file's data.pkl; the network's 
 
 
 class CheckpointError(ValueError):
-    """Raised if a file cannot be used as weights.
-
-    The message is one sentence that names the file and its fault.
-    """
+    """Raised if a file cannot be used as weights; one sentence names the file and its fault."""
 
 
 # Prefixes that wrappers (DataParallel, torch.compile) leave on every key.
@@ -92,20 +89,11 @@ _PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 
 
 def load_checkpoint(path: Path | str) -> State:
-    """Read the weights of a transformer network.
+    """Read a network's complete, finite state dict under our keys: float32, contiguous, on the CPU.
 
-    Args:
-        path: A regular file: safetensors or PyTorch (zip or legacy format), in either published
-            layout, with or without wrapper dicts around the state dict. Also such a file as packed
-            in a wheel.
-
-    Returns:
-        The complete, finite state dict under our keys: float32, contiguous, on the CPU.
-
-    Raises:
-        CheckpointError: If the file is missing, unreadable, damaged or of another kind. If the
-            checkpoint does not fit the network, the message names the first missing, unexpected and
-            wrongly shaped keys.
+    The regular file, or one packed in a wheel, is safetensors or PyTorch (zip or legacy), in either
+    published layout, with or without wrapper dicts. Raise CheckpointError if it is missing,
+    unreadable, damaged or of another kind, with the first missing, unexpected and misshapen keys.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -122,11 +110,7 @@ def load_checkpoint(path: Path | str) -> State:
 
 
 def check_dimensions(path: Path | str, found: NetworkConfig, wanted: NetworkConfig) -> None:
-    """Check that the weights in a file have a network's dimensions.
-
-    Raises:
-        CheckpointError: If they differ.
-    """
+    """Raise CheckpointError if the weights in a file lack a network's dimensions."""
     if found != wanted:
         name = printable(Path(path).name)
         raise CheckpointError(
@@ -145,16 +129,9 @@ def save_checkpoint(
     metadata: Mapping[str, str] | None = None,
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write a state dict as safetensors, atomically.
+    """Write a state dict, on any device, in `dtype` as safetensors, atomically.
 
-    Args:
-        state: The weights, on any device and of any floating dtype.
-        metadata: Text for the header of the file.
-        dtype: The dtype to convert the weights to.
-
-    Raises:
-        CheckpointError: If a weight is not finite in `dtype`.
-        OSError: If the file cannot be written.
+    Raise CheckpointError if a weight is not finite in `dtype`, OSError if it cannot be written.
     """
     path = Path(path)
     weights = {
@@ -170,11 +147,7 @@ def save_checkpoint(
 
 
 def _read(name: str, file: BinaryIO) -> Any:
-    """Deserialize a file of any supported format.
-
-    Raises:
-        CheckpointError: If it is not a checkpoint.
-    """
+    """Deserialize a file of any supported format; raise CheckpointError for others."""
     head = file.read(512)
     file.seek(0)
     if head.startswith(MAGIC):
@@ -290,7 +263,6 @@ def _unwrap(name: str, content: object) -> dict[Any, Any]:
 
 
 def _our_key(key: str) -> str:
-    """Translate a key of either published layout into ours."""
     while stripped := next((p for p in _PREFIXES if key.startswith(p)), ""):
         key = key.removeprefix(stripped)
     for pattern, ours in _RENAMES:
@@ -303,11 +275,7 @@ def _our_key(key: str) -> str:
 
 
 def _conform(name: str, content: Mapping[Any, Any]) -> State:
-    """Rename, check and convert the weights.
-
-    Raises:
-        CheckpointError: If keys do not fit; the message names them.
-    """
+    """Rename, check and convert the weights; raise CheckpointError that names unfit keys."""
     found: dict[str, Any] = {}
     duplicates: list[str] = []
     for key, value in content.items():

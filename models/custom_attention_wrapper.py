@@ -1,7 +1,6 @@
-"""Multi-head attention and the feed-forward network of a transformer, with PyTorch's state dicts.
+"""Attention and feed-forward network of a transformer, with PyTorch's state dicts.
 
-A checkpoint of `nn.MultiheadAttention` loads into CustomMultiheadAttention and back, whatever
-implementation computes the attention.
+A checkpoint of `nn.MultiheadAttention` loads into CustomMultiheadAttention and back.
 """
 
 from __future__ import annotations
@@ -14,14 +13,9 @@ from torch import Tensor, nn
 class CustomMultiheadAttention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), batch first.
 
-    Its parameters, their initial values and its results equal
-    `nn.MultiheadAttention(embed_dim, num_heads, batch_first=True)`.
-
-    Args:
-        embed_dim: Features of a token, a multiple of `num_heads`.
-
-    Raises:
-        ValueError: If `embed_dim` is not a multiple of `num_heads`.
+    Its parameters, initial values and results equal `nn.MultiheadAttention(embed_dim, num_heads,
+    batch_first=True)`. Raise ValueError if `embed_dim`, the features of a token, is not a multiple
+    of `num_heads`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:
@@ -37,14 +31,9 @@ class CustomMultiheadAttention(nn.Module):
         nn.init.zeros_(self.out_proj.bias)
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Let every token of `x` attend to all tokens of `context`.
+        """Let tokens `x`, [N, T, embed_dim], attend to `context`, by default `x` itself.
 
-        Args:
-            x: [N, T, embed_dim], floating.
-            context: [N, S, embed_dim], the source of keys and values; None for `x`.
-
-        Returns:
-            [N, T, embed_dim].
+        `context` is [N, S, embed_dim], the source of keys and values; returns the shape of `x`.
         """
         if context is None:
             projected = F.linear(x, self.in_proj_weight, self.in_proj_bias)

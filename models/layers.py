@@ -14,12 +14,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class ConvLayer(nn.Module):
-    """Reflection padding by half the kernel, then a convolution.
-
-    Args:
-        kernel_size: Side of the kernel, odd.
-        stride: Stride; the result is [N, out_channels, ceil(H / stride), ceil(W / stride)].
-    """
+    """Reflection padding by half the odd kernel, then a convolution to ceil(H / stride)."""
 
     upsample = 1
 
@@ -31,17 +26,11 @@ class ConvLayer(nn.Module):
         self.conv2d = nn.Conv2d(in_channels, out_channels, kernel_size, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer to [N, in_channels, H, W]."""
         return self.conv2d(self.reflection_pad(x))
 
 
 class UpsampleConvLayer(ConvLayer):
-    """A nearest-neighbor enlargement, then a ConvLayer.
-
-    Args:
-        kernel_size: Side of the kernel, odd.
-        upsample: Factor of the enlargement; None or 1 for no enlargement.
-    """
+    """A nearest-neighbor enlargement by `upsample` (None or 1 for none), then a ConvLayer."""
 
     def __init__(
         self,
@@ -55,18 +44,13 @@ class UpsampleConvLayer(ConvLayer):
         self.upsample = upsample or 1
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer to [N, in_channels, H, W]."""
         if self.upsample > 1:
             x = F.interpolate(x, mode="nearest", scale_factor=self.upsample)
         return super().forward(x)
 
 
 class ResidualBlock(nn.Module):
-    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum.
-
-    Args:
-        norm_type: The instance norm class, a drop-in for PyTorch's.
-    """
+    """x + norm(conv(relu(norm(conv(x))))), without a ReLU after the sum."""
 
     def __init__(
         self, channels: int, norm_type: type[nn.InstanceNorm2d] = nn.InstanceNorm2d
@@ -79,7 +63,6 @@ class ResidualBlock(nn.Module):
         self.relu = nn.ReLU()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the block to [N, channels, H, W]; return the same shape."""
         y = self.relu(self.in1(self.conv1(x)))
         return self.in2(self.conv2(y)) + x
 
@@ -102,20 +85,11 @@ class PublishedNetwork(Protocol):
     deconv3: ConvLayer
 
     @property
-    def residual_blocks(self) -> list[ResidualBlock]:
-        """The residual blocks, in order of application."""
-        ...
+    def residual_blocks(self) -> list[ResidualBlock]: ...
 
 
 def to_channels_last(module: M, device: torch.device | None = None) -> M:
-    """Move a module's parameters and buffers, in place, to channels-last memory.
-
-    Args:
-        device: The target device; None leaves the module where it is.
-
-    Returns:
-        The same module.
-    """
+    """Move a module, in place, to channels-last memory, on `device` if not None; return it."""
     # PyTorch: the overloads of Module.to leave out memory_format.
     module.to(device, memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
     return module

@@ -11,11 +11,7 @@ Value = TypeVar("Value", Tensor, float)
 
 
 class ObjectiveTerms(NamedTuple, Generic[Value]):
-    """The objective of one batch and its terms, as scalar tensors or as floats.
-
-    `total` is the weighted sum. `content`, `style` and `tv` (total variation) are the terms before
-    weighting.
-    """
+    """The objective of one batch, and its terms before weighting; `tv` is the total variation."""
 
     total: Value
     content: Value

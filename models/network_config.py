@@ -18,13 +18,9 @@ MAX_WIDTH = 4096  # channels; the widest network published has 128
 class NetworkConfig:
     """The dimensions of a transformer network; the defaults are from Johnson et al. 2016.
 
-    Args:
-        num_residual_blocks: 1 to MAX_RESIDUAL_BLOCKS.
-        widths: Channels at full, half and quarter resolution, each 1 to MAX_WIDTH.
-        end_kernel: Kernel side of the first and the last convolution: odd, 1 to 15.
-
-    Raises:
-        ValueError: If a dimension is out of its range.
+    Residual blocks are 1 to MAX_RESIDUAL_BLOCKS; `widths`, the channels at full, half and quarter
+    resolution, 1 to MAX_WIDTH; `end_kernel`, the first and last convolution's side, odd, 1 to 15.
+    Otherwise it raises ValueError.
     """
 
     num_residual_blocks: int = 5
@@ -101,14 +97,7 @@ CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
 def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
-    """Infer the dimensions of a network from its state dict.
-
-    Args:
-        state: Weights under the published keys.
-
-    Raises:
-        ValueError: If these are not the weights of a transformer network.
-    """
+    """Infer a network's dimensions from its published state dict; raise ValueError for others."""
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
         widths = (first.shape[0], second.shape[0], third.shape[0])
@@ -118,7 +107,6 @@ def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
 
 
 def num_residual_blocks(state: Mapping[str, Tensor]) -> int:
-    """Count the residual blocks in a state dict with the published keys."""
     return max(
         (int(m[1]) for m in (re.match(r"res(\d{1,9})\.", key) for key in state) if m), default=0
     )

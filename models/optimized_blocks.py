@@ -14,11 +14,8 @@ EPS = 1e-5  # added to variances, as in PyTorch's norms
 def normalize(x: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Subtract the mean and divide by the standard deviation; return the shape and dtype of `x`.
 
-    Unlike `nn.functional.instance_norm`, it preserves channels-last memory.
-
-    Args:
-        x: Floating, of any shape.
-        dims: The dimensions of the statistics, which are computed in float32 or better.
+    Unlike `nn.functional.instance_norm`, it preserves channels-last memory. The statistics over
+    `dims` are computed in float32 or better.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     variance, mean = torch.var_mean(wide, dims, correction=0, keepdim=True)
@@ -30,10 +27,6 @@ class AdaIN(nn.Module):
 
     Each feature is normalized over the picture, then scaled and shifted. A linear layer computes
     the scale and the shift from the style code.
-
-    Args:
-        features: Features of a token, or channels of a plane.
-        code_dim: Numbers in a style code.
     """
 
     def __init__(self, features: int, code_dim: int) -> None:
@@ -45,11 +38,9 @@ class AdaIN(nn.Module):
         nn.init.zeros_(self.affine.bias)
 
     def forward(self, x: Tensor, code: Tensor) -> Tensor:
-        """Give `x` the statistics of a style; return its shape and dtype.
+        """Give tokens [N, T, features] or planes [N, features, H, W] the statistics of a style.
 
-        Args:
-            x: Tokens [N, T, features] or planes [N, features, H, W], floating.
-            code: [N, code_dim] or [1, code_dim].
+        `code` is [N, code_dim] or [1, code_dim].
         """
         scale, shift = self.affine(code).chunk(2, -1)
         planes = x.dim() == 4
@@ -70,7 +61,6 @@ class PlainAttention(nn.MultiheadAttention):
         super().__init__(embed_dim, num_heads, batch_first=True)  # pyright: ignore[reportUnknownMemberType]
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Let every token of `x` attend to all tokens of `context`, which defaults to `x`."""
         keys = x if context is None else context
         return super().forward(x, keys, keys, need_weights=False)[0]
 
@@ -85,17 +75,14 @@ class PlainFFN(nn.Module):
         self.fc2 = nn.Linear(hidden_dim, embed_dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the network to [..., embed_dim]; return the same shape."""
         return self.fc2(self.activation(self.fc1(x)))
 
 
 class TransformerBlock(nn.Module):
     """x + attention(norm(x)), then x + ffn(norm(x)): a pre-norm block (arXiv:2002.04745).
 
-    Args:
-        hidden_dim: Width of the feed-forward network's hidden layer.
-        fused: Whether to use the wrappers of models.custom_attention_wrapper; otherwise plain
-            PyTorch layers with the same keys.
+    `fused` selects models.custom_attention_wrapper; otherwise plain PyTorch layers with the same
+    keys. `hidden_dim` is the width of the feed-forward network's hidden layer.
     """
 
     def __init__(
@@ -110,16 +97,10 @@ class TransformerBlock(nn.Module):
         self.ffn = (FusedFFNWrapper if fused else PlainFFN)(embed_dim, hidden_dim)
 
     def forward(self, x: Tensor, size: tuple[int, int], key_stride: int = 1) -> Tensor:
-        """Apply the block.
+        """Apply the block to tokens [N, T, embed_dim], row by row; T is rows times columns.
 
-        Args:
-            x: Tokens [N, T, embed_dim], row by row, floating.
-            size: Rows and columns of tokens; T is their product.
-            key_stride: Side of the square groups of tokens that share a key and a value. Both are
-                linear in the token, so the mean token yields the mean key and value.
-
-        Returns:
-            [N, T, embed_dim].
+        `key_stride` is the side of the square groups of tokens that share a key and a value. Both
+        are linear in the token, so the mean token yields the mean key and value.
         """
         normed = self.norm1(x)
         context = mean_tokens(normed, size, key_stride) if key_stride > 1 else None
@@ -130,12 +111,7 @@ class TransformerBlock(nn.Module):
 def mean_tokens(tokens: Tensor, size: tuple[int, int], stride: int) -> Tensor:
     """Average square groups of tokens; groups at the right and the bottom may be smaller.
 
-    Args:
-        tokens: [N, T, C], row by row.
-        size: Rows and columns; T is their product.
-
-    Returns:
-        [N, ceil(rows / stride) * ceil(columns / stride), C].
+    Maps [N, T, C], row by row, to [N, ceil(rows / stride) * ceil(columns / stride), C].
     """
     planes = tokens.transpose(1, 2).reshape(len(tokens), -1, *size)
     pooled = F.avg_pool2d(planes, stride, ceil_mode=True, count_include_pad=False)

@@ -27,8 +27,7 @@ class Mode:
         int8: Whether a GPU may multiply 8-bit integers instead of FP16 numbers.
         capability: The lowest CUDA compute capability that runs the mode on tensor cores.
         max_difference: The largest difference (on 0-255) at which two pictures made in this mode
-            agree; None to compare their PSNR instead.
-        min_psnr: The PSNR in dB at which two pictures agree if `max_difference` is None.
+            agree; None to compare their PSNR with `min_psnr` in dB instead.
     """
 
     title: str
@@ -54,15 +53,13 @@ class Precision(Enum):
 
     @property
     def title(self) -> str:
-        """The name on screen, such as "FP16"."""
         return self.value.title
 
     @property
     def safer(self) -> Precision | None:
-        """The mode with a larger range or more bits to fall back to when this one overflows.
+        """The mode to fall back to on overflow: more range or bits; None for FP32.
 
-        INT8 falls back to FP16; FP16 and AMP (FP16 on a GPU) to BF16; BF16 and TF32 to FP32. None
-        for FP32.
+        INT8 falls back to FP16; FP16 and AMP (FP16 on a GPU) to BF16; BF16 and TF32 to FP32.
         """
         return {
             Precision.int8: Precision.fp16,
@@ -73,14 +70,9 @@ class Precision(Enum):
         }.get(self)
 
     def agree(self, difference: float, psnr: float) -> tuple[bool, str]:
-        """Decide whether two pictures made in this mode are equal up to rounding.
+        """Return whether two pictures are equal up to rounding, and the applied bound as text.
 
-        Args:
-            difference: Their largest absolute difference, on 0-255.
-            psnr: Their PSNR in dB.
-
-        Returns:
-            Whether they agree, and the applied bound as text.
+        `difference` is their largest absolute one, on 0-255; `psnr` is in dB.
         """
         if self.value.max_difference is not None:
             bound = self.value.max_difference
@@ -94,11 +86,9 @@ class Precision(Enum):
         return f"{self.title} multiplies {bits} of FP32's {full} bits" if bits < full else ""
 
     def remark(self, device: torch.device) -> str:
-        """Return why this mode has no advantage over FP32 on `device`.
+        """Return why this mode has no advantage over FP32 on `device`, a sentence; "" if it has.
 
-        Returns:
-            A sentence, or "" if the device supports the mode natively. Menus still offer a mode
-            that has a remark, with the remark next to it.
+        Menus still offer a mode that has a remark, with the remark next to it.
         """
         if self is Precision.fp32:
             return ""
@@ -164,12 +154,7 @@ _int8: ContextVar[bool] = ContextVar("whether integers may be multiplied", defau
 
 @contextmanager
 def int8_allowed(allowed: bool) -> Generator[None]:
-    """Allow or forbid 8-bit integers in the products of FP16 networks on CUDA.
-
-    Args:
-        allowed: The setting of this thread inside the `with` block, which restores the previous
-            one.
-    """
+    """Allow or forbid 8-bit integers in FP16 networks on CUDA, for this thread, in the block."""
     token = _int8.set(allowed)
     try:
         yield
@@ -178,7 +163,6 @@ def int8_allowed(allowed: bool) -> Generator[None]:
 
 
 def is_int8_allowed() -> bool:
-    """Return the setting of `int8_allowed`; False outside it."""
     return _int8.get()
 
 

@@ -1,8 +1,4 @@
-"""The network with the exact algebraic rewrites of the native kernels, in PyTorch alone.
-
-Benchmarks compile it and compare the native kernels with it as well as with the published
-network. The difference is the gain of the kernels beyond the algebra.
-"""
+"""The network with the native kernels' exact rewrites in PyTorch, for benchmarks to compile."""
 
 from __future__ import annotations
 
@@ -18,11 +14,7 @@ from models.transformer_net import TransformerNetBaseline
 
 
 class PhaseConv(nn.Module):
-    """An UpsampleConvLayer (x2) as one smaller convolution that computes all four phases.
-
-    Args:
-        layer: The layer to rewrite; its weights are merged in float64, its bias is dropped.
-    """
+    """An UpsampleConvLayer (x2) as one smaller convolution, merged in float64, without bias."""
 
     def __init__(self, layer: ConvLayer) -> None:
         super().__init__()
@@ -42,20 +34,13 @@ class PhaseConv(nn.Module):
 
 
 class Norm(nn.Module):
-    """Instance norm in elementary operations, with statistics in FP32 or better.
-
-    PyTorch's own norm converts channels-last input to NCHW.
-
-    Args:
-        norm: The norm to rewrite; its parameters are shared.
-    """
+    """Instance norm with statistics in FP32 or better; PyTorch's converts channels-last to NCHW."""
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
         super().__init__()
         self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, C, H, W] per sample and channel, in the dtype of the input."""
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         var, mean = torch.var_mean(wide, (2, 3), correction=0, keepdim=True)
         scale = torch.rsqrt(var + self.eps) * self.weight[:, None, None]
@@ -63,13 +48,10 @@ class Norm(nn.Module):
 
 
 def with_rewrites(network: TransformerNetBaseline) -> TransformerNetBaseline:
-    """Return a rewritten copy that computes the same picture with fewer multiplications.
+    """Return a rewritten copy, channels last, with fewer multiplications for the same picture.
 
-    Biases before a norm are dropped, since the norm cancels them. Upsampling layers become a
-    PhaseConv. The memory format is channels last.
-
-    Args:
-        network: Convert the result to another dtype, not this: weights are merged in float64.
+    Biases before a norm, which cancels them, are dropped. Upsampling layers become a PhaseConv.
+    Convert the result to another dtype, not `network`: weights are merged in float64.
     """
     result = copy.deepcopy(network)
     for parent in list(result.modules()):

@@ -29,8 +29,7 @@ for _message in (
 class UnsafeFileError(ValueError):
     """Raised if a file is damaged or holds more than tensors; the message completes "'a.pth' ...".
 
-    Args:
-        code: A function that loading the file would run; "" if the file is damaged.
+    `code` is a function that loading the file would run; "" if the file is damaged.
     """
 
     def __init__(self, code: str = "") -> None:
@@ -43,7 +42,6 @@ class UnsafeFileError(ValueError):
         self.code = code
 
     def sentence(self, name: str) -> str:
-        """Return the message for a file called `name`, in the chosen language."""
         if not self.code:
             return tr("'{file}' is damaged or truncated", file=name)
         return tr(
@@ -57,12 +55,8 @@ class UnsafeFileError(ValueError):
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
     """Read tensors, numbers, text and containers through PyTorch's restricted unpickler.
 
-    Args:
-        file: A file opened for reading, at its beginning.
-
-    Raises:
-        UnsafeFileError: If the file is damaged, or holds objects of other types.
-        OSError: If the file cannot be read.
+    Raise UnsafeFileError if the file, open at its beginning, is damaged or holds other objects, and
+    OSError if it cannot be read.
     """
     try:
         return torch.load(file, map_location=device, weights_only=True)
@@ -79,14 +73,11 @@ def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
 
 
 def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
-    """Return whether a value read from a file is a dict, with any keys and values."""
     return isinstance(value, dict)
 
 
 def is_weight(value: object) -> TypeGuard[Tensor]:
-    """Return whether `value` is a dense floating-point tensor with storage, neither meta nor
-    quantized.
-    """
+    """Return whether `value` is a dense floating-point tensor, neither meta nor quantized."""
     return (
         isinstance(value, Tensor)
         and value.layout == torch.strided

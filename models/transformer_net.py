@@ -42,22 +42,15 @@ def _unmarked(_layer: str) -> None:
 
 
 def _below(group: str, mark: StageCallback | None) -> StageCallback:
-    """Return a callback that passes the layers of a group to `mark`; None ignores them."""
     return _unmarked if mark is None else lambda layer: mark(f"{group}/{layer}")
 
 
 class TransformerNetBaseline(nn.Module):
     """The network in plain PyTorch, layer by layer as published.
 
-    Args:
-        num_residual_blocks: See models.network_config.NetworkConfig, as for the other arguments.
-            The published networks have the defaults.
-
-    Attributes:
-        by_layer: Whether `forward` marks each layer instead of each group of layers; may be set.
-
-    Raises:
-        ValueError: If a dimension is out of its range.
+    The arguments are as for models.network_config.NetworkConfig, which raises ValueError if one is
+    out of its range; published networks have the defaults. `by_layer` may be set: `forward` then
+    marks each layer instead of each group of layers.
     """
 
     title: ClassVar[str] = "Baseline"
@@ -100,32 +93,20 @@ class TransformerNetBaseline(nn.Module):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List the limits on this variant's speed on a device, one sentence each.
-
-        Args:
-            int8: Whether the network may multiply 8-bit integers.
-        """
+        """List the limits on this variant's speed on a device, one sentence each."""
         return (INT8_NEEDS_FUSED,) if int8 and device.type == "cuda" else ()
 
     @property
     def residual_blocks(self) -> list[ResidualBlock]:
-        """The residual blocks, in order of application."""
         blocks = (
             self.get_submodule(f"res{number}") for number in range(1, self.num_residual_blocks + 1)
         )
         return [block for block in blocks if isinstance(block, ResidualBlock)]
 
     def load_checkpoint(self, path: Path | str) -> Self:
-        """Load the weights from a file: all of them or none.
+        """Load all weights from a file or none; return self.
 
-        Args:
-            path: Any checkpoint that models.checkpoints reads, of a network with these dimensions.
-
-        Returns:
-            This network.
-
-        Raises:
-            CheckpointError: If the file is missing, damaged, incomplete or of another network.
+        Raise CheckpointError if it is missing, damaged, incomplete or of another network.
         """
         state = load_checkpoint(path)
         check_dimensions(path, network_config(state), self.shape)
@@ -133,21 +114,14 @@ class TransformerNetBaseline(nn.Module):
         return self
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Stylize pictures of any size.
+        """Stylize pictures [N, 3, H, W], RGB, to about 0-255, not clamped.
 
         Args:
-            x: [N, 3, H, W] of a floating dtype, RGB 0-255, H and W at least 16. Sides that are not
+            x: Floating, RGB 0-255, H and W at least 16, else ValueError. Sides that are not
                 multiples of 4 are padded by reflection, and the result is cropped.
             mark: Called with "encoder", "residual blocks" and "decoder" after each group of layers
-                has been submitted. With `by_layer`, called with the names of the layers instead,
-                such as "encoder/conv1". A residual block that is computed as one layer is marked as
-                "residual blocks/res1".
-
-        Returns:
-            [N, 3, H, W], RGB, about 0-255, not clamped.
-
-        Raises:
-            ValueError: If the shape or the dtype differs.
+                has been submitted; with `by_layer`, with the names of the layers, such as
+                "encoder/conv1", or "residual blocks/res1" for a block computed as one layer.
         """
         _check(x)
         height, width = x.shape[-2:]
@@ -164,10 +138,7 @@ class TransformerNetBaseline(nn.Module):
         return x[..., :height, :width]
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4].
-
-        Like `transform` and `decode`, it calls `mark` with the name of each layer after that layer.
-        """
+        """Apply conv1 to in3: [N, 3, H, W] to [N, C, H/4, W/4]; mark each layer after it."""
         x = self.relu(self.in1(self.conv1(x)))
         mark("conv1")
         x = self.relu(self.in2(self.conv2(x)))
@@ -210,7 +181,6 @@ class TransformerNet(TransformerNetBaseline):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """List the norms that lack a native kernel on `device`, with the reason."""
         norms = tuple(
             labeled(status.name, status.reason)
             for status in statuses(device, STYLE)
@@ -247,7 +217,6 @@ class TransformerNetFused(TransformerNet):
         *,
         int8: bool = False,
     ) -> tuple[str, ...]:
-        """Return the reason why the native kernels do not run on `device`, if any."""
         if device.type != "cuda":
             return super().limitations(device, dtype, shape)
         reason = unavailable_reason(shape, device, dtype)
@@ -256,22 +225,15 @@ class TransformerNetFused(TransformerNet):
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Stylize pictures as the baseline does, with the fastest executor for `x`."""
         _check(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
+        """Return CUDA graphs for one input size, N, H and W, which also accept uint8 pictures.
 
-        The graphs contain the native network if it is supported, otherwise the layers one by one.
-
-        Args:
-            shape: N, H and W of the input.
-
-        Returns:
-            The plan, or None off CUDA or if gradients are enabled. The plans of the last few sizes
-            are cached.
+        They contain the native network if it is supported, otherwise the layers one by one. None
+        off CUDA or if gradients are enabled. The plans of the last few sizes are cached.
         """
         dtype = self.conv1.conv2d.weight.dtype
         plan = self._cuda.plan(self.shape, self._state, dtype, shape, device)
@@ -309,14 +271,12 @@ class TransformerNetFused(TransformerNet):
         return layerwise.apply(layerwise.encoder(self, native), x, mark)
 
     def transform(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply the residual blocks to the result of `encode`."""
         if x.device.type == "cpu":
             return self._cpu.transform(self, x, mark)
         layers = layerwise.transformer(self, layerwise.is_native(x.device))
         return layerwise.apply(layers, x, mark)
 
     def decode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
-        """Apply deconv1 to deconv3 to the result of `transform`; return [N, 3, H, W]."""
         if x.device.type == "cpu":
             return self._cpu.decode(self, x, mark)
         layers = layerwise.decoder(self, layerwise.is_native(x.device))
@@ -345,10 +305,8 @@ class TransformerNetInRuntime(TransformerNetBaseline):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
         """Stylize pictures as the baseline does; no layer is marked.
 
-        Raises:
-            RuntimeFault: If the runtime is not installed, does not find the device, or does not
-                compute in the dtype of `x`; one sentence.
-            ValueError: If the shape or the dtype differs.
+        Raise RuntimeFault, one sentence, if the runtime is not installed, does not find the device,
+        or does not compute in the dtype of `x`; ValueError as the baseline.
         """
         _check(x)
         height, width = x.shape[-2:]

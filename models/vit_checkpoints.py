@@ -37,18 +37,13 @@ NAME = 100  # characters of a file name or a key in a message
 
 
 class VitCheckpoint(NamedTuple):
-    """The content of a file.
-
-    Attributes:
-        state: Its state dict, float32, on the CPU.
-    """
+    """The content of a file; `state` is its state dict, float32, on the CPU."""
 
     config: VitConfig
     state: dict[str, Tensor]
     metadata: dict[str, str]
 
     def network(self) -> StyleForgeTransformer:
-        """Build the network, for inference."""
         made = StyleForgeTransformer(self.config)
         made.load_state_dict(self.state)
         return made.requires_grad_(False).eval()
@@ -61,19 +56,11 @@ def save_vit(
     metadata: Mapping[str, str] | None = None,
     storage: str = "float16",
 ) -> None:
-    """Write the weights of a network, atomically.
+    """Write the weights of a network, on any device, atomically.
 
-    Args:
-        state: Its state dict, on any device.
-        metadata: Further texts for the header.
-        storage: "float16" or "int8". With "int8", matrices and kernels have 8 bits and one float32
-            scale per output channel, so the error of a weight is at most half a scale; vectors have
-            16 bits.
-
-    Raises:
-        CheckpointError: If the weights are not finite, or do not fit such a network.
-        ValueError: If the storage is unknown.
-        OSError: If the file cannot be written.
+    `storage` is "float16", or "int8": 8 bits and one float32 scale per output channel for matrices
+    and kernels, so the error of a weight is at most half a scale; 16 bits for vectors. Others raise
+    ValueError; weights that are not finite or do not fit, CheckpointError; the disk, OSError.
     """
     path = Path(path)
     if storage not in STORAGES:
@@ -105,11 +92,7 @@ def save_vit(
 
 
 def load_vit(path: Path | str) -> VitCheckpoint:
-    """Read a file that `save_vit` wrote.
-
-    Raises:
-        CheckpointError: If it is missing, damaged or not an any-style network; one sentence.
-    """
+    """Read a file of `save_vit`; raise CheckpointError, one sentence, if it is not one."""
     path = Path(path)
     name = printable(path.name, NAME)
     try:
@@ -153,14 +136,7 @@ def load_vit(path: Path | str) -> VitCheckpoint:
 
 
 def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Round a weight to 8 bits.
-
-    Args:
-        weight: [C, ...] float32; C output channels.
-
-    Returns:
-        Integers from -127 to 127, int8 in the shape of `weight`, and their scales, [C] float32.
-    """
+    """Round [C, ...] float32 to int8, -127 to 127, and scales [C] float32 per output channel."""
     scales = weight.flatten(1).abs().amax(1) / LARGEST
     divisor = torch.where(scales > 0, scales, 1.0)
     shape = (-1, *[1] * (weight.dim() - 1))

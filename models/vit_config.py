@@ -15,20 +15,15 @@ MAX_BLOCKS = 24  # in each of the two stacks
 
 @dataclass(frozen=True, slots=True)
 class VitConfig:
-    """The dimensions of models.vit_style_transfer.StyleForgeTransformer.
+    """The dimensions of models.vit_style_transfer.StyleForgeTransformer; out of range, ValueError.
 
     Args:
         embed_dim: Features of a token, a multiple of `num_heads`.
         hidden_dim: Width of the hidden layer of the feed-forward networks.
-        style_blocks: Number of transformer blocks for the tokens of the style picture.
-        content_blocks: Number of transformer blocks for the tokens of the content picture.
+        style_blocks: Transformer blocks for the tokens of the style; `content_blocks` likewise.
         code_dim: Numbers in a style code.
         widths: Channels of the stem and the decoder at full, half and quarter resolution.
-        max_keys: Maximum number of keys that a token attends to; beyond it, keys and values are
-            averages of square groups of tokens.
-
-    Raises:
-        ValueError: If a dimension is out of its range.
+        max_keys: Most keys that a token attends to; beyond, they are means of square groups.
     """
 
     embed_dim: int = 384
@@ -62,18 +57,13 @@ class VitConfig:
         return tuple(sorted({math.ceil(self.style_blocks * part / 3) for part in (1, 2, 3)}))
 
     def key_stride(self, rows: int, columns: int) -> int:
-        """Return the side of the groups of tokens that share a key, for at most `max_keys` keys.
-
-        Returns:
-            1 if `rows * columns` is at most `max_keys`.
-        """
+        """Return the side of the groups of tokens that share one of at most `max_keys` keys."""
         stride = max(1, math.isqrt(max(0, rows * columns - 1) // self.max_keys))
         while math.ceil(rows / stride) * math.ceil(columns / stride) > self.max_keys:
             stride += 1
         return stride
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the dimensions as plain values, for JSON."""
         return {**asdict(self), "widths": list(self.widths)}
 
 
@@ -87,11 +77,7 @@ VIT_VARIANTS: dict[str, VitConfig] = {"tiny": TINY, "small": SMALL, "base": BASE
 
 
 def vit_config(values: object) -> VitConfig:
-    """Build a configuration from plain values as returned by VitConfig.as_dict.
-
-    Raises:
-        ValueError: If these are not the dimensions of a network.
-    """
+    """Build a configuration from VitConfig.as_dict's values; raise ValueError for others."""
     if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
         raise ValueError("these are not the dimensions of an any-style network")
     numbers: dict[str, Any] = dict(values)
@@ -103,5 +89,4 @@ def vit_config(values: object) -> VitConfig:
 
 
 def variant_name(config: VitConfig) -> str:
-    """Return the name of a configuration in VIT_VARIANTS, or "custom"."""
     return next((name for name, known in VIT_VARIANTS.items() if known == config), "custom")

@@ -17,12 +17,9 @@ END_KERNEL = 9  # side of the first and the last convolution's kernel
 
 
 class StemResult(NamedTuple):
-    """The result of a stem.
+    """Tokens [N, embed_dim, H/8, W/8], and activations.
 
-    Attributes:
-        tokens: [N, embed_dim, H/8, W/8].
-        half: [N, widths[1], H/2, W/2].
-        quarter: [N, widths[2], H/4, W/4].
+    `half` is [N, widths[1], H/2, W/2], `quarter` [N, widths[2], H/4, W/4].
     """
 
     tokens: Tensor
@@ -39,7 +36,6 @@ class PlaneNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(channels))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, channels, H, W]."""
         weight, bias = (each[:, None, None].to(x.dtype) for each in (self.weight, self.bias))
         return torch.addcmul(bias, normalize(x, (2, 3)), weight)
 
@@ -47,10 +43,8 @@ class PlaneNorm(nn.Module):
 class Stem(nn.Module):
     """The patch embedding: four convolutions, three of which halve the picture.
 
-    Args:
-        normed: Whether instance norm and ReLU follow the first three convolutions, which removes
-            the content picture's own style. Otherwise GELU follows, which preserves a style
-            picture's.
+    If `normed`, instance norm and ReLU follow the first three, which removes the content picture's
+    own style. Otherwise GELU follows, which preserves a style picture's.
     """
 
     def __init__(self, config: VitConfig, *, normed: bool) -> None:
@@ -74,14 +68,9 @@ class Stem(nn.Module):
         )
 
     def forward(self, picture: Tensor) -> StemResult:
-        """Embed pictures.
+        """Embed [N, 3, H, W], RGB 0-255, H and W multiples of 8 and at least 16.
 
-        Args:
-            picture: [N, 3, H, W], RGB 0-255, H and W multiples of 8 and at least 16.
-
-        Returns:
-            The tokens, and the activations that the decoder reuses. A depthwise convolution gives
-            the tokens their surroundings (Chu et al. 2021, arXiv:2102.10882).
+        A depthwise convolution adds surroundings to tokens (Chu et al. 2021, arXiv:2102.10882).
         """
         x = self._activate(self.conv1((picture - CENTER) / SPREAD), 0)
         half = self._activate(self.conv2(x), 1)
@@ -97,26 +86,18 @@ class EnlargingConv(ConvLayer):
     """A bilinear enlargement by two, then a ConvLayer.
 
     With a nearest-neighbor enlargement, the painting depends on where edges fall between the
-    repeated pixels. The result has lattices of 2, 4 and 8 pixels, which flicker when the camera
-    moves.
+    repeated pixels: lattices of 2, 4 and 8 pixels flicker when the camera moves.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer: [N, in_channels, H, W] to [N, out_channels, 2 H, 2 W]."""
         return super().forward(enlarge(x))
 
 
 def enlarge(x: Tensor) -> Tensor:
-    """Enlarge planes by two, bilinearly.
+    """Enlarge planes by two, bilinearly: [N, C, H, W] to [N, C, 2 H, 2 W].
 
     This is `F.interpolate` with mode="bilinear", as repeated pixels and two averages over 2x2.
     Their backward pass needs no atomic sums, which are slow in bfloat16 and have no fixed order.
-
-    Args:
-        x: [N, C, H, W], floating.
-
-    Returns:
-        [N, C, 2 H, 2 W].
     """
     repeated = F.interpolate(x, scale_factor=2, mode="nearest")
     # repeats the border, since pixels come in pairs
@@ -125,9 +106,7 @@ def enlarge(x: Tensor) -> Tensor:
 
 
 def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
-    """Draw weights that preserve the variance of a signal through a rectifier (He et al. 2015,
-    arXiv:1502.01852), and set biases to 0.
-    """
+    """Draw weights that preserve variance through a ReLU (He et al. 2015, arXiv:1502.01852)."""
     if not layer.weight.is_meta:  # on meta, PyTorch would load its compiler, which takes 1.4 s
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     if layer.bias is not None:
@@ -135,10 +114,7 @@ def keep_variance(layer: nn.Conv2d | nn.Linear) -> None:
 
 
 class Decoder(nn.Module):
-    """Tokens to pictures: three bilinear enlargements, each followed by a convolution.
-
-    Every norm is an instance norm whose scale and shift come from the style code.
-    """
+    """Three bilinear enlargements and convolutions; the code sets every norm's scale and shift."""
 
     def __init__(self, config: VitConfig) -> None:
         super().__init__()
@@ -159,15 +135,9 @@ class Decoder(nn.Module):
         self.conv_out = ConvLayer(full, 3, END_KERNEL)
 
     def forward(self, tokens: Tensor, stem: StemResult, code: Tensor) -> Tensor:
-        """Paint pictures.
+        """Paint [N, 3, H, W], about 0-255, not clamped, from tokens [N, embed_dim, H/8, W/8].
 
-        Args:
-            tokens: [N, embed_dim, H/8, W/8].
-            stem: The stem's result for the content pictures.
-            code: [N, code_dim] or [1, code_dim].
-
-        Returns:
-            [N, 3, H, W], RGB, about 0-255, not clamped.
+        `stem` is the stem's result for the content; `code` is [N, code_dim] or [1, code_dim].
         """
         x = F.relu(self.norm1(self.deconv1(tokens) + self.skip1(stem.quarter), code))
         y = F.relu(self.res_norm1(self.res_conv1(x), code))

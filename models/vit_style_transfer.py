@@ -1,7 +1,6 @@
 """The any-style network: a transformer that paints one picture in the style of another.
 
-The style picture becomes a code of 256 numbers once. The code then paints any number of pictures,
-and codes mix by interpolation.
+A style picture becomes a code of 256 numbers, for any number of pictures; codes interpolate.
 """
 
 from __future__ import annotations
@@ -18,11 +17,7 @@ MIN_SIDE = 16  # pixels; below, reflection padding is wider than the rows of tok
 
 
 class StyleEncoder(nn.Module):
-    """The encoder from style pictures to style codes.
-
-    Args:
-        fused: See models.optimized_blocks.TransformerBlock.
-    """
+    """The encoder from style pictures to style codes."""
 
     def __init__(self, config: VitConfig, *, fused: bool) -> None:
         super().__init__()
@@ -49,15 +44,10 @@ class StyleEncoder(nn.Module):
 
 
 class StyleForgeTransformer(nn.Module):
-    """The network that paints content pictures of any size in the style of pictures of any size.
+    """The network that paints pictures of any size in the style of others.
 
-    Args:
-        variant: "tiny", "small" or "base", or the dimensions.
-        fused: Whether to use the wrappers of models.custom_attention_wrapper for attention and
-            feed-forward networks; otherwise plain PyTorch layers. The state dict is the same.
-
-    Raises:
-        ValueError: If the variant is unknown.
+    `variant` is "tiny", "small" or "base", else ValueError, or the dimensions. `fused` selects the
+    wrappers of models.custom_attention_wrapper; otherwise plain PyTorch layers with the same keys.
     """
 
     def __init__(self, variant: str | VitConfig = "small", *, fused: bool = True) -> None:
@@ -72,53 +62,30 @@ class StyleForgeTransformer(nn.Module):
         self.decoder = Decoder(config)
 
     def forward(self, content: Tensor, style: Tensor, key_stride: int | None = None) -> Tensor:
-        """Paint `content` in the style of `style`.
+        """Paint `content` in the style of `style`, whose size may differ, and whose batch may be 1.
 
-        Args:
-            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16.
-            style: [N, 3, h, w] or [1, 3, h, w], likewise; its size may differ.
-            key_stride: See `stylize`; for both pictures.
-
-        Returns:
-            [N, 3, H, W], RGB, about 0-255, not clamped.
-
-        Raises:
-            ValueError: If a shape or a dtype differs.
+        Shapes, `key_stride` (for both pictures) and errors are as for `stylize`.
         """
         return self.stylize(content, self.encode_style(style, key_stride), key_stride)
 
     def encode_style(self, picture: Tensor, key_stride: int | None = None) -> Tensor:
-        """Compute the style code of pictures.
+        """Compute the codes [N, code_dim] of [N, 3, H, W], RGB 0-255, H and W at least 16.
 
-        Args:
-            picture: [N, 3, H, W] floating, RGB 0-255, H and W at least 16.
-            key_stride: See `stylize`.
-
-        Returns:
-            [N, code_dim]. The code of a mixture of styles is the weighted mean of their codes.
-
-        Raises:
-            ValueError: If the shape or the dtype differs.
+        The code of a mixture of styles is the weighted mean of their codes. Raise ValueError if the
+        shape or the dtype differs.
         """
         check_picture(picture)
         return self.style(_padded(picture), key_stride)
 
     def stylize(self, content: Tensor, code: Tensor, key_stride: int | None = None) -> Tensor:
-        """Paint pictures in the style of a code.
+        """Paint pictures in the style of a code, about 0-255, not clamped.
 
         Args:
-            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16. Sides that are not
-                multiples of 8 are padded by reflection, and the result is cropped.
+            content: [N, 3, H, W] floating, RGB 0-255, H and W at least 16, else ValueError. Sides
+                that are not multiples of 8 are padded by reflection, and the result is cropped.
             code: [N, code_dim] or [1, code_dim], from `encode_style`.
-            key_stride: Side of the groups of tokens that share a key. None selects the smallest
-                side with at most `config.max_keys` keys, so that memory stays proportional to the
-                size.
-
-        Returns:
-            [N, 3, H, W], RGB, about 0-255, not clamped.
-
-        Raises:
-            ValueError: If a shape or a dtype differs.
+            key_stride: Side of the groups of tokens that share a key. None: the smallest with at
+                most `config.max_keys` keys, so that memory stays proportional to the size.
         """
         check_picture(content)
         if code.dim() != 2 or code.shape[1] != self.config.code_dim:

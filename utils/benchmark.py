@@ -18,9 +18,8 @@ HEAD_START_CYCLES = 200_000  # of busy GPU before the call: 0.1 ms at 2 GHz
 class Benchmark:
     """Statistics of the durations of a series of calls, in milliseconds.
 
-    It is also a mapping: `result["mean_ms"]` is `result.mean_ms`, and `dict(result)` has every
-    figure, including `fps`. `std_ms` is the standard deviation, `iterations` the number of calls,
-    and `p20_ms` and the like are percentiles.
+    It is also a mapping: `dict(result)` has every figure, including `fps`. `std_ms` is the standard
+    deviation, `iterations` the number of calls, and `p20_ms` and the like are percentiles.
     """
 
     mean_ms: float
@@ -75,15 +74,10 @@ def benchmark_model(
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
 ) -> Benchmark:
-    """Time a model in inference mode on random input, uniform in 0-255.
+    """Time a model, neither moved nor converted, in inference mode on random input in 0-255.
 
-    Args:
-        model: The model; it is neither moved nor converted.
-        device: The device of the input; None for the device of the model's first parameter.
-        dtype: The dtype of the input; None for the dtype of the model's first parameter.
-
-    Raises:
-        ValueError: If a size or a count is not a positive integer.
+    The device and the dtype of the input default to its first parameter's. Raise ValueError if a
+    size or a count is not a positive integer.
     """
     if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
         raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")
@@ -118,13 +112,8 @@ def interleave(
     """Time several candidates alternately, so that disturbances of the machine affect all alike.
 
     Each round has a random order, the same in every process. A candidate runs with the caches as
-    the one before it left them, and no candidate always follows the same one.
-
-    Args:
-        round_done: Called with the number of rounds done, including the warm-up.
-
-    Returns:
-        The statistics, by the keys of `calls`.
+    the one before it left them, and no candidate always follows the same one. `round_done` receives
+    the number of rounds done, including the warm-up.
 
     Raises:
         ValueError: If there are no candidates, or a count is out of range.
@@ -150,14 +139,9 @@ def interleave(
 
 
 def stopwatch(call: Callable[[], object], device: torch.device) -> float:
-    """Time one call.
+    """Time one call, in milliseconds until its work is done, even if it returns earlier.
 
-    Args:
-        call: On a GPU, it may return before its work is done.
-
-    Returns:
-        Milliseconds until the work is done: on the CPU from the call, on a GPU from the moment when
-        the GPU starts the work.
+    The CPU's time begins with the call, a GPU's at the moment when it starts the work.
     """
     if device.type != "cuda":
         start = time.perf_counter()

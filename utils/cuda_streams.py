@@ -14,9 +14,6 @@ def current_stream(index: int | None = None) -> torch.cuda.Stream:
     """Return the current stream, like torch.cuda.current_stream.
 
     That function creates a new object each time and takes ten times as long.
-
-    Args:
-        index: The index of a CUDA device; defaults to the current one.
     """
     if index is None:
         index = torch.cuda.current_device()
@@ -48,8 +45,7 @@ def waiting_refused() -> Generator[None]:
     """Make every wait for a GPU within the block raise RuntimeError, on any thread.
 
     Work runs once under this guard before its capture in a CUDA graph. PyTorch treats a failed
-    capture as one still in progress, and never frees the memory of captures again, until none is
-    left.
+    capture as still in progress, and never again frees the memory of captures, until none is left.
     """
     before = torch.cuda.get_sync_debug_mode()
     try:

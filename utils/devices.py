@@ -24,7 +24,6 @@ class DeviceChoice:
 
 
 def devices() -> tuple[DeviceChoice, ...]:
-    """List the choices on this machine: automatic, the CPU, and each CUDA device."""
     gpus = (
         DeviceChoice(f"cuda:{n}", torch.cuda.get_device_name(n))
         for n in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
@@ -37,10 +36,7 @@ def devices() -> tuple[DeviceChoice, ...]:
 
 
 def resolve(key: str) -> torch.device:
-    """Convert a key to a device.
-
-    Args:
-        key: "auto", "cpu", "cuda" or "cuda:N".
+    """Convert "auto", "cpu", "cuda" or "cuda:N" to a device.
 
     Raises:
         ValueError: If the device does not exist; the message includes the reason, if known.
@@ -68,9 +64,8 @@ def title(device: torch.device) -> str:
 def cuda_unavailable_reason() -> str:
     """Return why PyTorch cannot use a GPU, as a clause; "" if it can.
 
-    The clause distinguishes a CPU build of PyTorch on a machine with an NVIDIA driver, which the
-    user can replace, from a machine without a GPU. The latter returns NO_GPU itself, which is
-    translated where it is shown.
+    The clause names a CPU build of PyTorch next to an NVIDIA driver, which the user can replace.
+    Without a GPU, NO_GPU itself is returned, which is translated where it is shown.
     """
     if _can_use_gpu():
         return ""

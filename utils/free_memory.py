@@ -7,10 +7,7 @@ import torch
 
 
 def free_bytes(device: torch.device) -> int:
-    """Return the free memory of a device in bytes.
-
-    On a GPU, memory reserved by PyTorch is not free.
-    """
+    """Return a device's free memory in bytes; on a GPU, PyTorch's reserved memory is not free."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     return int(psutil.virtual_memory().available)

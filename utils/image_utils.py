@@ -18,29 +18,21 @@ from utils.images.writing import write_pixels
 
 
 def load_image(path: str | os.PathLike[str]) -> Tensor:
-    """Read a picture file as the input of a network.
+    """Read a picture as the input of a network, [1, 3, H, W] float32, RGB, 0-255, contiguous.
 
-    Args:
-        path: A picture of any kind that utils.images.reading.read_picture reads.
-
-    Returns:
-        [1, 3, H, W] float32, RGB, 0-255, contiguous; upright, in sRGB, over white where the picture
-        is transparent.
-
-    Raises:
-        ImageError: If the file is missing, damaged or not a picture.
+    It is upright, in sRGB, over white where the picture is transparent. Raise ImageError if the
+    file is missing, damaged or not a picture.
     """
     pixels = torch.from_numpy(read_pixels(path))
     return pixels.permute(2, 0, 1)[None].to(torch.float32, memory_format=torch.contiguous_format)
 
 
 def save_image(picture: Tensor | NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
-    """Write a picture as PNG, JPEG or WebP, atomically.
+    """Write a picture as PNG, JPEG or WebP, by the extension, atomically.
 
     Args:
         picture: A network's output, [1, 3, H, W] or [3, H, W] of any floating dtype on any device,
             RGB 0-255, which is clamped and rounded; or an array [H, W, 3] uint8, RGB.
-        path: The file to write or replace; its extension selects the format.
 
     Raises:
         ImageError: If the shape, the dtype or the extension is another one, values are NaN, or the

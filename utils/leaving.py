@@ -3,8 +3,8 @@
 PyTorch, OpenCV and FFmpeg run C++ on our threads. Python ends a daemon thread that returns to an
 interpreter that is gone, and C++ answers with `abort` (status 134) or a fault (139). So the end of
 the process waits for these threads. A thread that hangs in a driver or on the network would keep
-the process alive. After WAIT_S the process therefore leaves it behind and calls `os._exit`, with
-the status that it would have had. No other code in the program ends the process this way.
+the process alive: after WAIT_S the process calls `os._exit`, with the status that it would have
+had. No other code in the program ends the process this way.
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ class BackgroundThread(threading.Thread):
 
 
 def leave_behind(owner: object, name: str) -> None:
-    """Let the process end while a thread unknown to Python is still running.
+    """Let the process end while a thread of `owner`, unknown to Python, is still running.
 
-    Args:
-        owner: The object that owns the thread. A reference to it remains, since Qt aborts the
-            process if a running thread is deleted.
+    A reference to the owner remains, since Qt aborts if a running thread is deleted.
     """
     log.info("left behind: %s", name)
     _hanging.append(owner)
@@ -58,10 +56,7 @@ def record_status(status: int) -> int:
 
 
 def limit_end(status: int) -> int:
-    """Limit the time that the interpreter may wait for threads from now on to END_S.
-
-    The interpreter waits for the threads of a pool without a limit.
-    """
+    """Limit the interpreter's wait for threads, otherwise unlimited for a pool's, to END_S."""
     # Python may end this thread at any time: it runs no C++.
     threading.Thread(target=_exit_late, name="end of the process", daemon=True).start()
     return record_status(status)

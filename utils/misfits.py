@@ -16,8 +16,7 @@ from typing import Any, Union, get_args, get_origin
 def misfit(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return a sentence on the first argument that does not fit, or "" if all fit.
 
-    Args:
-        signature: The signature of the function, with annotations that are types.
+    The annotations of the signature must be types.
     """
     try:
         given = signature.bind(*args, **kwargs).arguments

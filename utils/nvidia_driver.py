@@ -1,8 +1,4 @@
-"""Queries the NVIDIA driver of this machine, without PyTorch.
-
-So the query works before PyTorch is imported, with a broken PyTorch, and with a build without GPU
-support.
-"""
+"""Queries the NVIDIA driver of this machine, also before, without or with a broken PyTorch."""
 
 from __future__ import annotations
 
@@ -20,11 +16,9 @@ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 
 @dataclass(frozen=True, slots=True)
 class NvidiaDriver:
-    """A driver that runs at least one GPU.
+    """A driver that runs at least one GPU, with the newest CUDA release it supports, as (12, 6).
 
-    Attributes:
-        cuda: The newest CUDA release that it supports, such as (12, 6).
-        capabilities: The compute capability of each GPU that reports it, such as (8, 6).
+    `capabilities` are the compute capabilities of the GPUs that report one, such as (8, 6).
     """
 
     cuda: tuple[int, int]
@@ -32,10 +26,9 @@ class NvidiaDriver:
 
 
 def find_driver(library: str = LIBRARY) -> NvidiaDriver | None:
-    """Query the driver, which may take a second. It allocates nothing on a GPU.
+    """Query the driver, which may take a second and allocates nothing on a GPU.
 
-    Returns:
-        None without a driver, or if it runs no GPU.
+    None without a driver, or if it runs no GPU.
     """
     try:
         driver = ctypes.CDLL(library)

@@ -35,8 +35,5 @@ __all__ = ["MAX_PIXELS", "cv2", "place"]
 
 
 def place(where: str | os.PathLike[str]) -> Any:
-    """Convert a path or an address for OpenCV, to bytes.
-
-    OpenCV crashes on text with surrogates, which represent bytes that are not UTF-8.
-    """
+    """Convert a path or an address for OpenCV, to bytes: it crashes on text with surrogates."""
     return os.fsencode(where)

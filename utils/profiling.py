@@ -14,12 +14,7 @@ from torch.profiler import ProfilerActivity
 def nvtx_range(name: str) -> AbstractContextManager[object]:
     """Return a range that Nsight Systems and Nsight Compute show around the work submitted within.
 
-    Args:
-        name: The label, such as "encoder".
-
-    Returns:
-        A context manager. It does nothing if CUDA is not initialized, or while `torch.compile` is
-        tracing.
+    It does nothing if CUDA is not initialized, or while `torch.compile` is tracing.
     """
     if torch.compiler.is_compiling() or not torch.cuda.is_initialized():
         return nullcontext()
@@ -33,15 +28,12 @@ def profiled(
     """Profile the operations of a block on the CPU, and on the GPU if CUDA is initialized.
 
     Args:
-        trace: The file for the timeline, for chrome://tracing or Perfetto; its folder must exist.
-            None for no timeline.
+        trace: The file for the timeline, for chrome://tracing or Perfetto, or None; its folder
+            must exist, else OSError.
         shapes: Whether to record the shapes of the operations' inputs.
 
     Yields:
         PyTorch's profiler, for use after the block, for example by `summary`.
-
-    Raises:
-        OSError: If the timeline cannot be written.
     """
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_initialized():
@@ -58,14 +50,9 @@ def profiled(
 
 
 def summary(profiler: torch.profiler.profile, rows: int = 15) -> str:
-    """Tabulate the slowest operations.
+    """Tabulate the slowest operations of a profiler from `profiled`, after its block.
 
-    Args:
-        profiler: The profiler from `profiled`, after its block.
-
-    Returns:
-        A table as text, sorted by the operations' own time, without the operations they call: on
-        the GPU if it was profiled, otherwise on the CPU.
+    They are sorted by their own time, without operations they call: the GPU's if profiled.
     """
     recorded = ProfilerActivity.CUDA in profiler.activities
     order = "self_cuda_time_total" if recorded else "self_cpu_time_total"

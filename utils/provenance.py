@@ -16,7 +16,6 @@ from utils.tf32 import convolutions_use_tf32
 
 
 def machine_info(device: torch.device) -> dict[str, Any]:
-    """Return the machine's properties that affect measurements."""
     gpu = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
     return {
         "system": platform.platform(),
@@ -31,13 +30,9 @@ def machine_info(device: torch.device) -> dict[str, Any]:
 
 
 def commit_of(file: Path) -> str | None:
-    """Return the commit of the running files, with "+" appended if any has changed since.
+    """Return the running files' commit, by one of them, with "+" if any has changed since.
 
-    Args:
-        file: One of the files.
-
-    The variable STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside a
-    checkout.
+    STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside a checkout.
     """
     if override := os.environ.get("STYLEFORGE_COMMIT"):
         return override

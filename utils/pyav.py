@@ -1,8 +1,6 @@
-"""Imports PyAV, FFmpeg's libraries for Python, without their output; the only module that imports
-`av`.
+"""Imports PyAV, FFmpeg's libraries for Python; the only module that imports `av`.
 
-It silences encoders that write to the terminal themselves. PyAV does not print FFmpeg's log unless
-asked to.
+It silences encoders that write to the terminal themselves; PyAV prints no log unless asked to.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ CALLER = 0  # Linux's scheduler uses this number for the calling thread
 
 @contextmanager
 def usual_scheduling() -> Iterator[None]:
-    """Restore the calling thread's scheduling after the block, also for threads started in the
-    block.
+    """Restore the calling thread's scheduling after the block, for new threads also within it.
 
     SVT-AV1 sets real-time priority 99 (SCHED_FIFO) for its threads and its caller if it may: as
     root on Linux, which is usual in containers. The caller's next threads and processes inherit the

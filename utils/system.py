@@ -60,13 +60,7 @@ X11 = "testing the window on X11"
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A missing library or tool.
-
-    Attributes:
-        name: The library's file name, or the tool.
-        package: The Debian package that contains it.
-        purpose: The feature that needs it.
-    """
+    """A library, by file name, or tool that is missing, its Debian package and its purpose."""
 
     name: str
     package: str
@@ -89,11 +83,9 @@ def missing(
     """Find missing libraries and tools; nothing on systems other than Linux.
 
     Args:
-        compiler: Whether to look for a C++ compiler, which is needed without images of the native
-            kernels.
-        tests: Whether to look for additional needs of the test suite, including a compiler.
-        sound: Whether to look for libraries that play and record sound, without which films are
-            silent.
+        compiler: Look for a C++ compiler, needed without images of the native kernels.
+        tests: Look for additional needs of the test suite, including a compiler.
+        sound: Look for libraries for sound, without which films are silent.
     """
     if not sys.platform.startswith("linux"):
         return ()
@@ -132,13 +124,10 @@ def sentence(found: Sequence[Missing]) -> str:
 
 
 def install(found: Sequence[Missing]) -> bool:
-    """Install the packages of `found` with apt-get, which needs root.
+    """Install packages with apt-get, as root; return whether it succeeded each time.
 
-    The packages for one purpose are installed together: apt-get installs nothing if it does not
-    know one of the packages, and Ubuntu has no browser among them.
-
-    Returns:
-        Whether apt-get succeeded each time.
+    The packages for one purpose go together: apt-get installs nothing if it does not know one of
+    them, and Ubuntu has no browser among them.
     """
     apt = ["apt-get", "-o", "DPkg::Lock::Timeout=120"]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -152,10 +141,7 @@ def install(found: Sequence[Missing]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Install or print the missing packages.
-
-    Returns 0 in any case: the program itself reports its needs.
-    """
+    """Install or print the missing packages; return 0, as the program itself reports its needs."""
     parser = argparse.ArgumentParser(prog="python -m utils.system", description=__doc__)
     parser.add_argument("--compiler", action="store_true", help="also what compiles the kernels")
     parser.add_argument("--tests", action="store_true", help="also what the test suite needs")
@@ -173,9 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _x_answers() -> bool:
-    """Return whether the X server of $DISPLAY accepts a connection; the variable may be out of
-    date.
-    """
+    """Return whether the X server of $DISPLAY, which may be out of date, accepts a connection."""
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:

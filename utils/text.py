@@ -6,13 +6,11 @@ LIMIT = 300  # characters
 
 
 def printable(text: str, limit: int = LIMIT) -> str:
-    r"""Escape every character that is neither visible nor a space.
+    r"""Escape every character that is neither visible nor a space, as `\n`, `\x1b`, `\u202e`.
 
-    Control characters, line breaks, terminal escape codes, characters that change the direction of
-    text, other invisible ones, unassigned ones and lone surrogates become `\n`, `\x1b`, `\u202e`.
-
-    Args:
-        limit: Maximum number of characters in the result; longer text is cut and ends in "...".
+    These are control characters, line breaks, terminal escape codes, characters that change the
+    direction of text, other invisible ones, unassigned ones and lone surrogates. Beyond `limit`
+    characters, the result is cut and ends in "...".
     """
     # Cut before escaping, since the text may be very long, and after, since escapes lengthen it.
     shown = "".join(map(_visible, text[: limit + 1]))

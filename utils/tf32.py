@@ -31,14 +31,11 @@ def products_use_tf32() -> bool:
 
 @contextmanager
 def tf32_allowed(allowed: bool) -> Generator[None]:
-    """Allow or forbid TF32 in PyTorch's FP32 convolutions and matrix products on CUDA.
+    """Allow or forbid TF32 in PyTorch's FP32 convolutions and matrix products in the block.
 
     The setting applies to the whole process: threads that need the other value must not run
     meanwhile. PyTorch has two generations of flags, and its exporter and compiler raise if cuDNN's
     flags disagree. Within the block they agree, whatever the caller had set.
-
-    Args:
-        allowed: The setting inside the `with` block; the previous one is restored afterwards.
     """
     before = [_precision_of("cuda", operation) for operation in _OPERATIONS]
     cudnn, products = _cudnn(before), _products()

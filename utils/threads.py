@@ -12,9 +12,6 @@ SPIN_COUNT = "1000"
 
 
 def limit_openmp_spin() -> None:
-    """Limit OpenMP's spinning, unless the user has set an environment variable for it.
-
-    Call it before importing PyTorch: OpenMP reads its settings at that time.
-    """
+    """Limit OpenMP's spinning, unless an environment variable sets it; before importing PyTorch."""
     if not os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}:
         os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT

@@ -48,11 +48,7 @@ class Description:
 
 
 def described(words: Sequence[str]) -> Description:
-    """Describe a job by its arguments, even if another version wrote them.
-
-    Args:
-        words: Flags as "--flag=value", then "--" and the inputs.
-    """
+    """Describe a job, even another version's, by "--flag=value" words, then "--" and the inputs."""
     inputs = inputs_of(words)
     flags = words[: len(words) - len(inputs)]
     output = next(iter(_values(flags, "output")), "")
@@ -65,10 +61,7 @@ def inputs_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def kind_of(inputs: Sequence[str]) -> Kind:
-    """Return the kind of the inputs, judged by their number, type and names.
-
-    If a file's name does not reveal its kind, its first bytes decide.
-    """
+    """Return the kind of the inputs by number, type and names; else their first bytes decide."""
     if len(inputs) != 1:
         return Kind.SEVERAL
     path = Path(inputs[0])

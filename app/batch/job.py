@@ -42,7 +42,6 @@ class QueuedJob:
         arguments: Arguments of `stylize`, with absolute paths.
         added_at: In seconds since 1970.
         attempts: How many processes have started it since it was added or retried.
-        error: Why the job failed; "" otherwise.
         stamps: The `stamp_of` each input that was a file when the job was added.
     """
 

@@ -39,19 +39,14 @@ class JobQueue:
 
     @classmethod
     def default(cls) -> JobQueue:
-        """Return the current user's queue."""
         return cls(platformdirs.user_data_path(APP_NAME, appauthor=False) / "queue")
 
     @property
     def root(self) -> Path:
-        """The folder of the queue."""
         return self._root
 
     def add(self, arguments: Sequence[str]) -> QueuedJob:
-        """Add a job at the end.
-
-        Args:
-            arguments: Arguments of `stylize`, with absolute paths.
+        """Add a job at the end; its arguments of `stylize` have absolute paths.
 
         Raises:
             QueueError: If another process keeps the queue locked.
@@ -103,7 +98,6 @@ class JobQueue:
         """Move jobs to another place in the order, without interrupting a running job.
 
         Args:
-            numbers: The jobs to move, in their new order.
             before: The job to put them before; None for the end.
 
         Raises:
@@ -127,11 +121,7 @@ class JobQueue:
         return self._root / "manifests" / f"{number:06}.json"
 
     def is_running(self, job: QueuedJob) -> bool:
-        """Return whether a process is working on the job.
-
-        A RUNNING job without a process was interrupted; the next process that runs the queue
-        resumes it.
-        """
+        """Return whether a process works on the job; a RUNNING job without one will be resumed."""
         if job.state is not JobState.RUNNING:
             return False
         try:
@@ -168,11 +158,7 @@ class JobQueue:
             yield self._taken(number)
 
     def finish(self, job: QueuedJob, error: str = "") -> QueuedJob:
-        """Record that a job has ended, and return the updated job. A non-empty `error` marks a
-        failure.
-
-        Raises OSError.
-        """
+        """Record that a job has ended; an `error` marks a failure. Raises OSError."""
         state = JobState.FAILED if error else JobState.DONE
         return self._written(replace(job, state=state, error=error))
 
@@ -181,11 +167,7 @@ class JobQueue:
         return self._written(replace(job, state=JobState.WAITING, attempts=0))
 
     def retry(self, number: int) -> None:
-        """Make a failed job wait again; its results stay.
-
-        Raises:
-            QueueError: If the job does not exist, has not failed, or is locked by another process.
-        """
+        """Make a failed job wait again; its results stay. Raises QueueError if it cannot."""
         with self._job_locked(number):
             job = self.get(number)
             if job.state is not JobState.FAILED:
@@ -193,11 +175,7 @@ class JobQueue:
             self.put_back(replace(job, error=""))
 
     def remove(self, number: int) -> None:
-        """Delete a job, but not its results.
-
-        Raises:
-            QueueError: If the job does not exist or is running.
-        """
+        """Delete a job, not its results. Raises QueueError if it does not exist or is running."""
         path = self._path(number)
         with self._job_locked(number, keep=False):
             try:
@@ -221,10 +199,7 @@ class JobQueue:
             raise QueueError("another process keeps the queue from being changed") from None
 
     def _arranged(self) -> tuple[list[int], list[str]]:
-        """Return the last order written, and a sentence if that file is damaged.
-
-        Without an order, jobs run in the order they were added.
-        """
+        """Return the last order, and a sentence if its file is damaged; else jobs run as added."""
         path = self._order_path
         try:
             values = small_json.load(path, MAX_ORDER_BYTES)
@@ -259,7 +234,7 @@ class JobQueue:
 
     @contextmanager
     def _job_locked(self, number: int, *, keep: bool = True) -> Iterator[None]:
-        """Hold the lock of a job for an instant; `keep` is passed to `locked`."""
+        """Hold the lock of a job for an instant."""
         try:
             with locked(self._path(number), GLANCE_S, keep=keep):
                 yield

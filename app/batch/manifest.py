@@ -40,17 +40,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A picture or film. Unknown values are None.
+    """A picture or film, with absolute paths. Unknown values are None.
 
     Attributes:
-        source: Absolute path of the source.
-        result: Absolute path of the result.
         source_bytes: Size of the source when the run was planned.
         source_mtime_ns: Modification time of the source, in nanoseconds since 1970.
         result_mtime_ns: Modification time of the result.
         result_sha256: Digest of the result, if this run or the run it continues wrote it.
         share: How much of an unfinished film is done, 0 to 1; after a crash, a lower bound.
-        error: Why it failed; "" otherwise.
     """
 
     source: str
@@ -85,9 +82,6 @@ class Manifest:
     Attributes:
         pictures: Total number of pictures and films in all shards.
         plan_sha256: Digest of the results' names in all shards; equal if all planned the same.
-        style: Name of the look.
-        entries: The pictures and films of this shard.
-        problems: One sentence per input that could not be used.
         finished: Whether the run reached its end, with or without failures.
     """
 
@@ -100,15 +94,11 @@ class Manifest:
     finished: bool = False
 
     def count(self, state: State) -> int:
-        """Count the pictures and films in a state."""
         return sum(entry.state is state for entry in self.entries)
 
     @property
     def share(self) -> float:
-        """The fraction of the work that is done or has failed, 0 to 1.
-
-        Every picture and film has the same weight.
-        """
+        """The fraction of the work done or failed, 0 to 1; pictures and films count the same."""
         done = sum(
             (entry.share or 0.0) if entry.state is State.PENDING else 1.0 for entry in self.entries
         )
@@ -135,11 +125,7 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a file that `Manifest.write` wrote.
-
-    Raises:
-        ManifestError: If the file is not a manifest or cannot be read.
-    """
+    """Read a file that `Manifest.write` wrote. Raises ManifestError if it cannot be read as one."""
     shown = printable(str(path))
     try:
         values: Any = small_json.load(path, MAX_BYTES)
@@ -246,7 +232,6 @@ class Record:
         self._save_when_due()
 
     def failed(self, result: Path, error: str) -> None:
-        """Record why a result is missing."""
         self._put(str(result.absolute()), state=State.FAILED, error=error, share=None)
         self._save_when_due()
 

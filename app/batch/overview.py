@@ -22,7 +22,6 @@ class JobView:
 
     Attributes:
         state: A JobState, or INTERRUPTED.
-        description: The job's inputs, output and styles.
         pictures: Number of pictures and films; 0 before the job begins.
         done: How many of them have a result.
         kept: How many of `done` had their result before the job.
@@ -107,14 +106,7 @@ class Overview:
 
 
 def why_failed(path: Path) -> str:
-    """Summarize the failures in a run's manifest in one sentence.
-
-    Returns:
-        "" if the file does not exist or names no failure.
-
-    Raises:
-        ManifestError: If the file is not a manifest.
-    """
+    """Summarize a run's failures in one sentence, or "". Raises ManifestError for other files."""
     if _stamp(path) is None:
         return ""
     manifest = read_manifest(path)

@@ -51,12 +51,7 @@ class Shard:
 
 
 def parse_shard(text: str, environment: Mapping[str, str] | None = None) -> Shard:
-    """Parse "2/8", "auto" or "auto/8".
-
-    Args:
-        text: "2/8" is the second of eight shards. "auto" reads the shard from the environment.
-            "auto/8" reads only its index there.
-        environment: Defaults to the environment of the process.
+    """Parse "2/8", the second of eight; "auto" reads both from the environment, "auto/8" the index.
 
     Raises:
         ShardError: If the text is invalid, or the environment names no shard.
@@ -77,10 +72,7 @@ def parse_shard(text: str, environment: Mapping[str, str] | None = None) -> Shar
 
 
 def local_index(environment: Mapping[str, str] | None = None) -> int | None:
-    """Return the index of this process on its machine, from 0; None if the environment names none.
-
-    Processes on one machine use it to share the GPUs.
-    """
+    """Return the index of this process on its machine, to share GPUs, from 0; None if unnamed."""
     environment = os.environ if environment is None else environment
     name = next((name for name in _LOCAL if name in environment), None)
     return None if name is None else _number(environment, name)

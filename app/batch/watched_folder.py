@@ -12,11 +12,7 @@ from app.sources import pictures_in
 
 
 class WatchedFolder:
-    """The pictures and films in a folder, without subfolders.
-
-    Args:
-        folder: Must exist at every call of `settled`.
-    """
+    """The pictures and films in `folder`, which must exist at every scan, without subfolders."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -63,10 +59,6 @@ def not_queued(settled: Iterable[tuple[Path, str]], jobs: Iterable[QueuedJob]) -
 
     The comparison ignores the clock: a file may be dated in the future, or replaced by an older
     one.
-
-    Args:
-        settled: Pictures with their stamps, from `WatchedFolder.settled`.
-        jobs: All jobs of the queue, in any state.
     """
     found = list(settled)
     if not found:

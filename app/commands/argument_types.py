@@ -9,7 +9,7 @@ from app.parameters import AUTO
 
 
 def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return an argparse type for a comma-separated choice of `names`, sorted as in `names`."""
+    """Return an argparse type for comma-separated `names`, sorted as in `names`."""
     known = tuple(names)
 
     def parse(text: str) -> tuple[str, ...]:
@@ -39,10 +39,7 @@ def amount(text: str, what: str) -> float | str:
 
 
 def unit_interval(text: str, what: str, besides: str = "") -> float:
-    """Parse a number from 0 to 1.
-
-    The error message names it as `what`, and lists further possible values in `besides`.
-    """
+    """Parse a number from 0 to 1; errors name it `what` and list further values in `besides`."""
     try:
         value = float(text)
     except ValueError:

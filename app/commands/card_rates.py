@@ -41,10 +41,6 @@ class Rate:
     """The frame rate of a network alone, in FP16, at one size.
 
     Attributes:
-        network: Its name in CONFIGS.
-        width: Width of the picture, in pixels.
-        height: Height of the picture, in pixels.
-        fps: Pictures per second.
         origin: "measured" or "predicted".
         note: The date of the measurement, or the backend and the basis of the prediction.
     """
@@ -76,14 +72,7 @@ def predicted_rates(card: Card) -> list[Rate]:
 
 
 def rates_of(device: torch.device) -> Iterator[Rate | str]:
-    """Yield the rates of a GPU of this machine, and remarks about them.
-
-    Args:
-        device: A CUDA device.
-
-    Yields:
-        For each network and size the measured rate, or else the predicted one; and sentences.
-    """
+    """Yield a CUDA device's measured or predicted rate per network and size, and remarks."""
     try:
         stored = load_rates(rates_path())
     except RatesError as exc:
@@ -107,9 +96,7 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
 
 
 def measure_rates(device: torch.device) -> None:
-    """Measure each network on a GPU in FP16, and store the times for `rates_of`.
-
-    The networks are untrained, because the times do not depend on the weights.
+    """Measure each network, untrained as weights do not matter, in FP16, and store the times.
 
     Raises:
         CardRatesError: If the device is not a GPU, or the file cannot be written.
@@ -129,15 +116,7 @@ def measure_rates(device: torch.device) -> None:
 
 
 def remember(device: torch.device, network: str, times: dict[tuple[int, int], float]) -> None:
-    """Store times of a network in FP16.
-
-    Args:
-        network: Its name in CONFIGS.
-        times: Milliseconds by width and height.
-
-    Raises:
-        CardRatesError: If the file cannot be written.
-    """
+    """Store FP16 milliseconds by (width, height). Raises CardRatesError if writing fails."""
     path = rates_path()
     try:
         store_rates(path, device, network, times)
@@ -152,9 +131,7 @@ def _keys() -> list[Key]:
 
 
 def _picture_call(network: TransformerNetFused, size: tuple[int, int]) -> Callable[[], object]:
-    """Return a call that runs the network on a random picture: its device-memory plan, if it has
-    one.
-    """
+    """Return a call that runs the network on a random picture, by its device-memory plan if any."""
     width, height = size
     device = next(network.parameters()).device
     x = torch.rand(1, 3, height, width, device=device) * 255

@@ -11,9 +11,7 @@ from pathlib import Path
 def command_line(name: str, args: argparse.Namespace, not_recorded: Collection[str]) -> str:
     """Return the command line that repeats a run, without folders, for privacy.
 
-    Args:
-        args: Its parsed arguments; the attribute `parser` provides the defaults.
-        not_recorded: Names of arguments to leave out.
+    Defaults come from the attribute `parser` of the arguments.
     """
     words = ["styleforge", name]
     for argument, value in vars(args).items():

@@ -12,12 +12,9 @@ DEFAULTS = EngineConfig()
 
 
 def add_style(parser: argparse._ActionsContainer, default: str | None = DEFAULTS.style) -> None:
-    """Add --style, the key of a style.
+    """Add --style; a `default` of None is for commands that apply DEFAULTS.style themselves.
 
-    Args:
-        parser: Receives the flag. A group of mutually exclusive flags works too; it notices a flag
-            only if its value differs from the default.
-        default: None for a command that itself applies DEFAULTS.style.
+    In a group of mutually exclusive flags, it counts only if it differs from the default.
     """
     parser.add_argument(
         "--style",
@@ -38,7 +35,6 @@ def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
 
 
 def add_kernels(parser: argparse.ArgumentParser) -> None:
-    """Add --kernels, one of ALL_VARIANTS."""
     titles = ", ".join(f"{key}: {variant.title}" for key, variant in VARIANTS.items())
     parser.add_argument(
         "--kernels",
@@ -50,7 +46,6 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
 
 
 def add_precision(parser: argparse.ArgumentParser) -> None:
-    """Add --precision, one of Precision."""
     parser.add_argument(
         "--precision",
         choices=[precision.name for precision in Precision],
@@ -60,5 +55,4 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
 
 
 def add_quiet(parser: argparse.ArgumentParser, what: str = "errors alone") -> None:
-    """Add -q and --quiet, which reduce the output to `what`."""
     parser.add_argument("-q", "--quiet", action="store_true", help=f"print {what}")

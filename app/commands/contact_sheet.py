@@ -22,15 +22,10 @@ PAPER, INK = (250, 250, 250), (30, 30, 30)
 def make_sheet(
     columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> Pixels:
-    """Draw a contact sheet.
+    """Draw a contact sheet, [H, W, 3] uint8 RGB, with rows and columns as large as their pictures.
 
     Args:
-        columns: Headings.
-        rows: For each row, a label and its pictures.
         cell: Maximum long side of a picture, in pixels; larger pictures are scaled down.
-
-    Returns:
-        [H, W, 3] uint8 RGB; each row and column is as large as its largest picture.
     """
     font = ImageFont.load_default(FONT_SIZE)
     shrunk = [(label, [fit(picture, cell) for picture in pictures]) for label, pictures in rows]

@@ -70,17 +70,13 @@ class DoctorError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report.
-
-    `state` is "ok", "note" (it works, but not at its best) or "fault" (something cannot work).
-    """
+    """One line of the report; `state` is "ok", "note" (works, not at its best) or "fault"."""
 
     state: str
     says: str
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `doctor` and its flags."""
     parser = subparsers.add_parser(
         "doctor",
         help="report what this machine can do, and what is missing",
@@ -180,7 +176,6 @@ def run_check(check: Callable[[], Iterator[Finding]]) -> list[Finding]:
 
 
 def print_findings(findings: dict[str, list[Finding]]) -> None:
-    """Print the findings as a table, by topic."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -195,7 +190,6 @@ def print_findings(findings: dict[str, list[Finding]]) -> None:
 
 
 def check_program() -> Iterator[Finding]:
-    """Report the versions of StyleForge, Python and the system."""
     yield Finding(OK, f"StyleForge {styleforge_version()} in {ROOT}")
     yield Finding(OK, f"Python {platform.python_version()}: {sys.executable}")
     yield Finding(OK, platform.platform())
@@ -219,7 +213,6 @@ def check_torch() -> Iterator[Finding]:
 
 
 def check_packages() -> Iterator[Finding]:
-    """Report the versions of the required packages."""
     for name in PACKAGES:
         try:
             yield Finding(OK, f"{name} {version(name)}")
@@ -228,10 +221,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_compiler() -> Iterator[Finding]:
-    """Report the compilers, which only libraries without an image need.
-
-    Runs after check_kernels.
-    """
+    """Report the compilers, for libraries without an image. Runs after check_kernels."""
     from kernels.jit.cuda_tools import find_toolkit
     from kernels.jit.errors import BuildError
     from kernels.jit.libraries import LIBRARIES
@@ -254,10 +244,7 @@ def check_compiler() -> Iterator[Finding]:
 
 
 def _libraries_of_the_program() -> list[NativeLibrary]:
-    """Return all libraries except the operations for any model.
-
-    The program's wheel has no images of the latter.
-    """
+    """Return all libraries but the operations for any model, without images in the wheel."""
     from kernels.jit.libraries import LIBRARIES
     from kernels.ops.registry import LIBRARY, OPS
 
@@ -370,7 +357,6 @@ def check_speed() -> Iterator[Finding]:
 
 
 def check_card(card: Card) -> Iterator[Finding]:
-    """Report the predicted frame rates of a card."""
     from app.commands.card_rates import predicted_rates
 
     try:
@@ -381,7 +367,6 @@ def check_card(card: Card) -> Iterator[Finding]:
 
 
 def check_cameras() -> Iterator[Finding]:
-    """Report the attached cameras."""
     from app.sources.camera import list_cameras
 
     cameras = list_cameras()

@@ -43,7 +43,6 @@ class Installed:
     """The PyTorch of this environment.
 
     Attributes:
-        version: Its version, such as "2.13.0+cpu".
         cuda: The CUDA release of its build; empty for a CPU build.
         gpu: Name of the GPU it uses; empty if it uses none.
     """
@@ -54,7 +53,6 @@ class Installed:
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `gpu` and its flag."""
     parser = subparsers.add_parser(
         "gpu",
         help="install the PyTorch that uses this machine's NVIDIA card",
@@ -114,9 +112,7 @@ def ask_torch() -> Installed | None:
 
 
 def install_command(driver: NvidiaDriver) -> list[str]:
-    """Return the command that replaces PyTorch in this environment.
-
-    uv itself chooses the build for the driver; for pip, the command names it.
+    """Return the command that replaces PyTorch; uv chooses the build itself, pip gets its name.
 
     Raises:
         StyleForgeError: If neither uv nor pip is installed, or pip has no build for this driver.
@@ -137,9 +133,7 @@ def install_command(driver: NvidiaDriver) -> list[str]:
 
 
 def _has_pip() -> bool:
-    """Return whether pip is installed here. The import system cannot tell: setuptools hooks into
-    it.
-    """
+    """Return whether pip is installed; the import system cannot tell, as setuptools hooks in."""
     return any(distributions(name="pip"))
 
 

@@ -62,7 +62,6 @@ _QUOTED = '\\"`$'  # characters that need an escape inside a quoted argument of 
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `install-menu` and its flags."""
     parser = subparsers.add_parser(
         "install-menu",
         help="add StyleForge to the applications menu (Linux)",
@@ -112,15 +111,10 @@ def icon_paths(folder: Path) -> dict[Path, Path]:
 
 
 def install(folder: Path, program: Path) -> None:
-    """Write the entry and its icons.
-
-    Args:
-        folder: The user's data folder, `$XDG_DATA_HOME`.
-        program: Absolute path of the program to start.
+    """Write the entry and its icons below the user's data folder.
 
     Raises:
-        StyleForgeError: If the path is not allowed in an entry, or desktop-file-validate refuses
-            the entry.
+        StyleForgeError: If the path is not allowed, or desktop-file-validate refuses the entry.
         OSError: If a file cannot be written.
     """
     entry = entry_path(folder)
@@ -147,9 +141,6 @@ def _remove(folder: Path) -> int:
 
 def desktop_entry(program: Path) -> str:
     """Return the text of the entry, following freedesktop.org's Desktop Entry Specification 1.5.
-
-    Args:
-        program: Absolute path of the program to start.
 
     Raises:
         StyleForgeError: If the path contains an equal sign, a control character or bytes that are

@@ -20,7 +20,6 @@ PATTERN = "manifest-*-of-*.json"  # in a folder
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `merge-manifests`."""
     parser = subparsers.add_parser(
         "merge-manifests",
         help="say what is missing of a run that several processes shared",

@@ -17,7 +17,6 @@ class Command:
 
     Attributes:
         path: Its words: () for the program, ("queue", "add").
-        summary: One line.
     """
 
     path: tuple[str, ...]
@@ -45,24 +44,20 @@ class Command:
         ]
 
     def walk(self) -> Iterator[Command]:
-        """Yield this command and everything below it."""
         yield self
         for command in self.below:
             yield from command.walk()
 
 
 def help_of(command: Command, action: argparse.Action) -> str:
-    """Return the help of a flag, as `--help` prints it."""
     return command.parser._get_formatter()._expand_help(action) if action.help else ""
 
 
 def takes_value(action: argparse.Action) -> bool:
-    """Return whether a value follows a flag."""
     return action.nargs != 0
 
 
 def is_file(action: argparse.Action) -> bool:
-    """Return whether the value of a flag is a file or a folder."""
     return action.type is Path or action.metavar in _FILES
 
 

@@ -32,10 +32,7 @@ def stop_requested() -> Iterator[threading.Event]:
 
 
 def interrupt_on_stdin(words: Mapping[str, Callable[[], object]] | None = None) -> None:
-    """Treat the first line on stdin, or its end, as Ctrl+C.
-
-    On every system, this lets the parent process stop this one. This process also stops if the
-    parent is killed.
+    """Treat the first line on stdin, or its end (a killed parent), as Ctrl+C on every system.
 
     Args:
         words: Lines with another action, which runs on another thread; reading then continues with

@@ -1,7 +1,4 @@
-"""Flags generated from the table of parameters, for the window and the commands.
-
-Imports nothing slow, because every `--help` lists the window's flags.
-"""
+"""Flags generated from the table of parameters; imports nothing slow, for every `--help`."""
 
 from __future__ import annotations
 
@@ -24,11 +21,7 @@ DEFAULTS = Parameters()
 
 
 def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
-    """Add a flag for every row that has one, and --mix.
-
-    Args:
-        kept: For the window: flags default to None, which selects the stored setting.
-    """
+    """Add a flag for every row that has one, and --mix; if `kept`, None is the stored setting."""
     for name, row in PARAMETERS.items():
         if name == "mix_amount":  # one flag for both the style and its share
             parser.add_argument(

@@ -16,7 +16,6 @@ from utils.text import printable
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `styles` with its actions."""
     parser = subparsers.add_parser("styles", help="list, add, export and remove styles")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
     actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")

@@ -33,7 +33,6 @@ class TuneError(StyleForgeError):
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `tune` and its flags."""
     parser = subparsers.add_parser(
         "tune",
         help="find the fastest kernels for this machine's NVIDIA card",

@@ -30,7 +30,6 @@ FLICKER_FRAMES = 12
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `vit-sheet` and its flags."""
     parser = subparsers.add_parser(
         "vit-sheet",
         help="show what an any-style network paints, on one sheet",
@@ -63,7 +62,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the sheet, and return 0."""
     try:
         return _run(args)
     except (CheckpointError, ImageError, ValueError) as exc:

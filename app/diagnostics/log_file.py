@@ -113,8 +113,6 @@ class _HomelessFormatter(logging.Formatter):
 def _logged(
     hook: Callable[[type[BaseException], BaseException, TracebackType | None], object],
 ) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
-    """Wrap `hook` so that it also logs the exception."""
-
     def log_it(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
         log.critical("uncaught exception", exc_info=(kind, exc, trace))
         hook(kind, exc, trace)
@@ -125,8 +123,6 @@ def _logged(
 def _logged_of_thread(
     hook: Callable[[threading.ExceptHookArgs], object],
 ) -> Callable[[threading.ExceptHookArgs], None]:
-    """Wrap `hook` so that it also logs the exception."""
-
     def log_it(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
             info = args.exc_type, args.exc_value, args.exc_traceback

@@ -10,11 +10,7 @@ TITLE = "Questions and answers"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question.
-
-    Attributes:
-        answer: In Markdown, one paragraph, without links.
-    """
+    """One question; the answer is one paragraph of Markdown without links."""
 
     asks: str
     answer: str

@@ -1,6 +1,4 @@
-"""Choices that the engine adapts by itself: a safer precision, a faster network, its input
-sizes.
-"""
+"""Choices that the engine adapts by itself: a safer precision, a faster network, input sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +44,6 @@ class Adaptation:
         on_notice: Called with one sentence when a stream first changes to the lite network.
 
     Attributes:
-        held: Whether a stream's size and network stay fixed.
         compiling: Whether kernels are being compiled, which slows everything else down.
     """
 
@@ -107,9 +104,7 @@ class Adaptation:
         return selector.lite
 
     def too_slow(self, variant: Variant) -> str:
-        """Return why the full network is too slow for a stream, as a clause; "" if it is fast
-        enough.
-        """
+        """Return why the full network is too slow for a stream, as a clause; "" if fast enough."""
         return self._selector(variant).remark
 
     def sizes(
@@ -143,11 +138,7 @@ class Adaptation:
         around_ms: float,
         lite: bool,
     ) -> None:
-        """Record the times of a frame.
-
-        Args:
-            around_ms: The time of scaling and blending.
-        """
+        """Record the times of a frame; `around_ms` is the time of scaling and blending."""
         resolution = self._resolution(variant, config, lite=lite)
         # A comparison keeps the size of the preceding stream. Without a stream, the size depends on
         # the time of the network that would run alone.
@@ -178,10 +169,7 @@ class Adaptation:
 
 
 class PrecisionFallback:
-    """Safer replacements for precisions that produced broken pictures.
-
-    A replacement applies to the style, the mix, the precision and the device.
-    """
+    """Safer replacements of broken precisions, per style, mix, precision and device."""
 
     def __init__(self) -> None:
         self._replaced: dict[Hashable, Precision] = {}
@@ -191,13 +179,7 @@ class PrecisionFallback:
         return self._replaced.get(_key(config, device), config.precision)
 
     def step_down(self, config: EngineConfig, device: torch.device, broken: Precision) -> Precision:
-        """Replace a precision from now on.
-
-        Args:
-            broken: The precision, which may be a replacement already.
-
-        Returns:
-            The next safer precision.
+        """Replace a precision, which may be a replacement, from now on; return the next safer one.
 
         Raises:
             ValueError: If `broken` is FP32, which has no safer precision.

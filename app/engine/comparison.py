@@ -1,6 +1,4 @@
-"""Comparison of two networks on the same frames, usually ours and the baseline: latency and
-difference.
-"""
+"""Comparison of two networks, usually ours and the baseline, on frames: latency and difference."""
 
 from __future__ import annotations
 
@@ -55,10 +53,7 @@ class Comparer:
         """Add a frame's times and compare the networks.
 
         Args:
-            renderings: The outputs of the two networks, by kernels, each timed along its own
-                fastest path.
-            networks: The networks. One that returned only uint8 runs once more, untimed, for its
-                values before rounding.
+            networks: One that returned only uint8 runs again, for its values before rounding.
             inputs: Their inputs, [H, W, 3] for each size.
             conditions: Whatever else has to stay equal for times to be comparable.
         """

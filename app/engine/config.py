@@ -17,13 +17,10 @@ class EngineConfig(Parameters):
     It extends app.parameters.Parameters by fields that are not settings themselves.
 
     Attributes:
-        precision: The precision to compute in.
         size: The long side of the network's input in pixels; None for automatic. The result always
             has the frame's size.
-        compare: Whether to run the baseline and another network on the same frames.
         mix: The key of a second style, whose share is `mix_amount`; None for the first style alone.
-        mix_more: The keys of a third and a fourth style with their shares; the first style has the
-            rest.
+        mix_more: Keys of a third and a fourth style with their shares; the first has the rest.
     """
 
     precision: Precision = Precision.fp32
@@ -44,16 +41,10 @@ class EngineConfig(Parameters):
 
     @property
     def styles(self) -> tuple[str, ...]:
-        """The keys of the style, or of the mixed styles."""
         return tuple(key for key, _ in self.parts)
 
     def mixed(self, parts: Sequence[Part]) -> EngineConfig:
-        """Return this config with other styles.
-
-        Args:
-            parts: Keys with shares that add up to 1. A single style resets the shares of an earlier
-                mix.
-        """
+        """Return this config with other styles; the shares add up to 1, one style resets them."""
         (style, _), *others = parts
         if not others:
             return replace(self, style=style, mix=None, mix_amount=DEFAULT_MIX_AMOUNT, mix_more=())
@@ -70,9 +61,7 @@ _SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, Fra
 
 
 def same_network(a: EngineConfig, b: EngineConfig) -> bool:
-    """Return whether two configs differ at most in steps after the network, so that its output is
-    the same.
-    """
+    """Return whether two configs differ at most after the network, whose output is the same."""
     # Called for each frame, mostly with the same config.
     return a is b or _same_but(_FINISHING, a, b)
 

@@ -28,9 +28,7 @@ class Submitted:
     """A batch of frames in flight on the GPU.
 
     Attributes:
-        styler: The styler that processes the batch.
         clock: Measures the batch's stages; None to use the timings of the newest timed batch.
-        finish: How the displayed picture is made from the network's output.
     """
 
     styler: FrameStyler
@@ -40,8 +38,7 @@ class Submitted:
 
 
 class DisplayPath:
-    """The GPU path that runs the network and all steps around it and downloads only the displayed
-    picture.
+    """The GPU path from the upload to the download of only the displayed picture.
 
     For the fused network on a GPU, it replaces app.engine.post. Up to DEPTH batches, most of them a
     single frame, may be in flight. Not thread-safe.
@@ -81,9 +78,7 @@ class DisplayPath:
         """Start styling frames of one size, which go through the network as one batch.
 
         Args:
-            network: The network, with its weights loaded.
             frames: Each [H, W, 3] uint8, RGB.
-            finish: How the displayed picture is made from the network's output.
             weights: Key of the weights; another key discards the history used for smoothing.
             screen: (width, height) of a copy of each picture that a window paints.
 
@@ -147,9 +142,7 @@ class DisplayPath:
         return not styler.repeats(finish, screen)
 
     def finish(self, finish: Finish) -> Pixels:
-        """Make the newest frame's picture again, with other options except smoothing and
-        texture.
-        """
+        """Make the newest frame's picture again; smoothing and texture options stay."""
         newest = self._newest
         assert newest is not None
         (picture,) = newest.styler.finish_again(newest.submission, finish).wait()
@@ -181,7 +174,6 @@ class DisplayPath:
         return idle.pop() if idle else Stopwatch(device, running=False)
 
     def clear(self) -> None:
-        """Free every buffer."""
         self._stylers.clear()
         self._clocks.clear()
         self._timed = None
@@ -189,10 +181,9 @@ class DisplayPath:
 
 
 def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finish:
-    """Return how a config turns the network's output and input into the displayed picture.
+    """Return the steps from the network's output to the displayed picture, for a config.
 
     Args:
-        texture: The amount of texture in the network's input.
         continues: Whether the frame continues the one before it; only then it is smoothed.
     """
     return Finish(

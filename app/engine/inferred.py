@@ -24,13 +24,10 @@ class Inferred:
     """The output of the networks for a frame, from which `Engine.finish` makes the result.
 
     Attributes:
-        config: The config at the time.
-        mode: How much time the frame may take.
         precision: The precision used, which may differ from the config's.
         sizes: The (width, height) of the networks' inputs.
         texture: The amount of texture added to the inputs, 0 to 1.
-        inputs: The frame scaled to each of the sizes, the larger first; empty if it was scaled on
-            the GPU.
+        inputs: The frame at each size, the larger first; empty if it was scaled on the GPU.
         given: The same with texture, as the networks receive them.
         renderings: The output of each network that ran, by its key in ALL_VARIANTS.
         resize_ms: The time of scaling the frame and adding the texture.
@@ -53,13 +50,11 @@ class Inferred:
 
     @property
     def variant(self) -> Variant:
-        """The variant that the frame's times belong to."""
         family = self.active.family.key
         return Variant(self.config.kernels, self.precision, self.device, family)
 
     @property
     def rendering(self) -> Rendering:
-        """The output of the network in the config."""
         return self.renderings[self.config.kernels]
 
     @property
@@ -75,17 +70,12 @@ class Inferred:
 
     @property
     def smoothed(self) -> bool:
-        """Whether the result is smoothed over time."""
         return self.mode.has_history and self.config.smoothing > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending:
-    """Frames in flight on the GPU as one batch, from which `Engine.complete` makes the results.
-
-    Attributes:
-        batch: The data of each frame, without the output.
-    """
+    """Frames in flight on the GPU as one batch; `batch` has each one's data, without the output."""
 
     batch: tuple[Inferred, ...]
     submitted: Submitted

@@ -48,17 +48,14 @@ class Rendering:
     """The output of a network for a frame.
 
     Attributes:
-        pixels: The picture, clamped and rounded.
         timings: From uint8 input to uint8 output.
         broken: Whether the output was constant or not finite.
-        raws: The output before rounding for each size, see `Network.raw`; empty if the native
-            network returned only uint8.
+        raws: The unrounded output for each size; empty if the network returned only uint8.
         displayed: The steps applied to the output on the GPU: `pixels` is then the displayed
             picture, and the timings include scaling and blending. None for the output itself.
         screen: The copy of the displayed picture that a window paints, if requested; see
             `Frame.screen`.
         batch: How many frames were computed together; the timings are the share of this one.
-        deep: The picture with 16 bits per channel, if requested.
     """
 
     pixels: Pixels
@@ -77,11 +74,7 @@ class Rendering:
 
 
 class NetworkPool:
-    """A least-recently-used cache of NETWORKS_KEPT networks. Not thread-safe.
-
-    Args:
-        free: Returns the free bytes of a device; called once per device.
-    """
+    """A cache of the last NETWORKS_KEPT networks; `free` returns free bytes. Not thread-safe."""
 
     def __init__(self, free: Callable[[torch.device], float] = free_bytes) -> None:
         self._free, self._free_bytes = free, dict[torch.device, float]()
@@ -96,12 +89,7 @@ class NetworkPool:
         *,
         by_layer: bool = False,
     ) -> Network:
-        """Return a network with these weights loaded.
-
-        Args:
-            kernels: A key of ALL_VARIANTS.
-            by_layer: Whether its timings cover every layer, which takes longer on a GPU.
-        """
+        """Return a network with these weights; timing layers (`by_layer`) takes longer on a GPU."""
         key = (kernels, precision, device, active.network)
         network = self._networks.pop(key, None) or Network(*key, active.family)
         self._networks[key] = network  # last in the dict: the first is the least recently used
@@ -112,11 +100,7 @@ class NetworkPool:
         return network
 
     def memory(self, device: torch.device) -> float:
-        """Return the number of bytes that were free on a device when it was first used.
-
-        The value stays constant, so that a run's own memory use does not change how later pictures
-        are computed.
-        """
+        """Return the bytes free on a device at first use: a run's own use changes no picture."""
         if device not in self._free_bytes:
             self._free_bytes[device] = self._free(device)
         return self._free_bytes[device]
@@ -124,9 +108,7 @@ class NetworkPool:
     def bands_reason(
         self, family: NetworkFamily[Any], precision: Precision, device: torch.device, size: Size
     ) -> str:
-        """Return why pictures of a size have to run in bands of rows, as a clause.
-
-        The clause is "" if they run at once, or if the family cannot run in bands.
+        """Return why pictures of a size have to run in bands of rows, as a clause, or "".
 
         Raises:
             MemoryError: If they do not fit into memory in bands either.
@@ -145,17 +127,11 @@ class NetworkPool:
         )
 
     def clear(self) -> None:
-        """Free every network."""
         self._networks.clear()
 
 
 class Network:
-    """A network of one variant, precision and device. Not thread-safe.
-
-    Args:
-        kernels: A key of ALL_VARIANTS.
-        network: The kind of network, as in ActiveWeights.
-    """
+    """A network of one variant, precision and device. Not thread-safe."""
 
     def __init__(
         self,
@@ -181,7 +157,6 @@ class Network:
 
     @property
     def by_layer(self) -> bool:
-        """Whether its timings cover every layer."""
         return bool(self._module.by_layer)
 
     def time_layers(self, on: bool) -> None:
@@ -201,7 +176,6 @@ class Network:
 
         Args:
             inputs: The frame at each size, the larger first.
-            deep: Whether to return 16 bits per channel as well.
             banded: If set, the larger size is computed in bands of rows, and this function is
                 called with the finished share. An exception it raises ends the computation.
             between: Called between layers if the network runs at once and without a plan, as on a
@@ -241,11 +215,7 @@ class Network:
         deep: bool = False,
         between: Callable[[], object] = lambda: None,
     ) -> Rendering:
-        """Run the network on a picture along the fastest path, with timings.
-
-        Args:
-            pixels: The input; the output has its size.
-        """
+        """Run the network on a picture along the fastest path, with timings."""
         clock = Stopwatch(self.device)
         with self.computing():
             size = pixels.shape[1], pixels.shape[0]
@@ -285,11 +255,7 @@ class Network:
         return Rendering(painted, clock.read(), broken, deep=painted_deep)
 
     def render_batch(self, pictures: Sequence[Pixels]) -> list[Rendering]:
-        """Run the network on pictures of one size.
-
-        They run as one batch, or one after another if the fastest path accepts only single
-        pictures; `Rendering.batch` tells which.
-        """
+        """Run pictures of one size as a batch, or singly if the fastest path accepts no more."""
         height, width = pictures[0].shape[:2]
         with self.computing():
             single = self.plan((width, height)) is not None
@@ -331,14 +297,7 @@ class Network:
         ]
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
-        """Run the native network at two sizes and join the outputs on the GPU.
-
-        Args:
-            pixels: The input, of the larger size.
-
-        Returns:
-            The output, or None if the native network does not run.
-        """
+        """Run the native network at two sizes, `pixels` the larger, joined on the GPU; or None."""
         if self.device.type != "cuda":
             return None
         clock = Stopwatch(self.device)
@@ -351,11 +310,7 @@ class Network:
         return Rendering(result.pixels, clock.read(), result.broken)
 
     def raw(self, pixels: Pixels) -> Tensor:
-        """Run the network on a picture and return its unrounded values; slower than `render`.
-
-        Returns:
-            [H, W, 3] float32 on the device, about 0-255, neither clamped nor rounded.
-        """
+        """Return a picture's unrounded values, [H, W, 3] float32, about 0-255, on the device."""
         with self.computing():
             return self._raws((pixels,), lambda _: None)[0]
 
@@ -371,20 +326,13 @@ class Network:
         return raws
 
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
-        """Return the plan for batches of `samples` pictures of `size`; None if the network has
-        none.
-
-        Call it within `computing`.
-        """
+        """Return the plan for batches of a size, or None; call it within `computing`."""
         if self._planned is None:
             return None
         return self._planned.plan((samples, size[1], size[0]), self.device)
 
     def _runner(self, size: Size) -> SingleFrameRunner | None:
-        """Return the runner of the plan for pictures of `size`; None if there is no plan.
-
-        The cache holds as many runners as plans, since each runner holds a plan.
-        """
+        """Return the runner of the plan for a size, or None; each runner holds a plan."""
         plan = self.plan(size)
         runner = self._runners.pop(size, None)
         if plan is None:

@@ -24,7 +24,6 @@ class NetworkSelector:
     full network raises the margin of the next one, so that a wrong estimate is not repeated.
 
     Attributes:
-        lite: Whether the lite network is needed.
         remark: Why it is needed, as a clause; empty if it is not.
         rate: The rate that the full network would reach, such as "8 fps"; empty until the lite
             network is first needed.
@@ -42,12 +41,7 @@ class NetworkSelector:
         self._reset()
 
     def measured(self, lite: bool, sizes: Sizes, network_ms: float, blend_ms: float) -> None:
-        """Record the times of a live frame.
-
-        Args:
-            network_ms: The time that grows with the sizes.
-            blend_ms: The time that does not.
-        """
+        """Record a live frame's times: one that grows with the sizes, and one that does not."""
         if (lite, sizes) == self._last:
             self._costs[lite].append(network_ms / sizes.pixels)
             self._blend_ms = blend_ms
@@ -57,16 +51,10 @@ class NetworkSelector:
             self._first_lite_cost = median(self._costs[True])
 
     def decide(self, width: int, height: int, long_side: int) -> bool:
-        """Choose the network for the next frame.
+        """Choose the lite network (True) for the next frame if it lets a stream reach LEAST_FPS.
 
         Args:
-            width: Of the frame, in pixels.
-            height: Of the frame, in pixels.
-            long_side: The long side of the network's input at which the stream should reach
-                LEAST_FPS.
-
-        Returns:
-            True for the lite network.
+            long_side: The long side of the network's input for that rate.
         """
         at = fit(width, height, long_side)
         fps = self._full_fps(at)
@@ -84,9 +72,7 @@ class NetworkSelector:
         return self.lite
 
     def _full_fps(self, at: tuple[int, int]) -> float:
-        """Return the frame rate of the full network at the size `at`; infinite if not yet
-        measured.
-        """
+        """Return the full network's frame rate at the size `at`; infinite if not yet measured."""
         if not self._costs[False]:
             return math.inf
         # The fastest frame counts: disturbances (starting up, a compiler) only slow a frame down.

@@ -55,7 +55,6 @@ class Sizes:
 
     @property
     def pixels(self) -> int:
-        """The number of pixels that the network computes for a frame."""
         pixels = self.strokes[0] * self.strokes[1]
         return pixels + (self.detail[0] * self.detail[1] if self.detail != self.strokes else 0)
 
@@ -67,12 +66,7 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
 
 
 def long_side(config: EngineConfig, width: int, height: int) -> int:
-    """Return the long side of the network's input in pixels, before it is adapted to the machine.
-
-    Args:
-        width: Of the frame, in pixels.
-        height: Of the frame, in pixels.
-    """
+    """Return the long side of the network's input in pixels, not yet adapted to the machine."""
     size = config.size or min(STROKE_SIZE, max(width, height))
     return round(size * STROKES[config.strokes].scale)
 
@@ -90,10 +84,7 @@ def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
     """Return sizes with strokes as wide as `stroke_size` makes them, and the sharpness of `size`.
 
     Args:
-        width: Of the frame, in pixels.
-        height: Of the frame, in pixels.
         size: The long side of the sharper input; below `stroke_size`, strokes are wider.
-        stroke_size: The long side of the input that determines the stroke width.
     """
     size = min(size, max(width, height))
     strokes = min(size, stroke_size)
@@ -102,27 +93,17 @@ def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
 
 
 def size_for(config: EngineConfig, pixels: int) -> int:
-    """Return the `EngineConfig.size` for an input of `pixels`, rounded down: the inverse of
-    `long_side`.
-    """
+    """Return the `EngineConfig.size` for `pixels`, rounded down: the inverse of `long_side`."""
     return int(pixels / STROKES[config.strokes].scale)
 
 
 def unhurried_size(config: EngineConfig, width: int, height: int, limit: int) -> int:
-    """Return the `EngineConfig.size` for a single picture: all of its pixels, up to a limit.
-
-    Args:
-        config: A size that is not automatic stays.
-        width: Of the picture, in pixels.
-        height: Of the picture, in pixels.
-        limit: The largest automatic size.
-    """
+    """Return the `EngineConfig.size` for a picture: all its pixels, up to a limit for automatic."""
     return max(SHORTEST, config.size or min(max(width, height), limit))
 
 
 class AdaptiveResolution:
-    """The choice of sizes from the measured time per pixel, for one network, device and stroke
-    width.
+    """The choice of sizes from measured times per pixel, for a network, device and stroke width.
 
     On a machine that is fast enough, strokes have the width that `stroke_size` determines, and the
     rest of the budget is spent on sharpness. Otherwise the input is smaller and strokes are wider,
@@ -134,13 +115,11 @@ class AdaptiveResolution:
     Args:
         budget_ms: The latency to aim at, from capture to paint.
         interval_ms: The time per frame to aim at.
-        stroke_size: The long side of the input that determines the stroke width, in pixels.
         least: The smallest long side to choose, unless the frame or `stroke_size` is smaller.
 
     Attributes:
         overhead_ms: The part of the latency that is spent outside the engine.
         blend_ms: The engine's time that does not depend on the sizes.
-        streamed: Whether a stream has used it, not only a comparison.
     """
 
     def __init__(
@@ -171,9 +150,7 @@ class AdaptiveResolution:
         self._room_s = ROOM_S
 
     def live(self, width: int, height: int, *, hold: bool = False) -> Sizes:
-        """Choose the sizes for a stream's frame of width x height pixels; `hold` keeps them
-        unchanged.
-        """
+        """Choose the sizes for a stream's frame in pixels; `hold` keeps them unchanged."""
         if len(self._recent) >= ENOUGH and not hold:
             self._decide(width, height)
         return self._sizes(width, height, self._long)
@@ -196,7 +173,6 @@ class AdaptiveResolution:
         return soon if soon.strokes == strokes else Sizes(strokes, strokes)
 
     def measured(self, sizes: Sizes, network_ms: float) -> None:
-        """Record that the network took `network_ms` for a frame of these sizes."""
         self._upper_bound = network_ms / sizes.pixels
         if sizes == self._last:
             self._recent.append(self._upper_bound)
@@ -253,11 +229,7 @@ class AdaptiveResolution:
         return min(latency, interval)
 
     def _affordable(self, width: int, height: int, budget_ms: float, cost: float) -> int:
-        """Return the largest long side that is expected to take at most `budget_ms`, or `least` if
-        none is.
-
-        `cost` is the time of a pixel of the last frame, in milliseconds.
-        """
+        """Return the longest side within `budget_ms`, else `least`; `cost` is ms per pixel."""
         largest = min(max(width, height), AUTO_SIZES[-1])
         assert self._last is not None
         pixels = self._last.pixels

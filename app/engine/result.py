@@ -20,10 +20,8 @@ class Timings:
 
     Attributes:
         read: Grabbing and decoding, by the source; not part of the stages below.
-        upload: Copying the input to the device.
         queue: Between upload and network, while the GPU computes the frame before.
         network: The network; on a GPU measured by CUDA events.
-        download: Copying the output from the device.
         groups: The parts of `network` by name: encoder, residual blocks, decoder.
         layers: The parts of `groups` by group and name, "encoder/conv1", if every layer is timed;
             otherwise empty.
@@ -33,7 +31,6 @@ class Timings:
         resize: Scaling the frame to the network's input and adding texture; in streams on a GPU
             concurrent with the frame ahead.
         copy: Making copies in the size of the display.
-        other: Everything that is not part of any of these.
     """
 
     read: float = 0.0
@@ -51,7 +48,6 @@ class Timings:
     layers: tuple[tuple[str, float], ...] = ()
 
     def __add__(self, other: Timings) -> Timings:
-        """Add the times of every stage."""
         return Timings._combined((self, other), sum)
 
     def share(self, count: int) -> Timings:
@@ -105,7 +101,6 @@ class RunInfo:
         device: The title of the device: "CPU", "NVIDIA H200 (cuda:0)".
         limitations: Why nothing faster ran, one clause each.
         style: The title of the style, or all titles of a mix with their shares.
-        mixed: Whether two styles are mixed.
         network: The name of a network that paints many styles; "" for a single-style network.
     """
 
@@ -148,8 +143,6 @@ class Comparison:
     If the other network is in another runtime, our fused network takes the place of the baseline.
 
     Attributes:
-        baseline: The picture of the baseline.
-        fused: The picture of the other network.
         fused_title: The title of the other network: the config's, or the fused one if the config's
             is the baseline.
         baseline_latency: Of the baseline alone along its fastest path, from uint8 to uint8.
@@ -158,11 +151,8 @@ class Comparison:
             measured outside the times, like `psnr`.
         psnr: Their PSNR in dB.
         bound: The bound within which they agree: "largest difference at most 0.5 of 255".
-        agrees: Whether they agree within it.
         frames: How many frames the latencies cover.
         size: (width, height) of their inputs.
-        precision: The precision of both.
-        baseline_title: The title of the network that the other one is compared with.
     """
 
     baseline: Frame
@@ -181,9 +171,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """The baseline's median over the other's, which may be below 1; None if the pictures do not
-        agree.
-        """
+        """The baseline's median over the other's, perhaps below 1; None if pictures disagree."""
         return self.baseline_latency.median / self.fused_latency.median if self.agrees else None
 
 
@@ -193,10 +181,7 @@ class StyledFrame:
 
     Attributes:
         frame: The result, with the index and the time of `source`.
-        source: The frame it was made from.
-        timings: The latency by stage.
         size: (width, height) of the network's input.
-        running: A description of what ran.
         captured: The frame as it was captured, if `source` is a smaller copy of it.
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.

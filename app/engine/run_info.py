@@ -15,9 +15,7 @@ from utils.translation.texts import tr
 
 
 class LatestRunInfo:
-    """A cache of the latest RunInfo, renewed only if an input of `run_info` has changed. Not
-    thread-safe.
-    """
+    """A cache of the latest RunInfo, renewed if an input of `run_info` changes. Not thread-safe."""
 
     def __init__(self) -> None:
         self._read: tuple[object, ...] = ()
@@ -31,7 +29,6 @@ class LatestRunInfo:
         active: ActiveWeights,
         reasons: tuple[str, ...],
     ) -> RunInfo:
-        """Return `run_info` of the same arguments and of the libraries now in use."""
         read = (config, device, precision, active, reasons, build.reasons())
         if self._info is None or read != self._read:
             self._info = run_info(config, device, precision, active, reasons)
@@ -46,13 +43,7 @@ def run_info(
     active: ActiveWeights,
     reasons: tuple[str, ...],
 ) -> RunInfo:
-    """Describe what runs for a config.
-
-    Args:
-        precision: The precision it computes in, which may differ from the config's.
-        reasons: Why the full or the lite network runs, see `network_reason`, and why in bands of
-            rows.
-    """
+    """Describe what runs in `precision`, which may differ from the config's."""
     limitations = list(reasons)
     family = active.family
     runtime = family.variant(config.kernels).runtime
@@ -83,16 +74,7 @@ def run_info(
 def network_reason(
     config: EngineConfig, *, lite: bool, too_slow: str, lite_unavailable: str, compiling: bool
 ) -> str:
-    """Return why a network runs that the user did not choose.
-
-    Args:
-        too_slow: Why the automatic choice is the lite network; "" if it is not.
-        lite_unavailable: Why there is no lite network; "" if there is one.
-        compiling: Whether kernels are being compiled, which slows everything else down.
-
-    Returns:
-        A clause; "" if the network is the one chosen.
-    """
+    """Return why a network runs that the user did not choose, as a clause; else ""."""
     if config.network == "lite":
         return "" if lite else lite_unavailable
     if config.network != "auto" or not too_slow:

@@ -22,8 +22,7 @@ class Stopwatch:
     `read` waits for the last.
 
     Args:
-        running: Whether the first stage begins now; otherwise it begins at the first mark, whatever
-            its name.
+        running: Whether the first stage begins now, or at the first mark, whatever its name.
     """
 
     def __init__(self, device: torch.device, *, running: bool = True) -> None:
@@ -36,19 +35,11 @@ class Stopwatch:
             self.mark("start")
 
     def reset(self) -> None:
-        """Forget the stages, which must have been read; the first new one begins at the next mark.
-
-        On a GPU the events are reused, since making and freeing them takes time.
-        """
+        """Forget the stages read; GPU events are reused, as making and freeing them takes time."""
         self._marks.clear()
 
     def mark(self, name: str) -> None:
-        """End a stage.
-
-        Args:
-            name: One of STAGES. Any other name is a group of layers, or a layer in a group
-                ("encoder/conv1"), and counts as a part of the network.
-        """
+        """End a stage; other names than STAGES are layers or groups of them ("encoder/conv1")."""
         if self._cuda:
             if len(self._events) == len(self._marks):
                 self._events.append(torch.cuda.Event(enable_timing=True))
@@ -59,11 +50,7 @@ class Stopwatch:
             self._marks.append((name, time.perf_counter()))
 
     def read(self, *, wait: bool = True) -> Timings:
-        """Return the milliseconds of each stage.
-
-        Args:
-            wait: Whether to wait for the last stage first; otherwise it must have ended.
-        """
+        """Return the milliseconds of each stage; without `wait`, the last one must have ended."""
         if wait and self._marks and isinstance(last := self._marks[-1][1], torch.cuda.Event):
             last.synchronize()
         spent = dict.fromkeys(STAGES, 0.0)

@@ -31,7 +31,6 @@ class ActiveWeights:
 
     Attributes:
         key: Equal keys mean equal weights.
-        label: The title of the style, or all titles of a mix with their shares.
         state: The state that a network loads for the style, float32, not to be modified. The state
             of a mix is valid until the next call of `StyleWeights.active`.
         network: The network that loads it, as in models.families.family.LoadedStyle: the dimensions
@@ -112,17 +111,12 @@ class StyleWeights:
         return blend_label(list(zip(titles, self._shares, strict=True)))
 
     def texture(self, *, moving: bool) -> float:
-        """Return the automatic amount of texture; for a mix, the weighted mean.
-
-        Args:
-            moving: Whether frames continue one another, and have to stay steady.
-        """
+        """Return the automatic texture amount, steady if `moving`; a mix has the weighted mean."""
         amounts = [each.stream_texture if moving else each.texture for each in self._chosen]
         return sum(a * share for a, share in zip(amounts, self._shares, strict=True))
 
     @property
     def family(self) -> NetworkFamily[Any]:
-        """The family of the chosen styles."""
         return FAMILIES[self._chosen[0].family]
 
     @property
@@ -175,10 +169,7 @@ class StyleWeights:
         return _Mix(numbers, self._shares, state)
 
     def evict(self, key: str) -> None:
-        """Drop the cached weights of a style that was removed or replaced.
-
-        They stay in use until the next `choose`.
-        """
+        """Drop the cached weights of a style; they stay in use until the next `choose`."""
         for known in [known for known in self._read if known[0] == key]:
             del self._read[known]
         self._mixes.clear()

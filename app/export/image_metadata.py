@@ -11,10 +11,7 @@ from app.version import styleforge_version
 
 
 def image_metadata(styled: StyledFrame) -> dict[str, str]:
-    """Return the text entries for `write_pixels`.
-
-    They name what ran, the parameters with a metadata key, and the look, which restores everything.
-    """
+    """Return the text entries for `write_pixels`; the look among them restores everything."""
     config, running = replace(styled.config, texture=styled.texture), styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",

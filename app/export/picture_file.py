@@ -26,9 +26,7 @@ def write_result(
     The file has 16 bits per channel if the result does and the format supports it.
 
     Args:
-        path: The file to write or replace; its ending selects the format.
-        pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
-            None uses the result's own pixels.
+        pixels: In the captured frame's size, see app.live.display_copy; None uses the result's own.
 
     Returns:
         The properties of the source that the file lacks, as clauses.

@@ -29,11 +29,7 @@ OPTIONS = {"movflags": "+hybrid_fragmented+frag_keyframe", "frag_duration": "100
 
 
 class _Disk:
-    """A file that FFmpeg writes to.
-
-    After a failed write it accepts no more data, because completing the file would make it
-    unreadable.
-    """
+    """A file that FFmpeg writes to; it ends at a failed write, as completing it would spoil it."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
@@ -62,10 +58,7 @@ class _Disk:
 
 
 class RecordingFile:
-    """An MP4 file with H.264 and optionally AAC. For one thread.
-
-    Args:
-        size: (width, height) of its frames, both even.
+    """An MP4 file with H.264 and optionally AAC, of even `size` (width, height). For one thread.
 
     Raises:
         FilmError: If no encoder is available.
@@ -92,23 +85,14 @@ class RecordingFile:
         self._rate = 0  # sample rate of the input
 
     def write_frame(self, pixels: NDArray[np.uint8], seconds: float) -> None:
-        """Write a frame.
-
-        Args:
-            pixels: [H, W, 3] uint8 RGB of the file's size.
-            seconds: Its time. A time not later than the previous frame's is moved right after it.
-        """
+        """Write a frame, [H, W, 3] uint8 RGB, at its time or right after the previous frame."""
         frame = coded_frame(pixels, self._encoding, self._converter)
         self._last = max(self._last + 1, round(seconds / BASE))
         frame.pts, frame.time_base = self._last, BASE
         self._mux(self._picture.encode(frame))
 
     def write_sound(self, heard: Heard, seconds: float) -> None:
-        """Write a piece of sound: right after the previous one if it follows, else at its time.
-
-        Args:
-            seconds: Time of its first sample; samples before 0 are left out.
-        """
+        """Write sound right after the last piece if it follows, else at its time; cut before 0."""
         samples = self._resampled(heard)
         first = round(seconds * RATE)
         off = first - self._written

@@ -40,12 +40,8 @@ class Recording:
     another shape are letterboxed. If writing fails, everything written before stays. Call `add` and
     `finish` from one thread, `hear` from any.
 
-    Args:
-        sound: Whether it has sound, passed to `hear`.
-
     Attributes:
         dropped: Number of frames dropped because writing is slower than the stream.
-        seconds: Length of the video.
     """
 
     def __init__(self, path: Path, *, sound: bool = False) -> None:
@@ -67,12 +63,11 @@ class Recording:
 
     @property
     def bytes(self) -> int:
-        """The size of the file."""
         file = self._file
         return 0 if file is None else file.size
 
     def add(self, pixels: Pixels, at: float) -> None:
-        """Queue a frame without waiting; the frame is dropped if the queue is full.
+        """Queue a frame without waiting, or drop it if the queue is full.
 
         Args:
             pixels: [H, W, 3] uint8 RGB; not copied, so the caller must not write to it afterwards.
@@ -104,11 +99,7 @@ class Recording:
             self._changed.notify_all()
 
     def finish(self) -> Path:
-        """Wait until everything is written, and return the path of the video.
-
-        Raises:
-            RecordingError: If the video could not be written, or not to its end.
-        """
+        """Wait until all is written; return the path. Raises RecordingError if any is missing."""
         self.end()
         self._thread.join()
         if self._fault:
@@ -154,7 +145,6 @@ class Recording:
             self._file.write_silence(self.seconds - LATE_S)
 
     def _write_sound(self, until: float) -> None:
-        """Write the sound heard before `until`."""
         file = self._file
         assert file is not None
         while (heard := self._take(until)) is not None:

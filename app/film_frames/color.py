@@ -47,7 +47,6 @@ class Colors:
 
     @property
     def hdr(self) -> bool:
-        """Whether the film has a high dynamic range."""
         return self.transfer in (PQ, HLG)
 
     def coded(self, width: int, height: int, *, limited: bool = False, rgb: bool = False) -> Colors:
@@ -68,11 +67,7 @@ def usual_matrix(width: int, height: int) -> int:
 
 
 def colors_of(frame: av.VideoFrame) -> Colors:
-    """Return the colors of a decoded frame, with defaults for missing values.
-
-    Raises:
-        ColorError: If its matrix is not known.
-    """
+    """Return a decoded frame's colors, or defaults. Raises ColorError for an unknown matrix."""
     primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
     if frame.format.is_rgb:
         return Colors(RGB, True, primaries, transfer)

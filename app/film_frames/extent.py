@@ -18,10 +18,7 @@ _MOST_RIFFS = 1000  # limit of the chunks, each up to a gigabyte, in an AVI file
 
 
 def frame_rate(container: av.container.InputContainer, stream: av.VideoStream) -> Fraction:
-    """Return the average frames per second of a film.
-
-    An AVI header counts ticks, some or most of which have no frame of their own.
-    """
+    """Return the average frames per second; an AVI header counts ticks, many without a frame."""
     rate = stream.average_rate or stream.guessed_rate or USUAL_RATE
     if _is_avi(container) and stream.frames and _is_whole_riff(container.name):
         rate *= min(Fraction(1), Fraction(len(_indexed(stream)), stream.frames))

@@ -25,7 +25,6 @@ class Orientation:
     flipped: bool = False
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) of the upright picture."""
         return (height, width) if self.transposed else (width, height)
 
     def upright(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

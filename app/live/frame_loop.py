@@ -72,7 +72,6 @@ class LoopEvents:
     """Callbacks of a loop; all run on the thread that steps it.
 
     Attributes:
-        ready: There is a new result in `latest`.
         info_changed: The properties of a new source, and every change of them.
         ended: The source delivers no more frames.
         config_rejected: The config that stays in force, or None.
@@ -186,7 +185,6 @@ class FrameLoop:
         self._start()
 
     def seek(self, position: float) -> None:
-        """Go to a position of the source: seconds, or the index of a picture."""
         self.interrupted.clear()
         if self._source:
             self._discard()
@@ -217,13 +215,11 @@ class FrameLoop:
             self._source.set_volume(volume)
 
     def listen(self, listener: Listener | None) -> None:
-        """Send the sound of this source and the next ones to a listener; None stops sending."""
         self._listener = listener
         if self._source:
             self._source.listen(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Loop a part of the source, between two times; None plays all of it."""
         if self._source:
             self._source.set_loop(part)
 
@@ -232,19 +228,14 @@ class FrameLoop:
             self._source.set_mode(width, height, fps)
 
     def set_exposure(self, stops: float | None) -> None:
-        """Set a camera's exposure, see `FrameSource.set_exposure`."""
         if self._source:
             self._source.set_exposure(stops)
 
     def evict(self, style: str) -> None:
-        """Drop the cached weights of a style that was removed or replaced."""
         self._engine.evict(style)
 
     def compile_kernels(self, compiling: bool) -> None:
-        """Set whether kernels are being compiled.
-
-        Afterwards the last frame is styled again: its result may differ with the same config.
-        """
+        """Set whether kernels are being compiled; the last frame is styled again afterwards."""
         self._engine.compile_kernels(compiling)
         if not compiling:
             self._styled = None
@@ -319,10 +310,7 @@ class FrameLoop:
         self._style(source, self._frame, refine)
 
     def _read(self, source: FrameSource) -> Frame | None:
-        """Return the source's next frame.
-
-        It may arrive until the frame in flight ends: waiting for that one first would idle the GPU.
-        """
+        """Return the next frame, while one is in flight: waiting for that would idle the GPU."""
         if self._under_way is None:
             return source.read()
         left = self._ends - EARLY_S - time.perf_counter()

@@ -44,7 +44,6 @@ class StreamStats:
         latency_ms: Median from capture to paint: wait, total, `deliver_ms` and `paint_ms`.
         latency_p95_ms: Its 95th percentile.
         dropped: Frames that were not styled since the source was opened.
-        timings: The mean latency by stage, of at most TIMED frames.
         deliver_ms: Mean time from the engine's thread to the window's.
         paint_ms: Mean time of painting.
         bottleneck: The part that limits the stream; None if there is no stream.
@@ -120,7 +119,6 @@ class StreamMetrics:
             self._flicker.add(styled)
 
     def displayed(self, styled: StyledFrame, now: float, paint_ms: float) -> None:
-        """Record that painting of a result ended at `now`."""
         frame = styled.source
         finished_at = styled.finished_at or now
         deliver_ms = max(0.0, (now - finished_at) * 1e3 - paint_ms)
@@ -146,7 +144,6 @@ class StreamMetrics:
         return median(delays) / 1e3 if delays else 0.0
 
     def stats(self, now: float) -> StreamStats:
-        """Compute the metrics of the WINDOW_S seconds before `now`."""
         with self._lock:
             _forget_old(self._processed, now)
             _forget_old(self._displayed, now)

@@ -73,7 +73,6 @@ class StyleJobs(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a task is running."""
         return self._current is not None
 
     @property
@@ -105,7 +104,6 @@ class StyleJobs(QObject):
         )
 
     def unprepared(self, keys: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the styles that have to be prepared before use."""
         families = {style.key: style.family for style in self._library.styles}
         return tuple(
             key for key in keys if families.get(key) == ANY_STYLE and key not in self._ready
@@ -145,7 +143,6 @@ class StyleJobs(QObject):
         )
 
     def mark_prepared(self, key: str) -> None:
-        """Record that a style was prepared elsewhere."""
         self._ready.add(key)
 
     def forget(self, key: str) -> None:

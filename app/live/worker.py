@@ -59,7 +59,6 @@ class Worker(QObject):
 
     @Slot(object)
     def open(self, source: FrameSource) -> None:
-        """Replace the source, and take ownership of the new one."""
         self._tick.stop()
         self._previews.forget()
         self.loop.open(source)

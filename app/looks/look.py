@@ -43,7 +43,6 @@ class Look:
         return cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
 
     def applied(self, config: EngineConfig) -> EngineConfig:
-        """Return a config with this look, and everything else unchanged."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         return replace(config.mixed(self.parts), **settings)
 

@@ -89,15 +89,11 @@ class CommandProcess(QObject):
         process.start()
 
     def send(self, word: str) -> None:
-        """Write a line to the stdin of the process."""
         if self._process is not None and not self._stop_requested:
             self._process.write(f"{word}\n".encode())
 
     def stop(self, kill_after_ms: int | None = None) -> None:
-        """Ask the process to save its results and end, by a line on its stdin (on every system).
-
-        If `kill_after_ms` is given, it is killed after that time.
-        """
+        """Ask the process, by stdin, to save and end; kill it after `kill_after_ms`, if given."""
         if self._process is None:
             return
         if not self._stop_requested:

@@ -27,7 +27,7 @@ def new_token() -> str:
 
 
 def token_of(path: Path) -> str:
-    """Read the token from its file, or create the file with a new one.
+    """Read the token from its file, or create it with a new one.
 
     Raises:
         TokenError: If the file cannot be read or written, has no token, or is readable by others.

@@ -27,7 +27,7 @@ def loopback(address: str) -> str:
 
 
 def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
-    """Open sockets for the addresses, from LOOPBACK, all on one port; 0 is a free one.
+    """Open sockets for the addresses, all on one port; 0 is a free one.
 
     Raises:
         AddressError: If an address is not loopback, or the port is taken.
@@ -55,10 +55,7 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def hosts(port: int) -> frozenset[str]:
-    """Return the allowed Host headers.
-
-    Other names are foreign sites' whose owners have pointed them at loopback (DNS rebinding).
-    """
+    """Return the allowed Host headers; others are foreign sites pointed here (DNS rebinding)."""
     named = {f"{name}:{port}" for name in NAMES}
     return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
 

@@ -102,7 +102,6 @@ class Connection(H11Protocol):
 
     @property
     def awaits_header(self) -> bool:
-        """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
@@ -110,11 +109,9 @@ class Connection(H11Protocol):
         return self.conn.their_state is h11.SEND_BODY
 
     def abort(self) -> None:
-        """Close it at once."""
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Answer without delay, and expect a header."""
         super().connection_made(transport)
         # asyncio sets it only for sockets with TCP's protocol number; ours have 0.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -122,12 +119,10 @@ class Connection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Pass on the data, and check whether it completes a header or a body."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove it from the crowd and cancel its deadline."""
         self._expect(None)
         self._crowd.leave(self)
         super().connection_lost(exc)
@@ -200,8 +195,6 @@ class _Quiet:
 
 
 def connection_class(crowd: Crowd) -> Callable[..., Connection]:
-    """Return the factory of a server's connections."""
-
     def make(**values: Any) -> Connection:
         return Connection(crowd, **values)
 

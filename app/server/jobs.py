@@ -59,16 +59,11 @@ class Jobs:
         return platformdirs.user_data_path(APP_NAME, appauthor=False) / "serve"
 
     def new_folder(self) -> Path:
-        """Make a folder for the picture of a new job."""
         self._pictures.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(dir=self._pictures))
 
     def add(self, folder: Path, look: Look, place: Place) -> QueuedJob:
-        """Add a job for the picture UPLOAD in a folder from `new_folder`.
-
-        Raises:
-            Refused: If the server is stopping.
-        """
+        """Add a job for UPLOAD in a folder from `new_folder`. Raises Refused while stopping."""
         target = folder / f"{RESULT}.{look.format}"
         words = [*look.words, "--overwrite", f"--output={target}", "--", str(folder / UPLOAD)]
         job = self._queue.add(words)

@@ -32,7 +32,6 @@ class Limits:
     styles: int = 256
 
     def check_bytes(self, count: int) -> None:
-        """Refuse a picture's file with more bytes."""
         if count > self.bytes:
             raise Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -65,7 +64,6 @@ class Rate:
         self._times: deque[float] = deque()
 
     def count(self) -> None:
-        """Count a request, or refuse it."""
         now = self._now()
         while self._times and now - self._times[0] >= MINUTE_S:
             self._times.popleft()

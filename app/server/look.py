@@ -58,7 +58,6 @@ class Look:
         mix: The keys of further styles with their shares; a share is None if not given.
         size: The long side of the network's input, or FULL; None for automatic.
         depth: Bits per channel of the result; None for the picture's.
-        format: A key of FORMATS.
         values: Values of the table of parameters by their names.
     """
 
@@ -111,9 +110,7 @@ def parse_look(given: Iterable[tuple[str, str]]) -> Look:
 
 
 def look_of_words(words: Sequence[str], ending: str) -> Look:
-    """Make a look from `Look.words`, perhaps among other flags of `stylize`.
-
-    The result's suffix `ending` determines the format.
+    """Make a look from `Look.words` among `stylize` flags; the suffix `ending` is the format.
 
     Raises:
         OptionError: If they come from another version.

@@ -26,12 +26,10 @@ LAST_ANSWERS_S = 5  # for answers in progress at the end
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A running server.
+    """A running server; its thread ends early only after a fault.
 
     Attributes:
-        urls: Of its page.
         resumed: How many jobs of an earlier server wait in its line.
-        thread: The thread that answers; it ends early only after a fault.
     """
 
     urls: tuple[str, ...]

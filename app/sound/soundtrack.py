@@ -102,7 +102,6 @@ class Soundtrack:
         self._volume = volume**2
 
     def listen(self, listener: Listener | None) -> None:
-        """Send the played sound to a listener too; None stops sending."""
         self._listener = listener
 
     def close(self) -> None:

@@ -42,7 +42,6 @@ class SourceKind:
     """One kind of source.
 
     Attributes:
-        title: its name in the list of sources, in English.
         open: opens a spec; may block for seconds, and raises StyleForgeError.
         describe: a short title of a spec for messages.
     """

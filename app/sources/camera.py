@@ -140,7 +140,6 @@ def parse_spec(spec: str) -> tuple[str, Mode]:
 
 
 def with_mode(spec: str, width: int, height: int, fps: float) -> str:
-    """Return the spec of the camera in `spec` with another size and rate."""
     which, _ = parse_spec(spec)
     return f"camera:{which}@{width}x{height}@{fps:g}"
 
@@ -272,7 +271,6 @@ class Camera(FrameSource):
 
     @property
     def dropped(self) -> int:
-        """Number of frames replaced by newer ones before they were read."""
         return self._grabber.dropped
 
     def pause(self, paused: bool) -> None:
@@ -325,7 +323,6 @@ class CameraFeed:
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""
         return retrieve_rgb(self._capture)
 
     def interrupt(self) -> None:

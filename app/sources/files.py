@@ -60,11 +60,7 @@ def is_folder(spec: str) -> bool:
 
 
 def open_folder(folder: Path) -> Pictures:
-    """Open the pictures in `folder` as a strip in natural order.
-
-    Raises:
-        StyleForgeError: If it has no readable picture, or cannot be read.
-    """
+    """Open a folder's pictures as a strip in natural order. Raises StyleForgeError without any."""
     return Pictures(pictures_in(folder))
 
 
@@ -110,11 +106,7 @@ def open_strip(paths: Sequence[str]) -> Pictures:
 
 
 def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
-    """Return the pictures of a folder, or the chosen pictures in their order.
-
-    Raises:
-        StyleForgeError: If a folder has no picture, or cannot be read.
-    """
+    """Return a folder's pictures, or the chosen ones. Raises StyleForgeError without any."""
     strip: list[Path] = []
     for path in map(Path, [spec] if isinstance(spec, str) else spec):
         strip += pictures_in(path) if path.is_dir() else [path]

@@ -107,7 +107,6 @@ class Grabber:
         return first
 
     def read(self, timeout: float) -> Frame | None:
-        """Return the newest frame not yet delivered; None if `timeout` seconds bring none."""
         with self._changed:
             self._changed.wait_for(lambda: self._unread is not None, timeout)
             frame, self._unread = self._unread, None
@@ -126,7 +125,6 @@ class Grabber:
 
     @property
     def dropped(self) -> int:
-        """Number of frames replaced by newer ones before they were read."""
         return self._dropped
 
     @property

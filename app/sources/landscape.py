@@ -25,7 +25,6 @@ SUN = (0.685, 0.335)  # position, as fractions of width and height
 
 
 def sky(width: int, height: int) -> Bytes:
-    """Draw the sky with the sun, down to the horizon."""
     rows = round(height * HORIZON)
     ramp = color_ramp(
         [
@@ -78,7 +77,6 @@ def clouds(
 
 
 def mountains(width: int, height: int) -> Layer:
-    """Draw two mountain chains with snow behind wooded hills, down to the horizon."""
     rows = round(height * HORIZON)
     colors = np.zeros((rows, width, 3), np.float32)
     cover = np.zeros((rows, width), np.float32)
@@ -179,7 +177,6 @@ class Water:
 
 
 def water(width: int, height: int) -> Water:
-    """Compute the maps of the lake, from the horizon down."""
     above = round(height * HORIZON)
     rows = height - above
     near = (np.arange(rows, dtype=np.float32)[:, None] + 0.5) / rows  # 0 at the horizon, 1 here

@@ -62,7 +62,6 @@ def to_bytes(values: Real) -> Bytes:
 
 
 def rgb(*channels: float) -> Float:
-    """Return a color in 0-255 as an array."""
     return np.array(channels, np.float32)
 
 

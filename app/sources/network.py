@@ -143,7 +143,6 @@ class Stream(FrameSource):
         self.info = SourceInfo(address.title, first.width, first.height)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """Return the newest frame, and update `info` when its size changes or the rate is known."""
         frame = self._grabber.read(timeout)
         if frame is not None:
             size = (frame.width, frame.height)
@@ -162,7 +161,6 @@ class Stream(FrameSource):
 
     @property
     def dropped(self) -> int:
-        """Number of frames replaced by newer ones before they were read."""
         return self._grabber.dropped
 
     def pause(self, paused: bool) -> None:
@@ -206,7 +204,6 @@ class MultipartFeed:
             raise _feed_lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Decode the part as [H, W, 3] RGB; None if it is damaged."""
         return _decode(self._address, self._jpeg)
 
     def interrupt(self) -> None:
@@ -277,11 +274,9 @@ class SnapshotFeed:
                 raise _feed_lost(self._address, exc) from exc
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Decode the picture as [H, W, 3] RGB; None if it is damaged."""
         return _decode(self._address, self._picture)
 
     def interrupt(self) -> None:
-        """End the wait for the next request."""
         self._closed.set()
 
     def close(self) -> None:
@@ -308,7 +303,6 @@ class CaptureFeed:
             raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Return the grabbed frame as [H, W, 3] RGB; None if it is damaged."""
         return retrieve_rgb(self._capture)
 
     def interrupt(self) -> None:

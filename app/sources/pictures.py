@@ -62,7 +62,6 @@ class Pictures(FrameSource):
         self._show(loaded)
 
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """Return the current picture once after each step; None otherwise."""
         if self._pending is None or self._closed.is_set():
             self._closed.wait(timeout)
             return None
@@ -75,7 +74,6 @@ class Pictures(FrameSource):
         return loaded.frame
 
     def step(self, count: int) -> None:
-        """Go forward by `count` pictures, wrapping around."""
         if len(self._paths) > 1 and count:
             self._load_in_background(
                 (self._index + count) % len(self._paths), 1 if count > 0 else -1

@@ -65,7 +65,6 @@ class SceneRenderer:
         return picture
 
     def _draw_balloon_and_birds(self, above: Bytes, turn: float) -> None:
-        """Draw the hovering balloon, and birds that cross the sky twice per period."""
         circle = 2 * math.pi * turn
         x = self.width * (0.50 + 0.03 * math.sin(circle))
         y = self.height * (0.075 + 0.018 * math.sin(2 * circle + 1))
@@ -190,7 +189,6 @@ class Scene(FrameSource):
         self._dropped = 0
 
     def read(self, timeout: float = 0.02) -> Frame | None:
-        """Wait until the next frame is due, at most `timeout` seconds, and render it."""
         end = time.perf_counter() + timeout
         while (index := self._due()) <= self._delivered or self._closed.is_set():
             now = time.perf_counter()
@@ -214,11 +212,9 @@ class Scene(FrameSource):
 
     @property
     def dropped(self) -> int:
-        """Number of frames that were due but not read in time."""
         return self._dropped
 
     def pause(self, paused: bool) -> None:
-        """Stop or resume the scene's clock."""
         now = time.perf_counter()
         if paused and self._paused_at is None:
             self._paused_at = now

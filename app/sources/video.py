@@ -117,26 +117,21 @@ class Video(FrameSource):
 
     @property
     def status(self) -> str:
-        """One sentence about damaged frames; empty if there are none."""
         return self._status
 
     @property
     def dropped(self) -> int:
-        """Number of frames that were skipped or replaced before they were read."""
         return self._dropped
 
     @property
     def position(self) -> float:
-        """Time of the current frame in seconds."""
         return self._position
 
     @property
     def silence(self) -> str | None:
-        """Why nothing is heard; "" while the sound is heard, None for a video without sound."""
         return None if self._sound is None else self._sound.silence
 
     def set_volume(self, volume: float) -> None:
-        """Set the volume, 0 to 1."""
         if self._sound is not None:
             self._sound.set_volume(volume)
 
@@ -146,7 +141,6 @@ class Video(FrameSource):
             self._delay = seconds
 
     def listen(self, listener: Listener | None) -> None:
-        """Send the sound, as it is played, to a listener; None stops sending."""
         if self._sound is not None:
             self._sound.listen(listener)
 

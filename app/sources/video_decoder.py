@@ -256,7 +256,6 @@ class AnimationReader:
 
     @property
     def last(self) -> float:
-        """When the last frame is due, in seconds, if there is a duration."""
         return self._times[self._count - 1] if self.duration else 0.0
 
     def _end_at(self, count: int) -> None:
@@ -288,14 +287,12 @@ class AnimationReader:
         return self._times[self._next - 1]
 
     def decode(self) -> NDArray[np.uint8] | None:
-        """Return the current frame as [H, W, 3] RGB; None if it is damaged."""
         try:
             return None if self._damaged else to_rgb(self._image)
         except (*MALFORMED, MemoryError):
             return None
 
     def until(self, seconds: float) -> float:
-        """Return when the frame due at `seconds` ends, by its delay."""
         following = bisect_right(self._times, seconds + SAME_S)
         return self._times[min(following, len(self._times) - 1)]
 

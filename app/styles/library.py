@@ -89,7 +89,6 @@ class Library:
         return self._broken
 
     def reload(self) -> None:
-        """Read both folders again."""
         found: list[Style] = []
         broken: list[str] = []
         for root, builtin in ((self._builtin, True), (self._user, False), (None, False)):
@@ -132,11 +131,7 @@ class Library:
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
 
     def installable_title(self, path: Path) -> str:
-        """Return the title that the style at `path` would get when installed.
-
-        Raises:
-            StyleError: If it cannot be installed.
-        """
+        """Return the title a style gets when installed. Raises StyleError if it cannot be."""
         if path.suffix.lower() != ENDING or path.is_dir():
             return self._free_title(read_installable(path).title)
         with _naming(path), unpacked(path) as folder:

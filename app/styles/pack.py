@@ -195,7 +195,6 @@ def check_weights(style: Style, *, lite: bool = False) -> None:
 
 
 def check_all_weights(style: Style) -> None:
-    """Run `check_weights` for the weights and, if there are any, the lite weights."""
     check_weights(style)
     if style.lite:
         check_weights(style, lite=True)

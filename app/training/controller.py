@@ -116,12 +116,10 @@ class TrainingController(QObject):
         self._job(work, done, request.title)
 
     def confirm(self) -> None:
-        """Train despite the long training time."""
         if self._state.phase is Phase.AWAITING_CONFIRMATION:
             self._train()
 
     def start_cheaper(self, frame: NDArray[np.uint8] | None) -> None:
-        """Train the forecast's cheaper preset instead; see `start` for the argument."""
         forecast, request = self._state.forecast, self._request
         if (
             self._state.phase is Phase.AWAITING_CONFIRMATION
@@ -168,7 +166,6 @@ class TrainingController(QObject):
             self.look_for_unfinished()
 
     def cancel(self) -> None:
-        """Stop the run and delete everything it made."""
         phase = self._state.phase
         if phase in (Phase.AWAITING_CONFIRMATION, Phase.PAUSED):
             self._discard()
@@ -185,7 +182,6 @@ class TrainingController(QObject):
             self.cancel()
 
     def delete(self, run: RunDirectory) -> None:
-        """Delete an unfinished run that is not the current one."""
         self._job(lambda: self._runs.delete(run), lambda _: self.look_for_unfinished(), run.title)
 
     def allow_whole_file(self) -> None:

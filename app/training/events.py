@@ -30,10 +30,7 @@ def loading_text(what: str, done: int, total: int) -> str:
 
 
 def forecast_from(event: dict[str, Any], preset: Preset, less: Preset | None) -> Forecast:
-    """Return the forecast of an "estimate" event.
-
-    `preset` is the request's; `less` is a cheaper one to offer, if any.
-    """
+    """Return the forecast of an "estimate" event; `less` is a cheaper preset to offer, if any."""
     device, seconds = str(event["device"]), float(event["seconds"])
     return Forecast(
         seconds,

@@ -41,7 +41,6 @@ class TrainingProcess(CommandProcess):
         self._vgg_download = "whole"
 
     def work_on(self, run: RunDirectory, *flags: str) -> None:
-        """Start a process for `run`, with more `flags` of `styleforge train`."""
         self.whole_file_reason = ""
         arguments = run.arguments(*flags, "--vgg-download", self._vgg_download)
         self.start([*arguments, *AS_CHILD])

@@ -28,7 +28,6 @@ class Phase(Enum):
 
     @property
     def busy(self) -> bool:
-        """Whether work is in progress that the user may cancel."""
         return self not in (Phase.IDLE, Phase.PAUSED)
 
 
@@ -37,7 +36,6 @@ class Forecast:
     """The training time on this machine in `seconds`, measured with real steps.
 
     Attributes:
-        device: "CPU", or the name of a GPU.
         cheaper: a faster preset, if there is one.
         cheaper_seconds: training time of that preset.
     """
@@ -66,9 +64,7 @@ class State:
     """Everything a window shows about training, except pictures and losses.
 
     Attributes:
-        doing: a sentence about the current work.
         fraction: finished share of that work, 0 to 1; None if unknown.
-        problem: why the last run failed.
     """
 
     phase: Phase = Phase.IDLE

@@ -130,7 +130,6 @@ def freeze_garbage_collector(session: Session) -> None:
 
 
 def _close_after(window: QWidget, session: Session, pictures: int) -> None:
-    """Close `window` after painting `pictures` pictures."""
     started = psutil.Process().create_time()
     painted = 0
 
@@ -147,10 +146,7 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
 
 
 def _import_torch(starting: StartupView) -> bool:
-    """Import PyTorch, which takes seconds, while `starting` stays responsive.
-
-    Return False if the user closed `starting`.
-    """
+    """Import PyTorch, which takes seconds, while `starting` responds; False once closed."""
     work = threading.Thread(target=import_module, args=("torch",), name="import")
     work.start()
     while work.is_alive():

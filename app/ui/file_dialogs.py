@@ -144,7 +144,6 @@ class FileDialogs:
         self._chosen[title](names)
 
     def start_folder(self, kind: FileKind, *places: Path) -> Path:
-        """Return the folder in which a dialog for `kind` starts."""
         kept = getattr(self._settings(), kind.setting)
         usual = [
             Path(name) for each in kind.places for name in QStandardPaths.standardLocations(each)
@@ -157,10 +156,7 @@ class FileDialogs:
 
 
 def usual_folders() -> list[Path]:
-    """Return the folders in the side bar of Qt's own dialog.
-
-    These are home, pictures, films, downloads and documents, if they exist.
-    """
+    """Return Qt's side bar folders that exist: home, pictures, films, downloads, documents."""
     places = (
         *(Place.HomeLocation, Place.PicturesLocation, Place.MoviesLocation),
         *(Place.DownloadLocation, Place.DocumentsLocation),

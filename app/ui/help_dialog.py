@@ -116,7 +116,6 @@ class HelpDialog(QDialog):
         WindowGeometry(self)
 
     def show_page(self, page: int) -> None:
-        """Show and focus the page KEYS or ANSWERS."""
         self.pages.setCurrentIndex(page)
         shown = self.pages.currentWidget()
         assert shown is not None

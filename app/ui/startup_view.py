@@ -35,7 +35,6 @@ class StartupView(QWidget):
         Theme(app, self, settings.theme).add_widget(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the message on the empty canvas."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), self.palette().dark())

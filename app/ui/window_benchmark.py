@@ -58,15 +58,10 @@ class Streamed:
     """A stream of frames through the window.
 
     Attributes:
-        controls: The difference from the plain stream.
         size: (width, height) of the frames.
-        running: The network and engine, as in the status line.
-        processed_fps: Styled frames a second.
-        displayed_fps: Painted frames a second.
         latency_ms: Median time from capture to paint.
         latency_p95_ms: Its 95th percentile.
         deliver_ms: Mean part of that time in which the result waits for the window.
-        paint_ms: Mean paint time.
         engine_frames: The median latency in engine frames: `latency_ms` over `timings.engine`.
         timings: Mean milliseconds per stage.
     """
@@ -85,11 +80,7 @@ class Streamed:
 
 
 def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Streamed:
-    """Measure one case.
-
-    Args:
-        size: (width, height) of the frames.
-    """
+    """Measure one case; `size` is the frames' (width, height)."""
     half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
     given = {"size": size[0], "texture": 0.0, **chosen}
     config = EngineConfig(style="candy", network="full", precision=half, **given)
@@ -119,10 +110,6 @@ def dropped(library: Library, folder: Path) -> list[float]:
 
     The first picture waits for reading the network, but not for kernels and libraries: the
     window loads these in the background at startup.
-
-    Args:
-        library: A library with an any-style network and a writable user folder.
-        folder: Receives the pictures.
 
     Raises:
         RuntimeError: If a picture does not become a style within a minute.
@@ -157,7 +144,6 @@ def dropped_in_a_fresh_folder() -> list[float]:
 
 
 def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
-    """Run every case; return JSON-serializable values."""
     _application = QApplication.instance() or QApplication([])
     results = []
     streamed(*CASES[0])  # not counted: the first stream of a program includes startup work
@@ -172,7 +158,6 @@ def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure everything and store it; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m app.ui.window_benchmark")
     parser.add_argument("file", type=Path, help="store the figures here, as JSON")
     path: Path = parser.parse_args(argv).file

@@ -30,10 +30,7 @@ def fit_to_screen(window: QWidget) -> None:
 
 
 class WindowGeometry(QObject):
-    """Fits `window` to its screen before it is shown, once its frame is known, and after changes.
-
-    Changes are another screen or a smaller available area.
-    """
+    """Fits `window` before it is shown, once its frame is known, and after screen changes."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)

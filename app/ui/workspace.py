@@ -65,7 +65,6 @@ class Workspace(QWidget):
 
     @property
     def narrow(self) -> bool:
-        """Whether the panel is a drawer."""
         return self._narrow
 
     @property
@@ -81,11 +80,9 @@ class Workspace(QWidget):
         self._arrange()
 
     def open_drawer(self) -> None:
-        """Open the drawer."""
         self._set_drawer(True)
 
     def close_drawer(self) -> None:
-        """Close the drawer."""
         self._set_drawer(False)
 
     def _set_drawer(self, on: bool) -> None:
@@ -130,7 +127,6 @@ class Workspace(QWidget):
         self.panel_changed.emit()
 
     def _place(self) -> None:
-        """Move the messages and the drawer over the other parts."""
         room = self._picture.geometry()
         if self._narrow and self._drawer_open:
             top = self._toolbar.geometry().bottom() + 1

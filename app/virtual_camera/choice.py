@@ -38,16 +38,11 @@ class CameraChoice:
 
     @property
     def size(self) -> str:
-        """The size in the notation of `parse_size`."""
         return f"{self.width}x{self.height}"
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Parse "1280x720" into (width, height) in pixels.
-
-    Raises:
-        ValueError: If a camera cannot have this size; the message is one sentence.
-    """
+    """Parse "1280x720" into (width, height) in pixels. Raises ValueError for an impossible size."""
     match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text, re.ASCII)
     sides = [int(side) for side in match.groups()] if match else []
     if not sides or not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in sides):

@@ -66,8 +66,7 @@ def open_camera(choice: CameraChoice) -> Camera:
     """Open a virtual camera.
 
     Raises:
-        VirtualCameraError: If pyvirtualcam or a camera is missing, or it is in use; the message
-            tells what to install.
+        VirtualCameraError: If pyvirtualcam or a camera is missing or in use, with a remedy.
     """
     library = _library()
     format = library.PixelFormat[FORMATS[choice.format].name]

@@ -1,7 +1,7 @@
 """The fused operations, as functions: native where a kernel is loaded, reference elsewhere.
 
 Every module of this folder is imported. The operations it registers with `@fused` are attributes
-here.
+here. They raise ValueError for an argument of an invalid shape, dtype, device or value.
 """
 
 from __future__ import annotations

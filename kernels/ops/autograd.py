@@ -2,9 +2,7 @@
 
 If an operation has no backward of its own, autograd reruns and differentiates its reference. A
 backward of its own uses saved tensors that the forward pass computed anyway, such as the statistics
-of a softmax.
-
-Forward mode and the transforms of torch.func differentiate the reference in place of the operation,
+of a softmax. Forward mode and the transforms of torch.func differentiate the reference instead,
 because PyTorch knows its every derivative.
 """
 
@@ -56,9 +54,7 @@ Backward = Callable[..., Sequence[Gradient]]
 def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
     """Return a function (keys, arguments...) that runs an operation without a gradient.
 
-    Args:
-        overload: The operation's PyTorch overload.
-        on: For each backend, the Python function that is its kernel.
+    `on` gives for each backend the Python function that is its kernel.
     """
     plain: dict[int, Callable[..., Any]] = {}
     for backend, function in on.items():
@@ -110,9 +106,7 @@ def differentiable(reference: Callable[..., Any]) -> Callable[..., Any]:
 def composition(composed: Callable[..., Any], reference: Callable[..., Any]) -> Callable[..., Any]:
     """Return a composed operation whose reference runs where a transform differentiates it.
 
-    Args:
-        composed: The composed operation, parts of which have no derivative in forward mode.
-        reference: The same in PyTorch's operations, which have all derivatives.
+    Parts of `composed` have no derivative in forward mode; `reference` has all derivatives.
     """
     transformed = differentiable(reference)
 
@@ -145,10 +139,8 @@ def batched(
 ) -> Callable[..., Any] | None:
     """Return the kernel under vmap; None if PyTorch calls the operation for each item.
 
-    PyTorch does so for operations on tensors alone. The reference replaces an operation on lists.
-
-    Args:
-        reference: The operation in functions that vmap supports.
+    PyTorch does so for operations on tensors alone. The reference, in functions that vmap supports,
+    replaces an operation on lists.
     """
     if mutates:
 
@@ -162,7 +154,6 @@ def batched(
 
 
 def places_of(overload: Any, names: Sequence[str]) -> list[int]:
-    """Return the indices of an operation's arguments with these names."""
     order = {argument.name: at for at, argument in enumerate(overload._schema.arguments)}
     return [order[name] for name in names]
 
@@ -176,8 +167,7 @@ def count_writes(args: Sequence[Any], places: Sequence[int]) -> None:
 def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
     """Return the autograd kernel of any operation, whose backward differentiates the reference.
 
-    Args:
-        reference: The reference; a result that needs no gradient has none.
+    A result that needs no gradient has none.
     """
 
     class Recomputed(torch.autograd.Function):
@@ -240,12 +230,9 @@ def saved(
 ) -> Below:
     """Return the autograd kernel of an operation with a backward of its own.
 
-    Args:
-        reference: The reference, which transforms differentiate.
-        save: Selects the tensors to save.
-        backward: Called with a Kept and the gradients of the results that have one. If a second
-            derivative is wanted, its operations must have gradients themselves.
-        statistics: Number of last results without a gradient.
+    `backward` is called with a Kept and the gradients of the results that have one; the last
+    `statistics` results have none. If a second derivative is wanted, its operations must have
+    gradients themselves. Transforms differentiate the reference.
     """
 
     class Saved(torch.autograd.Function):
@@ -307,10 +294,8 @@ def _recording(overload: Any, below: Below, function: Any, reference: Callable[.
 def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
     """Return the autograd kernel of an operation that others replace if a gradient is needed.
 
-    Args:
-        recording: Runs the operation in all other cases, and if `recorded` returns None.
-        recorded: The operation composed of others with gradients. It returns None for unsupported
-            arguments. None if nothing ever replaces the operation.
+    `recorded` is composed of operations with gradients, or None if nothing ever replaces this one.
+    `recording` runs in all other cases, and if `recorded` returns None for unsupported arguments.
     """
     if recorded is None:
         return recording
@@ -339,7 +324,6 @@ class Packing:
     counts: tuple[int | None, ...]
 
     def joined(self, tensors: Sequence[Tensor | None]) -> list[Any]:
-        """Return the arguments with these tensors."""
         each = iter(tensors)
         return [
             option if count is None else next(each) if count < 0 else _take(each, count)
@@ -357,9 +341,7 @@ class Packing:
     def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
         """Return the gradients of the tensors from the gradients of the arguments.
 
-        Raises:
-            ValueError: If the gradients are not as many as the arguments, or as the tensors in a
-                list.
+        Raise ValueError if they are not as many as the arguments, or as the tensors in a list.
         """
         gradients: list[Tensor | None] = []
         for gradient, count in zip(found, self.counts, strict=True):
@@ -376,7 +358,6 @@ class Packing:
 
 
 def packed(args: Sequence[Any]) -> tuple[Packing, list[Tensor | None]]:
-    """Split arguments into a packing and their tensors."""
     tensors: list[Tensor | None] = []
     counts: list[int | None] = []
     for value in args:
@@ -395,7 +376,6 @@ def packed(args: Sequence[Any]) -> tuple[Packing, list[Tensor | None]]:
 
 
 def is_list_of_tensors(value: Any) -> bool:
-    """Return whether an argument is a list with a tensor."""
     return isinstance(value, list | tuple) and any(
         isinstance(each, Tensor) for each in cast("Sequence[Any]", value)
     )

@@ -37,13 +37,9 @@ def unavailable_reason(
 ) -> str:
     """Return why such a convolution runs on PyTorch's kernels, or "" if ours runs.
 
-    The `own_kernel` argument of the operations overrules the choice of the faster one.
-
-    Args:
-        kernel_size: Height and width of the kernel.
-        stride: One for both directions, or height and width.
-        upsample: Whether the convolution follows an enlargement to twice the size.
-        channels_last: Whether the input is channels last.
+    The `own_kernel` argument of the operations overrules the choice of the faster one. `stride` is
+    one for both directions, or height and width; `upsample` means an enlargement to twice the size
+    before.
     """
     if device.type == "cpu":
         return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
@@ -152,24 +148,17 @@ def fused_conv_reflection_pad_forward(
 ) -> Tensor:
     """Convolve `input` with reflection padding, on CUDA without a padded copy.
 
-    FP32 on CUDA uses TF32 if PyTorch's convolutions may, see `torch.backends.cudnn`.
+    FP32 on CUDA uses TF32 if PyTorch's convolutions may, see `torch.backends.cudnn`. Returns [N, O,
+    (H + 2p - k) // stride_h + 1, (W + 2p - k) // stride_w + 1] of the input's dtype, dense, and
+    channels last if the input is.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
-        weight: [O, C, k, k], cast to the input's dtype.
-        bias: [O], cast to the input's dtype.
+        weight: [O, C, k, k], cast to the input's dtype, like the bias [O].
         padding_size: Pixels p on each side, less than H and W.
-        stride_h: At least 1.
-        stride_w: At least 1.
-        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster, see
+        stride_h: At least 1, like `stride_w`.
+        own_kernel: Whether to run our CUDA kernel even if cuDNN is faster, see
             `unavailable_reason`.
-
-    Returns:
-        [N, O, (H + 2p - k) // stride_h + 1, (W + 2p - k) // stride_w + 1] of the input's dtype,
-        dense, and channels last if the input is.
-
-    Raises:
-        ValueError: If a shape, the padding or a stride is invalid.
     """
     ...
 
@@ -200,26 +189,20 @@ def fused_conv_instancenorm_forward(
     """Compute relu(norm(conv(input)) * gamma + beta) with a reflection-padded convolution.
 
     Our kernel computes the statistics during the convolution, before it is rounded. The norm is
-    ours in any case.
+    ours in any case. Returns [N, O, H', W'] as in `fused_conv_reflection_pad_forward`, twice as
+    large with `upsample`.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
         conv_weight: [O, C, k, k], cast to the input's dtype.
         conv_bias: [O]. The norm cancels it; it is an argument for its gradient, which is zero.
-        norm_gamma: [O], or None for ones.
-        norm_beta: [O], or None for zeros.
-        eps: Added to the variance.
+        norm_gamma: [O], or None for ones; likewise `norm_beta`, for zeros.
         padding: Pixels on each side, less than H and W.
         stride: Stride in both directions, at least 1.
-        relu: Whether a ReLU follows.
-        upsample: Whether to enlarge the input to twice its size (nearest) first. This costs
-            nothing, because the convolution runs as its four phases. Requires 3x3, padding 1 and
-            stride 1.
-        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster, see
+        upsample: Whether to enlarge the input to twice its size (nearest) first, at no cost: the
+            convolution runs as its four phases. Requires 3x3, padding 1 and stride 1.
+        own_kernel: Whether to run our CUDA kernel even if cuDNN is faster, see
             `unavailable_reason`.
-
-    Returns:
-        [N, O, H', W'] as in `fused_conv_reflection_pad_forward`, twice as large with `upsample`.
 
     Raises:
         ValueError: If a shape is invalid, or the result is a single pixel.

@@ -26,7 +26,6 @@ def convolve(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Compute `fused_conv_reflection_pad_forward` in PyTorch."""
     check(input, weight, bias, padding_size, min(stride_h, stride_w))
     return pad_and_convolve(input, weight, bias, padding_size, stride_h, stride_w)
 
@@ -34,7 +33,6 @@ def convolve(
 def pad_and_convolve(
     x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride_h: int = 1, stride_w: int = 1
 ) -> Tensor:
-    """Compute `convolve` without checks."""
     layout = memory_format(x)
     if pad and x.numel():
         x = F.pad(x, (pad,) * 4, mode="reflect")
@@ -64,7 +62,6 @@ def convolve_normalize(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Compute `fused_conv_instancenorm_forward` in PyTorch."""
     x = enlarged(input, conv_weight, padding, stride) if upsample else input
     y = convolve(x, conv_weight, conv_bias, padding, stride, stride)
     y = y.contiguous(memory_format=memory_format(input))
@@ -153,7 +150,6 @@ def residual_block(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Compute `fused_residual_block_forward` in PyTorch."""
     check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
     second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)

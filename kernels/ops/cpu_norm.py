@@ -42,13 +42,8 @@ _pack_call = struct.Struct("q6P").pack
 class _Prepared(NamedTuple):
     """A call prepared for shapes, strides, dtypes and options.
 
-    Attributes:
-        run: The C function, called with the bytes of a call.
-        norm: The struct that a call points to.
-        size: Size of the result; likewise `strides`.
-        layout: Memory format of the result, and of x and the residual for the function.
-        parameters: Dtype of weight and bias for the function.
-        copies: Whether a tensor needs a conversion for the function.
+    For the function, `layout` is the memory format of the result, x and the residual, `parameters`
+    is the dtype of weight and bias, and `copies` is whether a tensor needs a conversion.
     """
 
     run: Callable[..., int]
@@ -74,7 +69,6 @@ def norm(
     interleave: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Compute `fused_instance_norm`, into `out` if given."""
     # Everything that `_prepare` reads. It takes longer than the norm of a small tensor.
     key = (
         x.dtype,
@@ -132,7 +126,6 @@ def norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """Compute `fused_instance_norm_out`."""
     norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, out)
 
 

@@ -36,15 +36,12 @@ def is_watched() -> bool:
 
 
 def device_of_plain(args: Sequence[Any]) -> int | None:
-    """Return the device of a call that the dispatcher would pass on to the kernel unchanged.
+    """Return the GPU's index, or -1 for the CPU, of a call that the dispatcher would only pass on.
 
-    Args:
-        args: All arguments of the call; the first is a tensor.
-
-    Returns:
-        The index of the GPU, or -1 for the CPU. None if the dispatcher has to decide: outside of
-        inference mode, under a compiler, a tracer, a profiler, a mode or a transform of torch.func,
-        and for tensor subclasses, lazily negated tensors, and tensors on several devices.
+    None if the dispatcher has to decide: outside of inference mode, under a compiler, a tracer, a
+    profiler, a mode or a transform of torch.func, and for tensor subclasses, lazily negated
+    tensors, and tensors on several devices. The first of `args`, all arguments of the call, is a
+    tensor.
     """
     if (
         torch.compiler.is_compiling()  # which could not trace the next condition

@@ -118,7 +118,6 @@ def fused_enlarging_pad_out(x: Tensor, out: Tensor) -> None:
         out: [N, C, H + 8, W + 8] of x's dtype, channels last; the output.
 
     Raises:
-        ValueError: If an argument is invalid.
         RuntimeError: If a gradient would be needed.
     """
     ...
@@ -144,7 +143,6 @@ def fused_enlarging_interleave_out(z: Tensor, skip: Tensor | None, out: Tensor) 
         out: [N, C, 2 H, 2 W] of z's dtype, channels last; the output.
 
     Raises:
-        ValueError: If an argument is invalid.
         RuntimeError: If a gradient would be needed.
     """
     ...

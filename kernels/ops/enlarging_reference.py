@@ -29,7 +29,6 @@ def padded_size(height: int, width: int) -> tuple[int, int]:
 
 
 def pad_reference(x: Tensor, out: Tensor) -> None:
-    """Compute `fused_enlarging_pad_out` in PyTorch."""
     check_pad(x, out)
     weights = _margin_weights(x.device, x.dtype)
     picture, padded = x.permute(0, 2, 3, 1), out.permute(0, 2, 3, 1)
@@ -44,7 +43,6 @@ def pad_reference(x: Tensor, out: Tensor) -> None:
 
 
 def interleave_reference(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
-    """Compute `fused_enlarging_interleave_out` in PyTorch."""
     check_interleave(z, skip, out)
     phases = torch.unflatten(z.permute(0, 2, 3, 1), 3, (2, 2, -1))  # [N, H + 6, W + 6, 2, 2, C]
     to = out.permute(0, 2, 3, 1)
@@ -79,7 +77,6 @@ def _in_pairs(x: Tensor) -> Tensor:
 
 
 def check_pad(x: Tensor, out: Tensor) -> None:
-    """Raise ValueError for invalid arguments of the padding."""
     if x.dim() != 4 or not x.is_floating_point() or min(x.shape[2:]) < 2:
         raise ValueError(f"enlarging: x is [N, C, H, W], floating, of 2x2, got {list(x.shape)}")
     wanted = (*x.shape[:2], *padded_size(x.shape[2], x.shape[3]))
@@ -87,7 +84,6 @@ def check_pad(x: Tensor, out: Tensor) -> None:
 
 
 def check_interleave(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
-    """Raise ValueError for invalid arguments of the interleaving."""
     shape = list(z.shape)
     if z.dim() != 4 or not z.is_floating_point() or shape[1] % 4 or min(shape[2:]) < 2 + 2 * BEFORE:
         raise ValueError(f"enlarging: z is [N, 4 C, H + 6, W + 6], floating, got {shape}")

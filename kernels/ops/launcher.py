@@ -47,11 +47,7 @@ def without_autocast(run: Callable[P, T]) -> Callable[P, T]:
 
 
 class Calls:
-    """A cache of prepared calls.
-
-    Attributes:
-        calls: The prepared calls, read only.
-    """
+    """A cache of prepared calls, which are read from `calls` and written by `keep`."""
 
     __slots__ = ("calls",)
 
@@ -59,14 +55,7 @@ class Calls:
         self.calls: dict[Hashable, Any] = {}
 
     def keep(self, key: Hashable, call: T) -> T:
-        """Store a prepared call in `calls` for the next one with the same key.
-
-        Args:
-            key: Everything that `call` depends on.
-
-        Returns:
-            `call`.
-        """
+        """Store and return a prepared call; `key` is everything that it depends on."""
         if len(self.calls) >= MOST_CALLS:  # sizes that never recur would fill the memory
             self.calls.clear()
         self.calls[key] = call
@@ -74,11 +63,7 @@ class Calls:
 
 
 class CpuLauncher(Calls):
-    """The functions of one CPU library, for an operation's `launch_cpu`.
-
-    Attributes:
-        library: The loaded library.
-    """
+    """The functions of one loaded CPU library, for an operation's `launch_cpu`."""
 
     __slots__ = ("_functions", "library")
 
@@ -88,16 +73,10 @@ class CpuLauncher(Calls):
         self._functions: dict[str, Callable[..., int]] = {}
 
     def function(self, name: str, *types: type[Any]) -> Callable[..., int]:
-        """Return `int name(types...)` as a ctypes function without checks.
+        """Return `int name(types...)` as a ctypes function without checks, for types from ctypes.
 
         It serves operations whose calls must be short. The caller is responsible for the arguments
-        and the returned value.
-
-        Args:
-            types: Argument types from ctypes.
-
-        Raises:
-            AttributeError: If the library has no such function.
+        and the returned value. Raise AttributeError if the library has no such function.
         """
         found = self._functions.get(name)
         if found is None:
@@ -135,7 +114,6 @@ class Gpu:
 
     Attributes:
         index: PyTorch's device index.
-        multiprocessors: Number of multiprocessors.
         major: Major version of the compute capability.
         shared: Bytes of shared memory per multiprocessor.
     """

@@ -36,5 +36,4 @@ def flat(name: str) -> Callable[..., Any] | None:
 
 
 def flat_names() -> list[str]:
-    """Return the names that `flat` finds."""
     return [name for op in OPS.values() if op.is_flat for name in op.names]

@@ -18,7 +18,6 @@ def instance_norm_reference(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """Compute `fused_instance_norm` in PyTorch."""
     check(x, weight, bias, residual, pad, pad_mode, interleave)
     layout = dense_layout(x, interleave)
     last = layout is torch.channels_last

@@ -104,24 +104,18 @@ def fused_instance_norm(
     """Compute pad(relu(norm(x) * weight + bias + residual)), padded on every side.
 
     Each plane is normalized by its own mean and biased variance, in FP32 (FP64 for FP64). Two runs
-    on the same machine are bit-equal for any number of threads.
+    on the same machine are bit-equal for any number of threads. Returns [N, C, H + 2 pad, W + 2
+    pad] of x's dtype, dense, and channels last if x is or with `interleave`.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype; with `interleave`, [N, 4C, h + 1, w + 1].
-        weight: [C], or None for ones.
-        bias: [C], or None for zeros.
+        weight: [C], or None for ones; likewise `bias`, for zeros.
         residual: [N, C, H, W] of x's dtype with any strides, or None.
-        eps: Added to the variance.
-        relu: Whether to apply a ReLU to the sum.
         pad: Pixels on each side; for "reflect", less than H and W.
         pad_mode: "reflect" or "replicate".
         interleave: Whether x is the four-phase form of an upsampling convolution, with H = 2h and W
             = 2w: channel (2a + b) C + c at (i + a, j + b) is pixel (2i + a, 2j + b) of channel c.
             All other positions are ignored, also by the statistics.
-
-    Returns:
-        [N, C, H + 2 pad, W + 2 pad] of x's dtype, dense, and channels last if x is or with
-        `interleave`.
 
     Raises:
         ValueError: If a shape, dtype or the padding is invalid, or a plane is a single pixel.
@@ -160,7 +154,6 @@ def fused_instance_norm_out(
             image.
 
     Raises:
-        ValueError: If an argument is invalid.
         RuntimeError: If a gradient would be needed.
     """
     ...
@@ -186,20 +179,15 @@ def fused_instance_norm_forward(
     """Compute relu(norm(input) * gamma + beta + residual) on the CPU and on CUDA.
 
     Each plane is normalized by its own mean and biased variance, computed about the mean in FP32
-    (FP64 for FP64). Two runs on the same machine are bit-equal.
+    (FP64 for FP64). Two runs on the same machine are bit-equal. Returns a dense tensor of the
+    input's shape and dtype, channels last if the input is.
 
     Args:
         input: [N, C, H, W] of any strides and floating dtype.
-        gamma: [C] of any floating dtype, or None for ones.
-        beta: [C] of any floating dtype, or None for zeros.
-        eps: Added to the variance.
+        gamma: [C] of any floating dtype, or None for ones; likewise `beta`, for zeros.
         use_vectorized: If False, the CUDA kernel reads element by element, which changes at most
             the order of sums.
         residual: A tensor of the input's shape and dtype, or None.
-        relu: Whether to apply a ReLU to the sum.
-
-    Returns:
-        A dense tensor of the input's shape and dtype, channels last if the input is.
 
     Raises:
         ValueError: If a shape or dtype is invalid, or a plane is a single pixel.

@@ -94,14 +94,12 @@ def fused(
             of them, and `bench` times the operation on them.
         mutates: The arguments that it writes to. Such an operation returns nothing, is for
             inference only, and raises RuntimeError if a gradient would be needed.
-        cpu: The fast path on the CPU if it is composed of PyTorch's and other operations and is not
-            the reference.
+        cpu: The fast path on the CPU if it is composed of operations and is not the reference.
         on_cpu: The name of that path; "{norm}" stands for the norm in use.
         cuda: The library of its kernel on a GPU, if it has one.
         launch_cpu: Runs the operation on the CPU: it allocates the result and calls the functions
             of `library` through its first argument, the CpuLauncher.
-        launch_cuda: Likewise runs the operation on a GPU, from the library `cuda`, with that GPU as
-            the current one.
+        launch_cuda: Likewise on a GPU, the current one, from the library `cuda`.
         tolerance_scale: Multiplies the self-test's tolerance for rounding.
         family: STYLE, TRANSFORMER or LIBRARY, see Op.
         save: With `backward`: selects the tensors to save from the arguments and the results.

@@ -77,25 +77,15 @@ def fused_residual_block_forward(
     """Compute input + norm(conv(relu(norm(conv(input))))) with reflection-padded 3x3 convolutions.
 
     No ReLU follows the sum (Gross and Wilber, 2016). The convolutions' biases change nothing,
-    because the norms cancel them.
+    because the norms cancel them. Returns a tensor of the input's shape and dtype, channels last if
+    the input is.
 
     Args:
         input: [N, C, H, W] of any floating dtype, H and W at least 2.
-        conv1_weight: [M, C, 3, 3].
-        conv1_bias: [M] or None.
-        conv1_gamma: [M], or None for ones.
-        conv1_beta: [M], or None for zeros.
-        conv2_weight: [C, M, 3, 3].
-        conv2_bias: [C] or None.
-        conv2_gamma: [C], or None for ones.
-        conv2_beta: [C], or None for zeros.
-        eps: Added to the variances.
-        own_kernel: On CUDA, whether to run our kernel even if cuDNN is faster.
-
-    Returns:
-        A tensor of the input's shape and dtype, channels last if the input is.
-
-    Raises:
-        ValueError: If a shape is invalid.
+        conv1_weight: [M, C, 3, 3]; `conv1_bias` is [M] or None.
+        conv1_gamma: [M], or None for ones; likewise `conv1_beta`, for zeros.
+        conv2_weight: [C, M, 3, 3]; `conv2_bias` is [C] or None.
+        conv2_gamma: [C], or None for ones; likewise `conv2_beta`, for zeros.
+        own_kernel: Whether to run our CUDA kernel even if cuDNN is faster.
     """
     ...

@@ -81,7 +81,6 @@ class Op:
         library: Library of its CPU kernel, or of the operations it is composed of.
         operation: The function; native if a kernel is loaded, the reference otherwise.
         native: The native kernel; raises KernelUnavailable if it cannot run.
-        reference: The operation in PyTorch.
         samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
         mutates: The arguments that it writes to.
         cuda: Its library on a GPU; without one, the reference runs there.
@@ -95,7 +94,6 @@ class Op:
         derived: Arguments that follow from the others, such as the forward results in a backward.
             The derivatives with respect to the others include their effect.
         refuses: Returns why its kernel cannot run with the arguments; empty if it can.
-        aliases: Other names of the same operation.
         is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
         cuda_dtypes: Dtypes the CUDA kernel accepts for its first tensor.
         timed: How to time it. If None, it is timed on its samples, against its reference.
@@ -124,7 +122,6 @@ class Op:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names of the operation."""
         return (self.name, *self.aliases)
 
     @property
@@ -151,8 +148,7 @@ class KernelStatus:
     """The status of an operation on a device.
 
     Attributes:
-        ready: Whether its native kernel is in use.
-        reason: Why not, in words.
+        ready: Whether its native kernel is in use; else `reason` says in words why not.
         runs: What a call runs, in words.
         by_choice: Whether it is not native because PyTorch's kernels are faster, so nothing is
             missing.
@@ -174,7 +170,6 @@ ALIASES: dict[str, str] = {}  # names of operations by alias
 
 
 def named(name: str) -> Op | None:
-    """Return the operation with this name or alias, or None."""
     return OPS.get(ALIASES.get(name, name))
 
 
@@ -183,13 +178,12 @@ def statuses(
 ) -> tuple[KernelStatus, ...]:
     """Return what each operation runs on `device`. Loads existing builds, and builds nothing.
 
+    Returns a row for each operation. After the style networks' operations follow the libraries
+    around the network, and on CUDA the network itself.
+
     Args:
         device: A device or its name; the index does not matter.
         family: "style", "transformer" or "library": only these operations. Defaults to all.
-
-    Returns:
-        A row for each operation. After the style networks' operations follow the libraries around
-        the network, and on CUDA the network itself.
     """
     kind = torch.device(device).type
     ops = _of_family(family)
@@ -201,12 +195,7 @@ def statuses(
 
 
 def in_use(family: str, device: str) -> frozenset[str]:
-    """Return the loaded libraries of a family's operations; loads none.
-
-    Args:
-        family: "style", "transformer" or "library".
-        device: "cpu" or "cuda".
-    """
+    """Return the loaded libraries of a family's operations on "cpu" or "cuda"; loads none."""
     found = _libraries(family, device, len(OPS))
     return frozenset(library for library in found if build.reason(library) == "")
 
@@ -223,17 +212,14 @@ def prepare(
     """Build and load the missing libraries; blocks.
 
     Safe to call from any thread and more than once. A failed build is retried only after a change
-    that can affect the outcome, or with `force`.
+    that can affect the outcome, or with `force`. Returns the status of each operation on the CPU,
+    and of each library on a GPU. A missing kernel is a status, not an error.
 
     Args:
         names: Operations or their aliases. Defaults to all of them, smoothing, the network and the
             libraries around it.
         family: "style", "transformer" or "library": without names, only that family.
         force: Whether to retry failed builds.
-
-    Returns:
-        The status of each operation on the CPU, and of each library on a GPU. A missing kernel is a
-        status, not an error.
 
     Raises:
         KeyError: If an operation does not exist.

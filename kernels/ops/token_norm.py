@@ -258,22 +258,16 @@ def fused_token_norm(
 
     With statistics of the image, y is the result of AdaIN on tokens. With a bias and a residual, it
     is the step after a matrix product in a pre-norm block. The layer norm has no parameters. Its
-    statistics are FP32 (FP64 for FP64), from y before rounding.
+    statistics are FP32 (FP64 for FP64), from y before rounding. Returns y and its norm, [N, T, E]
+    of x's dtype, contiguous.
 
     Args:
         x: [N, T, E] of any strides and floating dtype.
         mean: [N, E] of any floating dtype, like all following arguments but the residual; or None.
         inverse: [N, E], the reciprocal standard deviation; required with `mean`, or None.
-        weight: [E] or None.
-        bias: [E] or None.
+        weight: [E] or None, like `bias`.
         residual: [N, T, E] of x's dtype, or None.
         eps: Added to the variance of a token.
-
-    Returns:
-        y and its norm, [N, T, E] of x's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -303,19 +297,13 @@ def fused_pooled_token_norm(
     """Compute `fused_token_norm` of an image's tokens, and the means of square groups of the norm.
 
     Such means are the keys and values that many tokens share. All other arguments match
-    `fused_token_norm`.
+    `fused_token_norm`. Returns y and its norm, [N, T, E], and the means of the norm before
+    rounding, [N, ceil(high / stride) * ceil(wide / stride), E]; of x's dtype, contiguous.
 
     Args:
         x: [N, T, E] of any strides and floating dtype, T = `high` * `wide`, row by row.
         high: Rows of tokens.
         wide: Tokens per row.
         stride: Side of a group; groups at the right and the bottom may be smaller.
-
-    Returns:
-        y and its norm, [N, T, E], and the means of the norm before rounding, [N, ceil(high /
-        stride) * ceil(wide / stride), E]; of x's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...

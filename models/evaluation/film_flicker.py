@@ -23,11 +23,10 @@ _CUBIC = cv2.INTER_CUBIC
 
 @dataclass(frozen=True, slots=True)
 class FilmFlicker:
-    """Mean absolute differences from one frame to the next, along the motion of the source.
+    """Mean absolute differences, in levels (0-255), of successive frames along the source's motion.
 
     Attributes:
-        source: The difference of the source, in levels (0-255).
-        outputs: The difference of each styled film, in levels (0-255).
+        outputs: The difference of each styled film.
         seen: The share of the pixels that were compared: pixels visible in both frames.
         compared: Number of pairs of frames compared.
         cuts: Number of pairs of frames not compared, since they show different scenes.
@@ -41,22 +40,18 @@ class FilmFlicker:
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The ratio of each styled film's change to the source's change, the usual figure for
-        flicker.
-
-        1 passes the source's changes on unchanged.
-        """
+        """Each styled film's change per change of the source; 1 passes it on unchanged."""
         return tuple(output / self.source for output in self.outputs)
 
 
 class FilmFlickerMeter:
     """A comparison of each frame with the one before it, where both show the same.
 
-    Motion is the optical flow of the source by the method of Kroeger et al. (2016, "Fast Optical
-    Flow using Dense Inverse Search", arXiv:1603.03590) in OpenCV, between consecutive frames in
-    both directions. A pixel is occluded if the way there and back does not end where it began
-    (Sundaram et al. 2010). Pixels are also excluded at edges of the motion, which a flow does not
-    locate exactly, and where the motion leads out of the picture.
+    Motion is the optical flow of the source by the method of Kroeger et al. (2016,
+    arXiv:1603.03590) in OpenCV, between consecutive frames in both directions. A pixel is occluded
+    if the way there and back does not end where it began (Sundaram et al. 2010). Pixels are also
+    excluded at edges of the motion, which a flow does not locate exactly, and where it leads out of
+    the picture.
     """
 
     def __init__(self) -> None:
@@ -67,14 +62,7 @@ class FilmFlickerMeter:
         self._compared = self._cuts = 0
 
     def add(self, source: Pixels, outputs: Sequence[Pixels]) -> None:
-        """Add the next frame of a film.
-
-        Args:
-            outputs: The frame of each styled film, of the same size.
-
-        Raises:
-            ValueError: If they differ in size, or in number or size from the frames before.
-        """
+        """Add the next frame and each styled film's; ValueError if sizes or their number differ."""
         films = [source, *outputs]
         before, self._before = self._before, (source, list(outputs))
         if before is None:
@@ -100,11 +88,7 @@ class FilmFlickerMeter:
 
     @property
     def flicker(self) -> FilmFlicker:
-        """The means over the film.
-
-        Raises:
-            ValueError: If no two frames could be compared, or the source does not change at all.
-        """
+        """The means; ValueError if no frames were compared, or the source does not change."""
         if not self._compared:
             raise ValueError("a film in which no two frames show the same scene has no flicker")
         source, *outputs = (float(each) for each in self._sums / self._compared)
@@ -117,14 +101,10 @@ class FilmFlickerMeter:
 def backward_motion(
     before: Pixels, now: Pixels, flow: cv2.DISOpticalFlow
 ) -> tuple[_Floats, NDArray[np.bool_]]:
-    """Find the position of each pixel in the frame before.
+    """Find the position of each pixel in the frame before, by a flow of gray pictures.
 
-    Args:
-        flow: The algorithm for the flow of gray pictures.
-
-    Returns:
-        [H, W, 2], the motion from `now` to `before` in pixels to the right and down; and [H, W],
-        the pixels visible in both.
+    Return the motion to it, [H, W, 2], in pixels right and down, and the pixels seen in both,
+    [H, W].
     """
     old, new = (cv2.cvtColor(each, cv2.COLOR_RGB2GRAY) for each in (before, now))
     backward = np.asarray(flow.calc(new, old, np.empty(0)), np.float32)
@@ -146,14 +126,10 @@ def backward_motion(
 def difference_along(
     motion: _Floats, seen: NDArray[np.bool_], before: Pixels, now: Pixels
 ) -> float:
-    """Compute the mean absolute difference of two frames along the motion between them.
+    """Compute the mean absolute difference of two frames along the motion, in levels, 0-255.
 
-    Args:
-        motion: [H, W, 2], the motion of each pixel of `now` to `before`, in pixels right and down.
-        seen: [H, W], the pixels to compare, at least one.
-
-    Returns:
-        Levels, 0-255.
+    `motion` is [H, W, 2], from `now` to `before` in pixels right and down; `seen` is [H, W], the
+    pixels to compare, at least one.
     """
     moved = cv2.remap(before, *_places(motion), _CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return float(np.asarray(cv2.absdiff(moved, now))[seen].mean(dtype=np.float64))

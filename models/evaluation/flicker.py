@@ -30,16 +30,14 @@ def still_flicker(
     seed: int = 0,
     batch: int = BATCH,
 ) -> float:
-    """Measure the flicker of a still scene.
+    """Measure the flicker of a still scene, a photograph [1, 3, H, W], RGB 0-255.
 
     Every frame is the photograph plus Gaussian noise, clamped and rounded like a camera's.
 
     Args:
-        photograph: [1, 3, H, W] float, RGB 0-255.
         frames: Number of frames, 2 or more.
         sigma: Standard deviation of the noise, of 255.
-        seed: Seed of the noise, which is drawn on the photograph's device: on one device, every
-            network receives the same frames.
+        seed: Of the noise, drawn on the photograph's device: on one, every network sees the same.
 
     Returns:
         The mean absolute difference of consecutive results, clamped and rounded, divided by that
@@ -70,12 +68,7 @@ def panned_flicker(
     motion and compared where they overlap: anything that does not move with the scene counts as
     flicker. A border of EDGE is excluded, since reflection padding moves against the scene.
 
-    Args:
-        photograph: [1, 3, H, W] float, RGB 0-255, H and W at least SMALLEST.
-        frames: As for `still_flicker`, like the other arguments and the result.
-
-    Raises:
-        ValueError: As for `still_flicker`, or if the photograph is too small.
+    The rest is as for `still_flicker`; ValueError also if a side is less than SMALLEST.
     """
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
@@ -88,15 +81,7 @@ def panned_flicker(
 
 
 def pan(frames: int, room_down: int, room_right: int) -> list[tuple[int, int]]:
-    """Compute the path of the panning window.
-
-    Args:
-        room_down: Largest offset from the top, in pixels, at which the path turns back.
-        room_right: The same from the left.
-
-    Returns:
-        The (down, right) offset of the window in each frame.
-    """
+    """Return a window's (down, right) offset per frame; it turns back at the room, in pixels."""
     down = right = 0
     places: list[tuple[int, int]] = []
     for frame in range(frames):

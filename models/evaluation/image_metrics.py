@@ -1,7 +1,4 @@
-"""Metrics of a single picture: clipped pixels, the border, and the PSNR against another.
-
-Pictures are [1, 3, H, W] float, RGB 0-255; a network's output may exceed that range.
-"""
+"""Metrics of a picture [1, 3, H, W], RGB 0-255: clipped pixels, border, PSNR against another."""
 
 from __future__ import annotations
 
@@ -67,14 +64,7 @@ def psnr(picture: Tensor, reference: Tensor) -> float:
 
 
 def border(picture: Tensor) -> Border:
-    """Measure the border of a picture.
-
-    Args:
-        picture: [1, 3, H, W], H and W at least SMALLEST.
-
-    Raises:
-        ValueError: If the picture is smaller.
-    """
+    """Measure the border of [1, 3, H, W]; raise ValueError if H or W is less than SMALLEST."""
     height, width = picture.shape[2:]
     if min(height, width) < SMALLEST:
         raise ValueError(
@@ -91,10 +81,7 @@ def border(picture: Tensor) -> Border:
 
 
 def _ring_difference(luma: Tensor, depth: int) -> Tensor:
-    """Subtract the next ring inside from the ring at `depth`, averaged over the width of a ring.
-
-    Returns every position along the four sides, without the corners, which belong to two sides.
-    """
+    """Subtract the next ring inside from that at `depth`, averaged, without the shared corners."""
     inside = depth + 2 * RING
     differences: list[Tensor] = []
     for side in (luma, luma.flip(0), luma.T, luma.T.flip(0)):

@@ -25,7 +25,6 @@ class LbfgsResult:
         iterations: Iterations done; fewer than requested only if no step reduces the loss.
         evaluations: Evaluations of the objective and its gradient so far.
         path: The objective of the start and after each iteration.
-        terms: The objective and its terms for `picture`.
         picture: [1, 3, H, W] float32, RGB, within 0-255.
     """
 
@@ -52,15 +51,8 @@ def optimize(
     history. One iteration is one L-BFGS step with a history of HISTORY to a point that satisfies
     the strong Wolfe conditions; it costs little more than one evaluation of the objective.
 
-    Args:
-        objective: A function of a picture and the photograph.
-        photograph: [1, 3, H, W] float, RGB 0-255.
-        iterations: The iterations after which to report, ascending.
-        iterated: Called after each iteration.
-        start: The initial picture, shaped like the photograph; None for the photograph itself.
-
-    Returns:
-        The state after each of `iterations`.
+    The photograph, [1, 3, H, W], RGB 0-255, is the default of `start`. The state is returned for
+    each of `iterations`, ascending; `iterated` is called after every one.
     """
     search = _Search(objective, photograph, photograph if start is None else start)
     reached: list[LbfgsResult] = []
@@ -72,10 +64,7 @@ def optimize(
 
 
 def white_noise(photograph: Tensor) -> Tensor:
-    """Draw a start as Johnson et al. do: uniform in 0-255, shaped like `photograph`.
-
-    The noise is always the same.
-    """
+    """Draw a start as Johnson et al. do: uniform in 0-255, like `photograph`, always the same."""
     drawn = torch.rand(photograph.shape, generator=torch.Generator().manual_seed(0))
     return drawn.mul_(255).to(photograph)
 
@@ -101,7 +90,6 @@ class _Search:
         return self._descend()
 
     def result(self) -> LbfgsResult:
-        """Evaluate the current picture."""
         with torch.no_grad():
             picture = self._pixels.clamp(0, 255)
             terms = read_terms(self._objective(picture, self._photograph))
@@ -121,10 +109,7 @@ class _Search:
         self._path.append(float(self._evaluate()) / self._pixels.numel())
 
     def _evaluate(self) -> Tensor:
-        """Compute the loss, and its gradient in `_pixels.grad`.
-
-        A step begins at the last point of the previous line search, which is not evaluated again.
-        """
+        """Compute the loss, and its gradient in `_pixels.grad`, unless the line search just did."""
         if self._evaluated is not None and torch.equal(self._evaluated[0], self._pixels):
             return self._evaluated[1]
         self._pixels.grad = None

@@ -23,15 +23,13 @@ Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in a
 class ObjectiveMetrics:
     """The metrics of one styled photograph; the names are the keys of stored reports.
 
-    `content`, `style` and `tv` (total variation) are the terms before their weights. For `edge`,
-    `within` and `step` see models.evaluation.image_metrics.Border.
-
     Attributes:
         objective: The training objective of the network's output; NaN without an objective, like
-            its terms and `seen`.
+            its terms before their weights and `seen`.
         seen: The objective of the output clamped to 0-255 and rounded, as displayed.
         clipped: Fraction of pixels with a channel at 0 or 255 after clamping.
         beyond: Fraction of pixels with a channel outside 0-255 before clamping.
+        edge: Like `within` and `step`, see models.evaluation.image_metrics.Border.
         psnr: PSNR against the output in FP32, in dB; infinite if equal.
         picture: [1, 3, H, W] float32, RGB, not clamped.
     """
@@ -53,15 +51,9 @@ class ObjectiveMetrics:
 def styler(
     state: dict[str, Tensor], kernels: str, precision: Precision, device: torch.device
 ) -> tuple[Styler, tuple[str, ...]]:
-    """Build a network as the application runs it.
+    """Build a network as the application runs it, from and to float32 pictures.
 
-    Args:
-        state: The weights, by the published keys.
-        kernels: A key of ALL_VARIANTS.
-
-    Returns:
-        A function from and to float32 pictures, and the limitations of the variant and the
-        precision, one sentence each.
+    Also return the limitations of the variant and the precision, one sentence each.
     """
     mode = precision.value
     network = ALL_VARIANTS[kernels](**asdict(network_config(state)))
@@ -93,13 +85,10 @@ def evaluate(
     picture: Tensor,
     reference: Tensor | None = None,
 ) -> ObjectiveMetrics:
-    """Compute the metrics of a styled picture.
+    """Compute the metrics of a styled picture; without an objective, only the picture's own.
 
-    Args:
-        objective: The training objective; None to skip it.
-        photograph: The network's input, [1, 3, H, W] float, RGB 0-255.
-        picture: Its output, of the same shape, not clamped.
-        reference: Its output in FP32; None if `picture` is in FP32.
+    `photograph`, `picture` (not clamped) and `reference`, the same in FP32 or None if `picture` is,
+    are [1, 3, H, W], RGB 0-255.
     """
     terms = _terms(objective, picture, photograph)
     displayed = _terms(objective, projected_clamp(picture), photograph)

@@ -1,7 +1,4 @@
-"""The any-style network: one network paints every style, and a style is a code.
-
-models.vit_style_transfer defines the network; models.inference.vit runs it.
-"""
+"""The any-style network (models.vit_style_transfer) paints every style; a style is a code."""
 
 from __future__ import annotations
 
@@ -65,12 +62,7 @@ _NATIVE_ENDS = mark(
 
 @dataclass(frozen=True, slots=True)
 class AnyStyleNetwork:
-    """A network read from a file; equal if digests and dimensions are equal.
-
-    Attributes:
-        digest: The digest of its weights, in hexadecimal.
-        state: Its state dict, float32, on the CPU.
-    """
+    """A network and its float32 state on the CPU; equal if hex digests and dimensions are equal."""
 
     digest: str
     config: VitConfig
@@ -83,23 +75,16 @@ class AnyStyleNetwork:
         return cls(found.metadata["sha256"], found.config, found.state)
 
     def module(self, *, fused: bool = True) -> StyleForgeTransformer:
-        """Build the network, for inference, on the CPU in float32.
-
-        Its weights are the tensors of `state`, not copies.
-        """
+        """Build the network for inference, float32 on the CPU, on the tensors of `state`."""
         with torch.device("meta"):  # otherwise, drawing random weights first takes half a second
             network = StyleForgeTransformer(self.config, fused=fused)
         network.load_state_dict(self.state, assign=True)
         return network.requires_grad_(False).eval()
 
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
-        """Compute the code of a style picture, on the CPU in float32.
+        """Compute the code of [H, W, 3] uint8, RGB, scaled to STYLE_SIZE, on the CPU in float32.
 
-        Args:
-            pixels: [H, W, 3] uint8, RGB, of any size; scaled to STYLE_SIZE.
-
-        Raises:
-            ValueError: If it is too narrow; a clause without the picture's name.
+        Raise ValueError if it is too narrow: a clause without the picture's name.
         """
         height, width = pixels.shape[:2]
         scale = STYLE_SIZE / max(height, width)
@@ -124,14 +109,9 @@ class AnyStyleNetwork:
 class StylePainter(nn.Module):
     """The network with the code of one style at a time.
 
-    With gradients disabled, models.inference.vit paints; on a GPU in half precision, as CUDA
-    graphs. Not thread-safe.
-
-    Args:
-        fused: Whether models.inference.vit paints; if not, the network itself does.
-
-    Attributes:
-        by_layer: Whether `forward` marks each step instead of each group of steps; may be set.
+    With gradients disabled and `fused`, models.inference.vit paints, on a GPU in half precision as
+    CUDA graphs; otherwise the network itself does. Not thread-safe. `by_layer` may be set:
+    `forward` then marks each step instead of each group of steps.
     """
 
     code: Tensor
@@ -144,12 +124,10 @@ class StylePainter(nn.Module):
         self._cache = VitCache(network.config) if fused else None
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Paint pictures in the style of the code.
+        """Paint pictures [N, 3, H, W], RGB 0-255, in the style of the code.
 
-        Args:
-            x: [N, 3, H, W], RGB 0-255, as for StyleForgeTransformer.stylize.
-            mark: Called with "stem", "blocks" and "decoder" after each; with `by_layer`, called
-                with the names of the steps instead. Not called if the network itself paints.
+        `mark` is called with "stem", "blocks" and "decoder" after each; with `by_layer`, with the
+        names of the steps instead. Not called if the network itself paints.
         """
         if self._cache is None or torch.is_grad_enabled():
             return self.network.stylize(x, self.code)
@@ -161,14 +139,9 @@ class StylePainter(nn.Module):
         return executor(x, mark, by_layer=self.by_layer)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
-        """Return the network for one input size as CUDA graphs, which also accept uint8 pictures.
+        """Return CUDA graphs for one input size, N, H and W, which also accept uint8 pictures.
 
-        Args:
-            shape: N, H and W of the input.
-
-        Returns:
-            The plan; None off CUDA, in FP32 or if gradients are enabled. The plans of the last few
-            sizes are cached.
+        None off CUDA, in FP32 or if gradients are enabled. The last few sizes are cached.
         """
         dtype = self._dtype(device)
         halves = torch.float16, torch.bfloat16
@@ -232,10 +205,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
     def warm_up(self, device: torch.device, networks: SharedNetworks) -> None:
-        """Read the networks for new styles on a GPU, and load everything they paint with.
-
-        Does nothing on other devices, where no part of it takes long.
-        """
+        """Load new styles' networks and all they paint with on a GPU; elsewhere nothing is slow."""
         if device.type != "cuda":
             return
         with suppress(CheckpointError):  # the file is damaged; adding a new style reports it
@@ -247,7 +217,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
                 networks.for_code(network.digest, lite=True)
 
     def read(self, path: Path) -> StyleCode:
-        """Read the file of a code."""
         if header_texts(path).get("format") == NETWORK_FORMAT:
             raise CheckpointError(
                 tr(
@@ -259,7 +228,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return load_code(path)
 
     def write(self, path: Path, contents: StyleCode, metadata: Mapping[str, str]) -> None:
-        """Write the file of a code."""
         save_code(path, contents, metadata)
 
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
@@ -276,11 +244,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
-        """Read a code.
-
-        If another network paints, full or lite, its code is computed from the style picture and
-        saved next to the first one.
-        """
+        """Read a code; for another network, compute it from the style picture and save it, too."""
         code = load_code(files.weights)
         progress("Reading the network")
         network = networks.for_code(code.network, lite=lite)
@@ -343,7 +307,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return module.requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
-        """Load a code."""
         assert isinstance(module, StylePainter)
         module.code.copy_(state[CODE])
 
@@ -364,9 +327,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         precision: Precision,
         network: AnyStyleNetwork,
     ) -> tuple[str, ...]:
-        """List the convolutions that run on PyTorch's kernels, missing CUDA graphs and missing
-        INT8.
-        """
+        """List convolutions on PyTorch's kernels, missing CUDA graphs and missing INT8."""
         said: list[str] = []
         if kernels != "baseline":
             whole = precision in (Precision.fp32, Precision.tf32)
@@ -385,7 +346,6 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
-        """Return the network's name, such as "Any style (small, 1a2b3c4d5e6f)"."""
         return f"{self.title} ({variant_name(network.config)}, {network.digest[:DIGITS]})"
 
 

@@ -33,7 +33,6 @@ class FamilyVariant:
     """One way of running the networks of a family.
 
     Attributes:
-        title: Its name on screen.
         memory_format: The memory format of its fastest input.
         has_plans: Whether it runs on a GPU as a plan, which accepts batches and uint8 pictures.
         runtime: The runtime that runs it, if not PyTorch; pictures are in CPU memory then.
@@ -47,12 +46,9 @@ class FamilyVariant:
 
 @dataclass(frozen=True, slots=True)
 class StyleFiles:
-    """The files of one style.
+    """The files of one style; `lite` is only set if the lite network loads another one.
 
-    Attributes:
-        weights: The file that the network loads for this style.
-        lite: The file that the lite network loads, if it is another one.
-        picture: The style picture; None if it was not saved.
+    `picture` is None if the style picture was not saved.
     """
 
     weights: Path
@@ -65,10 +61,8 @@ class LoadedStyle:
     """A style that was read.
 
     Attributes:
-        network: The network that paints it. Equal values are one network, which can load every
-            style with this value.
-        state: The tensors that differ between its styles, float32 on the CPU; mixing interpolates
-            them.
+        network: The network that paints it; equal values load each other's styles.
+        state: What differs between its styles and mixing interpolates, float32 on the CPU.
         remark: A clause about extra work done to read it; "" if there was none.
     """
 
@@ -85,14 +79,9 @@ class SharedNetworks(Protocol):
         ...
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """Return the network that paints a style.
+        """Return the network, `lite` only if `has_lite`, that paints a style; None if not found.
 
-        Args:
-            digest: The digest of the weights of the network that the style's code belongs to.
-            lite: Whether to return the lite network; only if `has_lite`.
-
-        Returns:
-            None if no network is found.
+        `digest` is of the weights of the network that the style's code belongs to.
         """
         ...
 
@@ -100,9 +89,7 @@ class SharedNetworks(Protocol):
         """Return whether a lite network also paints the styles of the network with this digest."""
         ...
 
-    def is_there(self, digest: str) -> bool:
-        """Return whether a file of the network with this digest exists."""
-        ...
+    def is_there(self, digest: str) -> bool: ...
 
 
 Contents = TypeVar("Contents")
@@ -113,24 +100,17 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     Attributes:
         key: Its name in `style.toml`.
-        title: Its name for users.
         one_of: A noun phrase for a style of this family, as in "Candy is a network of its own".
         mixes: The plural noun for the things that mixing styles interpolates.
-        most_mixed: The maximum number of styles in a mixture.
         formats: The texts "format" in the header of its safetensors files.
-        variants: The ways of running it, by a key of ALL_VARIANTS in models.transformer_net; always
-            includes "baseline" and "fused".
+        variants: By a key of ALL_VARIANTS in models.transformer_net; with "baseline" and "fused".
         bytes_per_pixel: Memory per pixel of the input, rounded up from measurements.
-        unavailable: Why a control has no meaning for this family, as a clause, by the control's
-            name in the config.
-        unavailable_options: Why a precision or kernel is missing, as a clause, by the names of the
-            control and the option.
-        lite_fps: The frame rate that the automatic size of a lite network aims for; a lower one
-            allows a larger input.
+        unavailable: Why a control of the config has no meaning for this family, a clause each.
+        unavailable_options: Why a precision or kernel is missing, by control and option.
+        lite_fps: The frame rate that a lite network's automatic size aims for; lower allows larger.
         kernels_remark: A clause on what runs instead of our kernels; "" if they run.
         multiple: The height and width of pictures are padded to multiples of it.
-        one_size: Why a program of its networks accepts pictures of one size only, as a clause; ""
-            if it accepts any size.
+        one_size: Why its programs accept pictures of one size only, a clause; "" for any size.
         operations: The families of operations in its networks, as for kernels.ops.registry.prepare.
     """
 
@@ -152,9 +132,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     operations: ClassVar[tuple[str, ...]] = (STYLE,)
 
     def variant(self, kernels: str) -> FamilyVariant:
-        """Return the variant for `kernels` in the config; the fused one if there is no such
-        variant.
-        """
+        """Return the variant for `kernels` in the config, or else the fused one."""
         return self.variants.get(kernels, self.variants["fused"])
 
     def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
@@ -163,10 +141,9 @@ class NetworkFamily(ABC, Generic[Contents]):
         return BYTES_PER_PIXEL_CPU_FP16 if unfolds else self.bytes_per_pixel
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int | None:  # noqa: ARG002
-        """Return the bytes for a picture of `size`, (width, height), in bands of rows.
+        """Return the bytes for a picture of (width, height) in bands of rows, for any network.
 
-        The number is valid for every network of the family. None if the family does not run in
-        bands.
+        None if the family does not run in bands.
         """
         return None
 
@@ -178,11 +155,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         size: tuple[int, int],
         progress: Callable[[float], object],
     ) -> None:
-        """Stylize a picture in bands of rows, with the same result as undivided.
+        """Stylize a picture in bands of rows, as undivided; only if `banded_bytes` is a number.
 
-        Only if `banded_bytes` returns a number. The arguments are those for
-        models.inference.banded.style_in_bands, except for the module, which `build` made, and the
-        size, which is (width, height).
+        The arguments are those for models.inference.banded.style_in_bands, but `build` made the
+        module, and the size is (width, height).
         """
         raise NotImplementedError
 
@@ -191,28 +167,18 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def read(self, path: Path) -> Contents:
-        """Read a file of a style's weights.
-
-        Raises:
-            CheckpointError: If it is missing, damaged or another kind of file; one sentence.
-        """
+        """Read a style's weights; raise CheckpointError, one sentence, if that fails."""
 
     @abstractmethod
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
         """Write the result of `read`, atomically, with texts for the header.
 
-        Raises:
-            CheckpointError: If it cannot be stored.
-            OSError: If the file cannot be written.
+        Raise CheckpointError if it cannot be stored, OSError if the file cannot be written.
         """
 
     @abstractmethod
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
-        """Return whether a style has a lite network.
-
-        Raises:
-            CheckpointError: If a file is damaged; one sentence.
-        """
+        """Return whether a style has a lite network; raise CheckpointError for a damaged file."""
 
     @abstractmethod
     def load(
@@ -223,28 +189,19 @@ class NetworkFamily(ABC, Generic[Contents]):
         lite: bool = False,
         progress: Callable[[str], object] = log.debug,
     ) -> LoadedStyle:
-        """Read a style for its network.
+        """Read a style for its network, `lite` only if `has_lite`.
 
-        Args:
-            lite: Whether to read it for the lite network; only if `has_lite`.
-            progress: Called with a description before each step that takes a while. Its exceptions
-                propagate.
-
-        Raises:
-            CheckpointError: If a file is damaged, or the network is missing; one sentence.
+        `progress` is called with a description before each slow step; its exceptions propagate.
+        Raise CheckpointError, one sentence, if a file is damaged, or the network is missing.
         """
 
     @abstractmethod
     def build(self, network: Any, kernels: str) -> nn.Module:
-        """Build a network, for inference, on the CPU in float32.
+        """Build a network as in LoadedStyle, for inference, on the CPU in float32.
 
-        Args:
-            network: As in LoadedStyle.
-            kernels: A key of models.transformer_net.ALL_VARIANTS.
-
-        Returns:
-            A module that accepts pictures [N, 3, H, W], 0-255, and a callback for its stages, and
-            returns pictures of the same shape. Its `by_layer` may be set.
+        `kernels` is a key of models.transformer_net.ALL_VARIANTS. The module accepts pictures
+        [N, 3, H, W], 0-255, and a callback for its stages, and returns pictures of the same shape.
+        Its `by_layer` may be set.
         """
 
     @abstractmethod
@@ -259,12 +216,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: Any
     ) -> tuple[str, ...]:
-        """List the limits on a network's speed, one clause each.
-
-        Args:
-            kernels: A key of models.transformer_net.ALL_VARIANTS.
-            network: As in LoadedStyle.
-        """
+        """List the limits on a network's speed with these kernels, one clause each."""
 
     def describe(self, network: Any) -> str:  # noqa: ARG002  (families whose styles share one do)
         """Return the name of a network that many styles share; "" if a single style uses it."""
@@ -272,12 +224,7 @@ class NetworkFamily(ABC, Generic[Contents]):
 
 
 def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:
-    """Mix the states of two or more styles into `out`.
-
-    Args:
-        states: States with the same keys and shapes.
-        shares: The share of each state, 0 to 1; they add up to 1.
-    """
+    """Mix states with the same keys and shapes into `out`; the shares, 0 to 1, add up to 1."""
     mixed, total = states[0], shares[0]
     for state, share in zip(states[1:], shares[1:], strict=True):
         total += share

@@ -56,7 +56,6 @@ class FeedForwardFamily(NetworkFamily[State]):
     bytes_per_pixel = 1200  # measured: baseline 1,130, fused 850
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int:
-        """Return models.inference.banded.memory_needed for the full network."""
         width, height = size
         return memory_needed(height, width, precision.value.dtype.itemsize)
 
@@ -74,7 +73,6 @@ class FeedForwardFamily(NetworkFamily[State]):
         style_in_bands(module, rows, write, (height, width), progress)
 
     def read(self, path: Path) -> State:
-        """Read a checkpoint with models.checkpoints.load_checkpoint."""
         return load_checkpoint(path)
 
     def write(self, path: Path, contents: State, metadata: Mapping[str, str]) -> None:
@@ -82,7 +80,6 @@ class FeedForwardFamily(NetworkFamily[State]):
         save_checkpoint(path, contents, metadata)
 
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:  # noqa: ARG002
-        """Return whether the style's pack has weights for a lite network."""
         return files.lite is not None
 
     def load(
@@ -100,11 +97,9 @@ class FeedForwardFamily(NetworkFamily[State]):
         return LoadedStyle(network_config(state), state)
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
-        """Build the variant `kernels` of these dimensions, without weights."""
         return ALL_VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
 
     def load_into(self, module: nn.Module, state: State) -> None:
-        """Load all weights."""
         module.load_state_dict(state)
 
     def difference(self, first: NetworkConfig, second: NetworkConfig) -> str:
@@ -120,11 +115,7 @@ class FeedForwardFamily(NetworkFamily[State]):
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: NetworkConfig
     ) -> tuple[str, ...]:
-        """Return the variant's limitations.
-
-        For the fused variant, the last one tells why the CPU scales and mixes frames; "" if it does
-        not.
-        """
+        """Return the variant's limits; if fused, the last is why the CPU mixes frames, or ""."""
         variant = ALL_VARIANTS[kernels]
         mode = precision.value
         said = variant.limitations(device, mode.dtype, network, int8=mode.int8)

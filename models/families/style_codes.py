@@ -1,7 +1,4 @@
-"""Writer and reader of a style code's file: the numbers, and the digest of their network.
-
-Nothing in a file is executed. Its header records the digest of the network's weights.
-"""
+"""Writer and reader of a style code and its network's digest; nothing in a file is executed."""
 
 from __future__ import annotations
 
@@ -33,26 +30,16 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class StyleCode(NamedTuple):
-    """The any-style network's encoding of a style picture.
-
-    Attributes:
-        values: [1, code_dim] float32, on the CPU.
-        network: The digest of the weights of the network that computed it, in hexadecimal.
-    """
+    """A picture's code, [1, code_dim] float32, on the CPU, and the hex digest of its network."""
 
     values: Tensor
     network: str
 
 
 def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | None = None) -> None:
-    """Write a code in float32, atomically.
+    """Write a code in float32, atomically, with further texts for the header.
 
-    Args:
-        metadata: Further texts for the header.
-
-    Raises:
-        CheckpointError: If the code is not finite.
-        OSError: If the file cannot be written.
+    Raise CheckpointError if the code is not finite, OSError if it cannot be written.
     """
     path = Path(path)
     values = code.values.detach().to("cpu", torch.float32).contiguous()
@@ -65,11 +52,7 @@ def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | N
 
 
 def load_code(path: Path | str) -> StyleCode:
-    """Read a file that `save_code` wrote.
-
-    Raises:
-        CheckpointError: If it is missing, damaged or not a style code; one sentence.
-    """
+    """Read a code; raise CheckpointError, one sentence, if missing, damaged or no code."""
     path = Path(path)
     name = printable(path.name, NAME)
     texts = header_texts(path)
@@ -98,24 +81,12 @@ def load_code(path: Path | str) -> StyleCode:
 
 
 def second_path(weights: Path, network: str) -> Path:
-    """Return the path of a pack's additional code, for a network other than its weights' network.
-
-    Args:
-        weights: The file of the pack's first code.
-        network: The digest of the other network, in hexadecimal.
-    """
+    """Return the path of a pack's code for another network, with this digest in hexadecimal."""
     return weights.with_name(f"code-{network}.safetensors")
 
 
 def header_texts(path: Path) -> dict[str, str]:
-    """Read the texts in the header of a safetensors file, without its tensors.
-
-    Returns:
-        The texts; empty if the file has none or is not a safetensors file.
-
-    Raises:
-        CheckpointError: If the file cannot be read.
-    """
+    """Read a safetensors header's texts, {} for other files; CheckpointError if unreadable."""
     name = printable(path.name, NAME)
     try:
         # The file itself may have any size: only its head is read.

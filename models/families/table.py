@@ -16,13 +16,10 @@ FAMILIES: dict[str, NetworkFamily[Any]] = {
 
 
 def family_of(path: Path) -> NetworkFamily[Any]:
-    """Return the family of a file of weights, by the format in its header.
+    """Return a file's family by its header; raise CheckpointError if it cannot be read.
 
     A file without a format is feed-forward: such checkpoints come from many programs, and the
     family's `read` reports a file of another kind.
-
-    Raises:
-        CheckpointError: If the file cannot be read.
     """
     named = header_texts(path).get("format", "")
     families = FAMILIES.values()

@@ -1,3 +1,1 @@
-"""Executors: the network on the CPU, layer by layer or as a native CUDA plan, and their frame
-pipelines.
-"""
+"""Executors of the network: on the CPU, layer by layer, as a native CUDA plan; frame pipelines."""

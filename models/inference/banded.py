@@ -3,9 +3,9 @@
 An instance norm needs the statistics of the whole picture, so each layer runs twice: band by band
 for the statistics of its raw output, then on demand of the next layer for the values. Only the
 activations at a quarter of the resolution are stored, 16 numbers per pixel of the picture; the
-activations at half and full resolution are recomputed wherever they are read. Every band reads
-the rows around it that a convolution needs, and only the borders of the picture are reflected.
-The result therefore differs from the undivided network's by rounding alone.
+others are recomputed wherever they are read. Every band reads the rows around it that a convolution
+needs, and only the borders of the picture are reflected. The result therefore differs from the
+undivided network's by rounding alone.
 """
 
 from __future__ import annotations
@@ -51,10 +51,8 @@ def style_in_bands(
 
     Args:
         network: A network in the dtype and on the device to compute with.
-        rows: Returns rows of the picture, [1, 3, bottom - top, W], RGB 0-255, in the network's
-            dtype and on its device.
-        write: Receives the first row and the values of each band of the result, from top to bottom:
-            [1, 3, rows, W], not clamped.
+        rows: Returns rows of the picture, [1, 3, bottom - top, W], RGB 0-255, on that device.
+        write: Receives each band's first row and values, [1, 3, rows, W], not clamped, in order.
         size: Height and width of the picture, each at least 16.
         progress: Called with the completed share, at least after every band of a layer. An
             exception that it raises ends the run.
@@ -87,12 +85,7 @@ def style_in_bands(
 def memory_needed(
     height: int, width: int, itemsize: int, shape: NetworkConfig = FULL, band: int = BAND
 ) -> int:
-    """Compute the bytes that `style_in_bands` needs, without the picture and the result.
-
-    Args:
-        itemsize: Bytes per number of the network's dtype.
-        band: As for `style_in_bands`.
-    """
+    """Compute the bytes for `style_in_bands`, without the pictures; `itemsize` is of the dtype."""
     outer, _, inner = shape.widths
     kept = 2 * inner * (-(-height // 4)) * (-(-width // 4))
     pixels = min(max(band, 4 * LEAST_ROWS * width), height * width)  # in a band
@@ -100,9 +93,7 @@ def memory_needed(
 
 
 class _Bands:
-    """Bands of rows at a quarter of the resolution, each of at least LEAST_ROWS unless it is the
-    only one. At half and full resolution, the same bands have 2 and 4 times the rows.
-    """
+    """Bands at a quarter of the resolution, of at least LEAST_ROWS unless there is only one."""
 
     def __init__(self, height: int, rows: int) -> None:
         count = max(1, height // max(rows, LEAST_ROWS))
@@ -136,7 +127,6 @@ class _Work:
         self._done = 0.0
 
     def of(self, layer: nn.Module) -> Callable[[], None]:
-        """Return the callback for the end of each band in a pass over a layer."""
         share = self._costs[layer] / self._total / self._bands
 
         def done() -> None:
@@ -147,7 +137,6 @@ class _Work:
 
 
 def _products(layer: ConvLayer) -> float:
-    """Return the multiplications per pixel of a layer's result."""
     return layer.conv2d.weight.numel() / (layer.upsample**2 * 9 / 16 if layer.upsample > 1 else 1)
 
 

@@ -1,7 +1,7 @@
 """Layers that compute any rows of their result, from rows of the picture or of another layer.
 
-A layer with an instance norm runs once from top to bottom for the statistics of the whole picture.
-After that it computes normed rows wherever they are read.
+A layer with an instance norm first runs once, from top to bottom, for the whole picture's
+statistics.
 """
 
 from __future__ import annotations
@@ -36,13 +36,11 @@ class Convolution:
 
     @classmethod
     def of(cls, layer: ConvLayer) -> Convolution:
-        """Return the convolution of a layer."""
         conv = layer.conv2d
         weight = conv.weight.contiguous(memory_format=torch.channels_last)
         return cls(weight, conv.kernel_size[0] // 2, conv.stride[0])
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return top * self.stride - self.pad, (bottom - 1) * self.stride + self.pad + 1
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
@@ -52,17 +50,13 @@ class Convolution:
 
 
 class Enlarging:
-    """An enlargement and a 3x3 convolution as one 2x2 convolution before the enlargement.
-
-    It omits the bias. See kernels.weight_transforms.phase_weight.
-    """
+    """An enlargement and 3x3 convolution as one 2x2 one, without bias; see phase_weight."""
 
     def __init__(self, layer: ConvLayer) -> None:
         weight = phase_weight(layer.conv2d.weight)
         self.weight = weight.contiguous(memory_format=torch.channels_last)
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return top // 2 - 1, (bottom + 1) // 2 + 1
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
@@ -81,10 +75,7 @@ class Enlarging:
 
 
 class Last:
-    """The last convolution, with its bias; on the CPU column by column.
-
-    See kernels.weight_transforms.column_weights.
-    """
+    """The last convolution, with its bias; on the CPU column by column, see column_weights."""
 
     def __init__(self, layer: ConvLayer) -> None:
         conv = layer.conv2d
@@ -96,11 +87,9 @@ class Last:
         self._columns = column_weights(conv.weight) if by_columns else None
 
     def reads(self, top: int, bottom: int) -> tuple[int, int]:
-        """Return the range of input rows for rows `top` to `bottom` of the result."""
         return self._plain.reads(top, bottom)
 
     def apply(self, x: Tensor, above: int, below: int) -> Tensor:
-        """Convolve rows after reflecting `above` and `below` of them."""
         pad = self._plain.pad
         x = F.pad(x, (pad, pad, above, below), mode="reflect")
         if self._columns is None:
@@ -120,10 +109,7 @@ def convolved(operation: Operation, rows: Rows, height: int, top: int, bottom: i
 
 
 class Statistics:
-    """The mean and the sum of squared deviations of each channel, in float64.
-
-    Bands are merged from top to bottom (Chan, Golub and LeVeque 1983).
-    """
+    """The float64 mean and sum of squared deviations per channel (Chan, Golub and LeVeque 1983)."""
 
     def __init__(self, channels: int, device: torch.device) -> None:
         self._count = 0
@@ -172,7 +158,6 @@ class Unit:
         self._affine: tuple[Tensor, Tensor] | None = None
 
     def raw(self, top: int, bottom: int) -> Tensor:
-        """Return rows of the convolution."""
         low, high = top, bottom
         if isinstance(self._operation, Enlarging):  # it computes pairs of rows
             low, high = top - top % 2, bottom + bottom % 2
@@ -180,7 +165,6 @@ class Unit:
         return x[:, :, top - low : bottom - low]
 
     def measure(self, bands: list[tuple[int, int]], done: Callable[[], None]) -> None:
-        """Compute the statistics of the norm in a pass over all bands."""
         statistics: Statistics | None = None
         for top, bottom in bands:
             x = self.raw(top, bottom)

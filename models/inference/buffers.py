@@ -19,15 +19,10 @@ class Workspace:
         self._flat: dict[str, Tensor] = {}
 
     def take(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
-        """Return the buffer of this name as a tensor of the given shape.
+        """Return the buffer of this name as an undefined channels-last tensor, N, C, H, W.
 
-        Args:
-            name: Tensors under the same name share memory: only the newest is valid.
-            shape: N, C, H, W.
-            like: The source of the dtype and the device. A change of either frees every buffer.
-
-        Returns:
-            A channels-last tensor with undefined contents.
+        Tensors under the same name share memory: only the newest is valid. `like` is the source of
+        the dtype and the device; a change of either frees every buffer.
         """
         size = math.prod(shape)
         flat = self._flat.get(name)
@@ -43,15 +38,14 @@ class Workspace:
         return flat[:size].view(n, h, w, c).permute(0, 3, 1, 2)
 
     def clear(self) -> None:
-        """Free every buffer."""
         self._flat.clear()
 
 
 class PreparedWeights:
     """A cache of weights in a kernel's layout, recomputed after a change of their source.
 
-    The cache detects a change by the source's address (`.to`, a new parameter) and version counter
-    (`load_state_dict`, an optimizer's step). It does not detect writes through `.data`.
+    It detects a change by the source's address (`.to`, a new parameter) and version counter
+    (`load_state_dict`, an optimizer's step), but not writes through `.data`.
     """
 
     def __init__(self) -> None:
@@ -64,11 +58,7 @@ class PreparedWeights:
         dtype: torch.dtype,
         make: Callable[[Tensor], tuple[Tensor, ...]],
     ) -> tuple[Tensor, ...]:
-        """Return the prepared weights, from the cache if `source` has not changed.
-
-        Returns:
-            `make(source)`, each tensor in `dtype` and channels last.
-        """
+        """Return `make(source)` in `dtype` and channels last, cached until `source` changes."""
         if source.is_inference():  # without a version counter, changes are not detectable
             return _laid_out(make(source), dtype)
         key = (source.data_ptr(), source._version, dtype)

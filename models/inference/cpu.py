@@ -1,9 +1,8 @@
-"""The network on the CPU as fused units.
+"""The network on the CPU as fused units, channels last.
 
 A unit is one convolution, then norm, residual, ReLU and the next layer's padding in one pass. All
 rewrites are exact: biases that the norm cancels are not added, an upsampling convolution is one
 small convolution before the enlargement, and the last layer is computed column by column.
-Everything is channels last.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ from models.precision import compute_dtype
 class CpuExecutor:
     """The executor of one network on the CPU. Not thread-safe.
 
-    With gradients disabled (`torch.no_grad`, `torch.inference_mode`), it reuses activation buffers
-    and prepared weights from frame to frame. Activations passed between `encode`, `transform` and
-    `decode` are already padded for the next layer.
+    With gradients disabled, it reuses activation buffers and prepared weights from frame to frame.
+    Activations between `encode`, `transform` and `decode` are already padded for the next layer.
     """
 
     def __init__(self) -> None:
@@ -97,9 +95,7 @@ class CpuExecutor:
         pad: int = 1,
         pad_mode: str = "reflect",
     ) -> Tensor:
-        """Apply convolution, norm, residual, ReLU and padding; into buffer `to` if buffers are
-        used.
-        """
+        """Apply convolution, norm, residual, ReLU and padding; into buffer `to` if in use."""
         upsample, stride = layer.upsample > 1, layer.conv2d.stride[0]
         make = _phase if upsample else _plain
         owned = _owned()

@@ -28,8 +28,7 @@ _VERSION = attrgetter("_version")
 class PlanCache:
     """The plans of one network for the last PLANS_KEPT input sizes. Not thread-safe.
 
-    Args:
-        layers: Builds a network of these dimensions, for plans that run it layer by layer.
+    `layers` builds a network of these dimensions, for plans that run it layer by layer.
     """
 
     def __init__(
@@ -52,15 +51,9 @@ class PlanCache:
         shape: tuple[int, int, int],  # N, H, W
         device: torch.device,
     ) -> GraphPlan | None:
-        """Return the plan for one input size, with the current weights; create it if necessary.
+        """Return the plan for N, H and W; None off CUDA or if gradients are enabled.
 
-        Args:
-            weights: Returns its state dict; called once, and again after `forget_weights`.
-            shape: N, H and W of the input.
-
-        Returns:
-            The plan, or None off CUDA or if gradients are enabled. It is cached until plans of
-            PLANS_KEPT other sizes have been requested.
+        `weights` returns its state dict; it is called once, and again after `forget_weights`.
         """
         if device.type != "cuda" or torch.is_grad_enabled():
             return None

@@ -21,25 +21,14 @@ DEPTH = 2  # frames in flight: one is copied while the other is computed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The styled picture of one frame.
-
-    Attributes:
-        pixels: [H, W, 3] uint8, RGB.
-        broken: Whether the network's output was not finite, or one constant.
-    """
+    """A styled frame, [H, W, 3] uint8, RGB; `broken` if the output was not finite or constant."""
 
     pixels: Pixels
     broken: bool
 
 
 class SingleFrameRunner:
-    """A runner of one frame at a time, for the lowest latency.
-
-    Not thread-safe; for inference mode.
-
-    Args:
-        plan: The native network for single pictures (N = 1).
-    """
+    """A runner of single frames (N = 1), for low latency and inference mode; not thread-safe."""
 
     def __init__(self, plan: GraphPlan) -> None:
         self.plan = plan
@@ -47,15 +36,9 @@ class SingleFrameRunner:
         self._pixels = self._frame.numpy()[0]
 
     def style(self, pixels: Pixels, mark: StageCallback | None = None) -> Result:
-        """Stylize a frame and wait for the result.
+        """Stylize a frame, [H, W, 3] uint8, RGB, of the plan's size; the caller owns the result.
 
-        Args:
-            pixels: [H, W, 3] uint8, RGB, of the plan's size.
-            mark: Called with "upload", the groups of layers and "download" as each has been
-                submitted.
-
-        Returns:
-            The result; the caller owns its memory.
+        `mark` is called with "upload", the groups of layers and "download" as each is submitted.
         """
         plan = self.plan
         self.send(pixels, mark)
@@ -79,14 +62,11 @@ class SingleFrameRunner:
 
 
 class PipelinedRunner:
-    """A runner of consecutive frames, for the highest throughput.
+    """A runner of consecutive frames, for the highest throughput, with a plan for N = 1.
 
     While it computes one frame, it uploads the next and downloads the previous one, each on its own
     CUDA stream. Fill `slot()`, then `send()`, and `receive()` in the order sent; `styled` does all
     three. At most DEPTH frames may be in flight. Not thread-safe; for inference mode.
-
-    Args:
-        plan: The native network for single pictures (N = 1).
     """
 
     def __init__(self, plan: GraphPlan) -> None:
@@ -105,11 +85,7 @@ class PipelinedRunner:
         return self._slots[self._next].frame.numpy()[0]
 
     def send(self) -> None:
-        """Start computing the frame in `slot()`.
-
-        Raises:
-            RuntimeError: If DEPTH frames are in flight.
-        """
+        """Start computing the frame in `slot()`; raise RuntimeError if DEPTH are in flight."""
         if len(self._sent) == DEPTH:
             raise RuntimeError(f"{DEPTH} frames are under way; receive one first")
         slot, plan = self._slots[self._next], self._plan
@@ -139,13 +115,9 @@ class PipelinedRunner:
         return Result(slot.picture.numpy()[0], is_broken(slot.range))
 
     def styled(self, frames: Iterable[Pixels]) -> Iterator[Result]:
-        """Stylize a stream of frames, pipelined.
+        """Stylize a stream of frames [H, W, 3] uint8, RGB, of the plan's size, pipelined.
 
-        Args:
-            frames: Frames [H, W, 3] uint8, RGB, of the plan's size.
-
-        Yields:
-            The results in order, each valid until the next one is requested.
+        The results come in order, each valid until the next one is requested.
         """
         for frame in frames:
             if len(self._sent) == DEPTH:
@@ -171,11 +143,10 @@ class _Slot:
 
 
 def is_broken(ranges: Tensor) -> bool:
-    """Return whether the output that `GraphPlan.ranges` describes is not finite, or one constant.
+    """Return whether the output is not finite, or one constant.
 
-    Args:
-        ranges: [1, 3] integers on the host: the minimum and the maximum, as integers of the same
-            order, and the number of values that are not finite.
+    `ranges` is [1, 3] integers on the host, from `GraphPlan.ranges`: the minimum and the maximum,
+    as integers of the same order, and the number of values that are not finite.
     """
     least, most, not_finite = ranges.numpy()[0].tolist()
     low, high = _float_of(least), _float_of(most)
@@ -183,7 +154,6 @@ def is_broken(ranges: Tensor) -> bool:
 
 
 def _float_of(order: int) -> float:
-    """Decode a float32 from its order-preserving integer."""
     bits = order if order >= 0 else order ^ 0x7FFFFFFF
     return struct.unpack("<f", struct.pack("<i", bits))[0]
 

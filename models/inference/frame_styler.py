@@ -1,8 +1,7 @@
 """Frame styling on a GPU, from the frame to the displayed picture: only these two are copied.
 
-The kernels of kernels.frames scale the frame to the network's input and add texture. They then
-smooth the network's result over time, enlarge it with the frame's detail and mix it with the
-frame.
+The kernels of kernels.frames scale the frame and add texture. They then smooth the network's result
+over time, enlarge it with the frame's detail and mix it with the frame.
 """
 
 from __future__ import annotations
@@ -49,18 +48,15 @@ class Finish:
 
     @property
     def mixes(self) -> bool:
-        """Whether the frame is a part of the picture."""
         return self.keep_colors or self.strength < 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Painted:
-    """The picture of one frame.
+    """The picture of one frame, [H, W, 3] uint8, RGB; the caller owns its memory.
 
-    Attributes:
-        pixels: [H, W, 3] uint8, RGB; the caller owns its memory.
-        broken: Whether a network's output was not finite, or one constant.
-        screen: The copy for a window, [h, w, 4] uint8, of B, G, R and 255; None if not requested.
+    `broken` is whether a network's output was not finite, or one constant; `screen` the copy for a
+    window, [h, w, 4] uint8, of B, G, R and 255, or None.
     """
 
     pixels: Pixels
@@ -69,17 +65,14 @@ class Painted:
 
 
 class FrameStyler:
-    """The styling of batches of frames of one size, with plans for one or two input sizes.
+    """The styling of batches of frames of (height, width), with plans for one or two input sizes.
 
     Usually a batch is one frame. The current stream computes a batch. Meanwhile a second stream can
     upload the next batch and prepare the networks' input from it, and a third stream downloads the
     previous batch. Not thread-safe; for inference mode.
 
-    Args:
-        kernels: The kernels on the plans' GPU.
-        frame: (height, width) of the frames.
-        detail: The plan of the network's input size; its N frames are a batch.
-        strokes: A plan of a smaller size, the source of the low frequencies; None for none.
+    The plan `detail` has the network's input size, and its N frames are a batch; `strokes`, if any,
+    has a smaller one and is the source of the low frequencies.
     """
 
     def __init__(
@@ -123,10 +116,7 @@ class FrameStyler:
             self._texture.forget()
 
     def state(self) -> StreamState:
-        """Return the state of the stream, for `restore` of another styler of the same sizes.
-
-        Waits for the submitted frames.
-        """
+        """Return the stream's state, for another styler of the same sizes; waits for its frames."""
         kept = under("smoothing", self._history.state())
         if self._texture is not None:
             with on_stream(self._up, self._compute):
@@ -142,9 +132,9 @@ class FrameStyler:
                 self._textured.restore(texture)
 
     def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
-        """Return whether a batch with these options can be launched as graphs.
+        """Return whether graphs can launch a batch: the newest batches had the same options.
 
-        The newest batches must have had the same options. Stages within a graph cannot be timed.
+        Stages within a graph cannot be timed.
         """
         begins = finish.smoothing > 0 and self._history.begins
         if finish.texture and (self._texture is None or self._texture.begins):
@@ -158,7 +148,7 @@ class FrameStyler:
         mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
-        """Start styling a batch of frames, in order; at most DEPTH batches may be in flight.
+        """Start styling a batch of frames; raise RuntimeError if DEPTH batches are in flight.
 
         Args:
             frames: The plan's number of frames, each [H, W, 3] uint8, RGB. Frames in the memory of
@@ -167,9 +157,6 @@ class FrameStyler:
                 layers, "blend" and "download" as each has been submitted, with its stream as the
                 current one. With None, each stream launches one graph if the work `repeats`.
             screen: (height, width) of a copy of each picture for a window; None for none.
-
-        Raises:
-            RuntimeError: If DEPTH batches are in flight.
         """
         place = self._next
         slot, compute, key = self._slots[place], self._compute, (finish, screen)
@@ -198,8 +185,7 @@ class FrameStyler:
         return self._download(slot, marked, screen)
 
     def _give(self, slot: _Slot, finish: Finish) -> None:
-        """Submit the preparation of the networks' input from a slot's frames, to the stream of
-        uploads.
+        """Submit the preparation of the networks' input to the stream of uploads.
 
         The slot stores the input: the networks may be busy with the batch before.
         """
@@ -219,9 +205,7 @@ class FrameStyler:
 
     @property
     def _textured(self) -> FrameTexture:
-        """The adder of texture, which has buffers. The first frame with texture creates it on the
-        stream of uploads, the only one that uses it.
-        """
+        """The adder of texture; first used, and so created, on the stream of uploads."""
         if self._texture is None:
             self._texture = FrameTexture(self._kernels, self.detail, self.strokes)
         return self._texture
@@ -267,10 +251,9 @@ class FrameStyler:
             self._paint(slot, place, finish, screen)
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
-        """Paint the picture of a frame again with other options, except for smoothing and texture.
+        """Paint a picture again with other options, except for smoothing and texture.
 
-        Args:
-            submission: The newest one, of a single frame, after `wait`.
+        `submission` is the newest one, of a single frame, after `wait`.
         """
         self._paint(submission.slot, 0, finish)
         return self._download(submission.slot, _unmarked)
@@ -280,7 +263,6 @@ class FrameStyler:
         return self._results[-1].cpu().numpy()
 
     def _smoothed(self, slot: _Slot, place: int, finish: Finish) -> Tensor:
-        """Return the network's result for a frame of the newest batch, smoothed if requested."""
         if not finish.smoothing:
             self._history.forget()
             return self._results[place]
@@ -351,16 +333,10 @@ class Submission:
 
 
 class _Slot:
-    """The buffers and events of one batch in flight.
-
-    Args:
-        shape: N, H, W and 3 of the frames.
-        size: (height, width) of the network's input.
+    """Buffers and events of a batch in flight; `shape` is N, H, W and 3, `size` (h, w).
 
     Attributes:
-        frames: The frames, each [H, W, 3] in the memory of `batch`.
-        clean: [N, h, w, 3], the frames in the size of the network's input, without texture; `batch`
-            itself if the sizes are equal.
+        clean: [N, h, w, 3], the network's input without texture; `batch` if the sizes are equal.
         detail: The input of the network.
         small: The input of the strokes' network; None with one size.
         given: The event after which both inputs are ready.
@@ -402,10 +378,7 @@ class _Slot:
         return self._textured
 
     def screens_of(self, size: tuple[int, int]) -> list[Tensor]:
-        """Return buffers for the copies for a window, each [height, width, 4] uint8.
-
-        `size` is (height, width).
-        """
+        """Return buffers for the copies for a window of (height, width), each [h, w, 4] uint8."""
         if not self._screens or self._screens[0].shape[:2] != size:
             with torch.inference_mode(False):
                 self._screens = list(self.batch.new_zeros(len(self.frames), *size, 4))

@@ -14,13 +14,7 @@ class FrameTexture:
     """The texture in the input of the plans for one or two sizes. Not thread-safe.
 
     Frames update the state of a stream in order, all on the CUDA stream that was current when this
-    object was created.
-
-    Args:
-        kernels: The kernels on the plans' GPU.
-        detail: The plan of the network's input size.
-        strokes: The plan of the smaller size, whose pixels are the unit of the texture; None with
-            one size.
+    object was created. A pixel of the smaller plan, `strokes`, is the unit of the texture.
     """
 
     def __init__(self, kernels: FrameKernels, detail: GraphPlan, strokes: GraphPlan | None) -> None:
@@ -33,15 +27,12 @@ class FrameTexture:
 
     @property
     def begins(self) -> bool:
-        """Whether the next frame is the first of a stream."""
         return self._history.begins
 
     def forget(self) -> None:
-        """Begin a new stream with the next frame."""
         self._history.forget()
 
     def state(self) -> StreamState:
-        """Return the state after the last frame, for `restore`."""
         return self._history.state()
 
     def restore(self, state: StreamState) -> None:
@@ -60,12 +51,9 @@ class FrameTexture:
         """Submit the texture of a batch, one frame after the other.
 
         Args:
-            clean: [N, H, W, 3] uint8, the frames without texture.
-            textured: [N, H, W, 3] uint8, the output.
-            small: [N, h, w, 3] uint8, the frames in the smaller size, which are textured in place;
-                None with one size.
+            clean: [N, H, W, 3] uint8, the frames without texture; `textured`, the output, is alike.
+            small: [N, h, w, 3] uint8, smaller frames, textured in place; None with one size.
             amount: 0 for none, 1 for the maximum.
-            continues: Whether each frame continues the one before.
         """
         history, kernels = self._history, self._kernels
         for place, (frame, made) in enumerate(zip(clean, textured, strict=True)):

@@ -17,8 +17,7 @@ MOST_PINNED = 3 * 3840 * 2160  # bytes of a picture
 def pinned_like(like: Tensor) -> Tensor:
     """Allocate host memory for copies to and from the GPU.
 
-    Large pictures, which are not streams, get memory that is not pinned: PyTorch would never return
-    it to the system.
+    Large pictures, which are not streams, get unpinned memory: PyTorch would never free the other.
     """
     return torch.empty(like.shape, dtype=like.dtype, pin_memory=like.numel() <= MOST_PINNED)
 
@@ -40,12 +39,10 @@ def pinned_tensor(pixels: Pixels) -> Tensor | None:
 
 
 def upload(pixels: Pixels, staging: Tensor, frame: Tensor) -> None:
-    """Start copying pixels to a GPU, on the current stream.
+    """Start copying pixels, [H, W, 3] uint8, to `frame` on a GPU, on the current stream.
 
-    Args:
-        pixels: [H, W, 3] uint8; may change once this returns, unless they are in pinned memory.
-        staging: Pinned memory of their size, not in use, for pixels in other memory.
-        frame: [H, W, 3] uint8 on the GPU.
+    They may change once this returns, unless they are in pinned memory. Other pixels go through
+    `staging`, pinned memory of their size that is not in use.
     """
     pinned = pinned_tensor(pixels)
     if pinned is None:
@@ -56,9 +53,9 @@ def upload(pixels: Pixels, staging: Tensor, frame: Tensor) -> None:
 
 
 def _view(pixels: Pixels) -> Tensor:
-    """Return a tensor on the memory of dense pixels, without a reference to them.
+    """Return a tensor on the memory of dense pixels that holds no reference; do not write to it.
 
-    Do not write to it. Unlike torch.from_numpy, this does not warn about read-only pixels.
+    Unlike torch.from_numpy, this does not warn about read-only pixels.
     """
     memory = _bytes(pixels.size).from_address(pixels.ctypes.data)
     return torch.frombuffer(memory, dtype=torch.uint8).view(pixels.shape)

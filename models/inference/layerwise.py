@@ -1,8 +1,7 @@
 """The network layer by layer, on devices that the native network does not support.
 
-Each layer maps unpadded activations [N, C, H, W] of any floating dtype to activations of that
-dtype; weights are converted to it. If the device has no native kernels, PyTorch's layers run: the
-reference implementations of our operations are slower.
+Each layer maps [N, C, H, W] of any floating dtype to that dtype; weights are converted to it.
+Without native kernels, PyTorch's layers run: our reference implementations are slower.
 """
 
 from __future__ import annotations
@@ -24,16 +23,11 @@ Layers = dict[str, Callable[[Tensor], Tensor]]  # by name, in order
 
 
 def is_native(device: torch.device) -> bool:
-    """Return whether the operations have native kernels for the device."""
     return device.type == "cuda" and use_native(OPERATIONS)
 
 
 def encoder(network: PublishedNetwork, native: bool) -> Layers:
-    """Return the layers conv1 to conv3, each with its norm: [N, 3, H, W] to [N, C, H/4, W/4].
-
-    Args:
-        native: Whether to use native kernels (see `is_native`) or PyTorch's layers.
-    """
+    """Return conv1 to conv3 with norms, native or PyTorch's: [N, 3, H, W] to [N, C, H/4, W/4]."""
     return {
         "conv1": partial(_first, network.conv1, network.in1, native),
         "conv2": partial(_unit, network.conv2, network.in2, native),
@@ -42,19 +36,13 @@ def encoder(network: PublishedNetwork, native: bool) -> Layers:
 
 
 def transformer(network: PublishedNetwork, native: bool) -> Layers:
-    """Return the residual blocks res1, res2, ..., one operation each.
-
-    They map [N, C, H/4, W/4] to the same shape. The arguments are as for `encoder`.
-    """
+    """Return the residual blocks, one operation each; they map [N, C, H/4, W/4] to the same."""
     blocks = enumerate(network.residual_blocks, 1)
     return {f"res{number}": partial(_block, block, native) for number, block in blocks}
 
 
 def decoder(network: PublishedNetwork, native: bool) -> Layers:
-    """Return the layers deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W].
-
-    The arguments are as for `encoder`.
-    """
+    """Return the layers deconv1 to deconv3: [N, C, H/4, W/4] to [N, 3, H, W]."""
     return {
         "deconv1": partial(_unit, network.deconv1, network.in4, native),
         "deconv2": partial(_unit, network.deconv2, network.in5, native),
@@ -63,11 +51,7 @@ def decoder(network: PublishedNetwork, native: bool) -> Layers:
 
 
 def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
-    """Apply layers in order.
-
-    Args:
-        mark: Called with the name of each layer after it.
-    """
+    """Apply layers in order, and call `mark` with the name of each layer after it."""
     for name, layer in layers.items():
         x = layer(x)
         mark(name)

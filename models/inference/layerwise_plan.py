@@ -18,20 +18,13 @@ from models.precision import compute_dtype
 class LoadableNetwork(PublishedNetwork, Protocol):
     """Layers whose weights can be replaced in place."""
 
-    def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> object:
-        """Copy weights into the parameters."""
-        ...
+    def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> object: ...
 
 
 class LayerwisePlan(PicturePlan[Tensor]):
-    """`models.inference.layerwise` for pictures of one size, captured in CUDA graphs.
+    """`models.inference.layerwise` for pictures of one size, N, H, W, captured in CUDA graphs.
 
-    Args:
-        network: Its layers, on `device` and in `dtype`, owned by this plan alone.
-        weights: A published state dict, on any device.
-        shape: N, H, W of the pictures.
-        device: A CUDA device.
-        native: Whether to use native kernels, see `layerwise.is_native`.
+    This plan alone owns `network`, on `device` and in `dtype`; `weights` may be on any device.
     """
 
     def __init__(
@@ -65,7 +58,6 @@ class LayerwisePlan(PicturePlan[Tensor]):
         self._network.load_state_dict(weights)
 
     def _begin(self, x: Tensor) -> Tensor:
-        """Pad the sides to multiples of 4."""
         height, width = x.shape[-2:]
         if self._native:  # autocast casts the inputs of PyTorch's operations only
             x = x.to(compute_dtype(x))

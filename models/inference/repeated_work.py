@@ -13,10 +13,9 @@ REPEATS = 30  # repetitions before a capture, which takes milliseconds; a moving
 
 
 class RepeatedWork:
-    """A recorder that captures repeating work. For one thread.
+    """A recorder that captures repeating work, once per place. For one thread.
 
-    The work of a frame has a key, which includes everything it depends on, and a place, such as the
-    index of its buffers. It is captured once per place.
+    The key of a frame's work includes everything it depends on; a place may be its buffers' index.
     """
 
     def __init__(self) -> None:
@@ -33,16 +32,13 @@ class RepeatedWork:
         self._count += 1
 
     def is_due(self, key: Hashable) -> bool:
-        """Return whether the newest REPEATS frames had this work."""
         return key == self._key and self._count >= REPEATS
 
     def submit(self, place: Hashable, prepare: Callable[[], Submit]) -> None:
         """Submit the work that is due to the current stream.
 
-        Args:
-            prepare: Returns the function that submits the work, which is the same for each frame of
-                a place. It is called twice: first for this frame, then for the capture that serves
-                the next ones.
+        `prepare` returns the function that submits the work, the same for each frame of a place. It
+        is called twice: first for this frame, then for the capture that serves the next ones.
         """
         graph = self._graphs.get(place)
         if graph is not None:
@@ -57,9 +53,8 @@ class RepeatedWork:
 def captured(submit: Submit, pool: Any) -> torch.cuda.CUDAGraph:
     """Capture the work that `submit` submits to the current stream, without running it.
 
-    Args:
-        submit: A function that leaves nothing in memory allocated within it.
-        pool: The pool for that memory, which graphs that run one after another share.
+    It must leave nothing in memory allocated within it. Graphs that run one after another share
+    `pool` for that memory.
     """
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()

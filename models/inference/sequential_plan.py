@@ -15,17 +15,11 @@ Left = TypeVar("Left")  # the output of a step for the next one
 
 
 class SequentialPlan(GraphPlan, Generic[Left]):
-    """A network as steps, for pictures of one size, captured in CUDA graphs.
+    """A network as steps, by group and name ("encoder/conv1"), captured in CUDA graphs.
 
-    Launching its operations one by one would take longer than computing them. Settings that are in
-    effect during the capture of a graph, such as autocast and TF32, are in effect during its
-    replay.
-
-    Args:
-        shape: N, H, W of the pictures.
-        dtype: The dtype of activations.
-        device: A CUDA device.
-        steps: The steps in order, by group and name: "encoder/conv1".
+    Launching its operations one by one would take longer than computing them. Settings in effect
+    during the capture, such as autocast and TF32, are in effect during the replay. The pictures are
+    N, H, W.
     """
 
     def __init__(
@@ -42,7 +36,6 @@ class SequentialPlan(GraphPlan, Generic[Left]):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The steps in order, by group and name: "encoder/conv1"."""
         return tuple(self._steps)
 
     @abstractmethod
@@ -51,9 +44,7 @@ class SequentialPlan(GraphPlan, Generic[Left]):
 
     @abstractmethod
     def _finish(self, left: Left, in_bytes: bool) -> None:
-        """Write the output of the last step to `pictures` and `ranges` with `in_bytes`, else to
-        `_y`.
-        """
+        """Write the last step's output to `pictures` and `ranges` with `in_bytes`, else to `_y`."""
 
     def _free_parts(self) -> None:
         self._left.clear()

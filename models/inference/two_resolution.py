@@ -1,5 +1,4 @@
-"""A runner that styles a frame with the native network at two sizes and joins the results on the
-GPU.
+"""A runner that styles a frame with the native network at two sizes and joins them on the GPU.
 
 The arithmetic equals app.engine.post.blending on the CPU: area interpolation for shrinking, cubic
 for enlarging.
@@ -19,27 +18,18 @@ from models.inference.frame_pipeline import Pixels, Result, SingleFrameRunner, i
 
 
 class TwoResolutionRunner:
-    """A runner of two plans for single pictures, one after the other.
+    """A runner of `strokes`, a smaller plan for low frequencies, then `detail` for the others.
 
     Not thread-safe; for inference mode.
-
-    Args:
-        strokes: The plan of the smaller size, the source of the result's low frequencies.
-        detail: The plan of the larger size, the source of the frequencies above them.
     """
 
     def __init__(self, strokes: SingleFrameRunner, detail: SingleFrameRunner) -> None:
         self.strokes, self.detail = strokes, detail
 
     def style(self, pixels: Pixels, mark: StageCallback) -> Result:
-        """Stylize a frame and wait for the result.
+        """Stylize a frame, [H, W, 3] uint8, RGB, of the larger size; the caller owns the result.
 
-        Args:
-            pixels: [H, W, 3] uint8, RGB, of the larger size.
-            mark: Called as by SingleFrameRunner.style, with the groups of layers twice.
-
-        Returns:
-            The result, of the larger size; the caller owns its memory.
+        `mark` is called as by SingleFrameRunner.style, with the groups of layers twice.
         """
         small, large = self.strokes.plan, self.detail.plan
         self.detail.send(pixels, mark)
@@ -58,12 +48,7 @@ class TwoResolutionRunner:
 def join(strokes: Tensor, detail: Tensor) -> Tensor:
     """Replace the low frequencies of `detail` by `strokes`; see join_bands in app/engine/post.
 
-    Args:
-        strokes: [N, h, w, 3] uint8, the smaller pictures.
-        detail: [N, H, W, 3] uint8, the larger pictures.
-
-    Returns:
-        [N, H, W, 3] uint8.
+    `strokes` is [N, h, w, 3] uint8, `detail` and the result are [N, H, W, 3] uint8.
     """
     known = shrink(detail, *strokes.shape[1:3])
     missing = strokes.float() - known.float()
@@ -74,16 +59,7 @@ def join(strokes: Tensor, detail: Tensor) -> Tensor:
 
 
 def shrink(pictures: Tensor, height: int, width: int) -> Tensor:
-    """Shrink pictures by area interpolation: each pixel is the mean of the area it covers.
-
-    Args:
-        pictures: [N, H, W, 3] uint8.
-        height: Height of the result, at most H.
-        width: Width of the result, at most W.
-
-    Returns:
-        [N, height, width, 3] uint8.
-    """
+    """Shrink [N, H, W, 3] uint8 to at most H and W: a pixel is the mean of the area it covers."""
     count, rows, columns, channels = pictures.shape
     over_rows = _areas(rows, height, pictures.device)  # [height, H]
     over_columns = _areas(columns, width, pictures.device)  # [width, W]

@@ -20,8 +20,7 @@ _PRECISIONS = {each.value.dtype: each for each in (Precision.fp16, Precision.bf1
 class RuntimeExecutor:
     """A network in a runtime, for the last SIZES_KEPT sizes. Not thread-safe.
 
-    Args:
-        multiple: The height and width of pictures are multiples of it.
+    The height and width of pictures are multiples of `multiple`.
     """
 
     def __init__(self, runtime: Runtime, multiple: int) -> None:
@@ -38,18 +37,10 @@ class RuntimeExecutor:
     def __call__(
         self, network: nn.Module, run: Callable[[Tensor], Tensor], pictures: Tensor
     ) -> Tensor:
-        """Stylize pictures one after another.
+        """Stylize pictures [N, 3, H, W], RGB 0-255, one after another, without clamping.
 
-        Args:
-            network: The network, with weights in float32 on the CPU; always the same one.
-            run: The network's computation in PyTorch.
-            pictures: [N, 3, H, W], RGB 0-255, in the dtype to compute in.
-
-        Returns:
-            Pictures of the same shape, dtype and device, not clamped.
-
-        Raises:
-            RuntimeFault: If the runtime cannot compute them on this machine.
+        `network`, always the same one, has float32 weights on the CPU; `run` is its computation in
+        PyTorch. Raise RuntimeFault if the runtime cannot compute in the pictures' dtype here.
         """
         amp = torch.is_autocast_enabled("cpu")
         precision = Precision.amp if amp else _PRECISIONS[pictures.dtype]

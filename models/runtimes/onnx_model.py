@@ -16,14 +16,7 @@ HEIGHT, WIDTH = "height", "width"  # the names of dimensions of any size
 
 
 def convert(program: ExportedProgram) -> ONNXProgram:
-    """Translate a program; needs the packages onnx and onnxscript.
-
-    Args:
-        program: From models.runtimes.program.export_program.
-
-    Returns:
-        A model that refers to the same weights.
-    """
+    """Translate a program to a model of the same weights; needs the packages onnx, onnxscript."""
     with torch.inference_mode(mode=False), quiet():
         # PyTorch: some arguments of `export` have types that are not exported.
         model = torch.onnx.export(  # pyright: ignore[reportUnknownMemberType]
@@ -41,11 +34,6 @@ def convert(program: ExportedProgram) -> ONNXProgram:
 def serialize(
     model: ONNXProgram, pictures: Pictures, texts: Mapping[str, str] | None = None
 ) -> bytes:
-    """Serialize a model with its current weights.
-
-    Args:
-        model: From `convert`.
-    """
     file: Any = model.model_proto
     graph = file.graph
     rows = 2 if pictures.planes else 1

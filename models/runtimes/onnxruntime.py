@@ -23,12 +23,9 @@ OPTIONS = {"CUDA": {"use_tf32": "0"}}  # otherwise FP32 would be TF32
 
 
 class OnnxRuntime(Runtime):
-    """ONNX Runtime with one execution provider, in the precision of the model.
+    """ONNX Runtime with one execution provider, named without "ExecutionProvider".
 
-    Args:
-        device: The device's name for users: "CPU", "CUDA".
-        provider: ONNX Runtime's name of the provider, without "ExecutionProvider".
-        packages: The required packages, by default with the converters to ONNX.
+    `device` is its name for users: "CPU", "CUDA". `packages` has the converters to ONNX by default.
     """
 
     extra = "onnx"
@@ -44,7 +41,6 @@ class OnnxRuntime(Runtime):
         self.key = "onnxruntime" if device == CPU else f"onnxruntime-{device.lower()}"
 
     def device_missing(self) -> str:
-        """Compare with the providers of this build of ONNX Runtime."""
         found: list[str] = _module().get_available_providers()
         if self._name in found:
             return ""
@@ -58,7 +54,6 @@ class OnnxRuntime(Runtime):
         return (Precision.fp32,)
 
     def device_title(self) -> str:
-        """Return the name of the provider, or of the processor for the CPU."""
         return f"ONNX Runtime: {cpu_name() if self._device == CPU else self._device}"
 
     def compile(

@@ -25,11 +25,9 @@ TYPES = {Precision.fp32: "f32", Precision.fp16: "f16", Precision.bf16: "bf16"}
 
 
 class OpenVino(Runtime):
-    """OpenVINO on one kind of device.
+    """OpenVINO on one kind of device: "CPU", "GPU" or "NPU".
 
-    Args:
-        device: OpenVINO's name of the device: "CPU", "GPU", "NPU".
-        packages: The required packages, by default with the converters to ONNX.
+    `packages` are required, by default with the converters to ONNX.
     """
 
     extra = "openvino"
@@ -40,7 +38,6 @@ class OpenVino(Runtime):
         self.key = "openvino" if device == "CPU" else f"openvino-{device.lower()}"
 
     def device_missing(self) -> str:
-        """Compare with the devices that OpenVINO lists."""
         found: list[str] = _core().available_devices
         if any(name.partition(".")[0] == self._device for name in found):
             return ""
@@ -53,12 +50,10 @@ class OpenVino(Runtime):
         )
 
     def precisions(self) -> tuple[Precision, ...]:
-        """Return the precisions among the device's capabilities that OpenVINO lists."""
         has: list[str] = _core().get_property(self._device, "OPTIMIZATION_CAPABILITIES")
         return tuple(precision for precision in TYPES if precision.title in has)
 
     def device_title(self) -> str:
-        """Return the name of the processor."""
         name: str = _core().get_property(self._device, "FULL_DEVICE_NAME")
         return f"OpenVINO: {name} ({self._device})"
 

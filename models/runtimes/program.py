@@ -38,30 +38,18 @@ class Pictures(Enum):
 
 
 class Float32Norm(nn.Module):
-    """An instance norm that computes half-precision input in float32.
-
-    A runtime that squares halves would overflow at 256.
-
-    Args:
-        norm: The norm, which is converted to float32.
-    """
+    """A float32 instance norm for half-precision input: squares of halves would overflow at 256."""
 
     def __init__(self, norm: nn.InstanceNorm2d) -> None:
         super().__init__()
         self.norm = norm.float()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize [N, C, H, W]; return the same dtype."""
         return self.norm(x.float()).to(x.dtype)
 
 
 class PortableNetwork(nn.Module):
-    """A network with pictures in the format of other programs.
-
-    Args:
-        network: A module from [1, 3, H, W], RGB 0-255, to the same.
-        run: The function to call instead of the network itself.
-    """
+    """A network with pictures in the format of other programs; `run` is called instead of it."""
 
     def __init__(
         self, network: nn.Module, pictures: Pictures, run: Callable[[Tensor], Tensor] | None = None
@@ -71,7 +59,6 @@ class PortableNetwork(nn.Module):
         self._dtype = next(network.parameters()).dtype
 
     def forward(self, picture: Tensor) -> Tensor:
-        """Stylize a picture."""
         x = picture if self._pictures.planes else picture.permute(0, 3, 1, 2)
         x = _cast(x, self._dtype)
         y = _cast(self.network(x) if self._run is None else self._run(x), torch.float32)
@@ -101,13 +88,10 @@ def in_half(network: nn.Module) -> nn.Module:
 def export_program(
     network: PortableNetwork, pictures: Pictures, multiple: int, size: tuple[int, int] | None = None
 ) -> ExportedProgram:
-    """Trace a network.
+    """Trace a network on the CPU, for inference; the program refers to its weights.
 
-    Args:
-        network: A network on the CPU, for inference. The program refers to its weights, so weights
-            loaded into the network later are also in the program.
-        multiple: The height and width of pictures must be multiples of it if `size` is None.
-        size: (width, height) in pixels; None for any size from SMALLEST on.
+    Weights loaded into the network later are also in the program. If `size`, (width, height) in
+    pixels, is None, it accepts any multiple of `multiple` from SMALLEST on.
     """
     width, height = size or (8 * multiple, 6 * multiple)
     rows, columns = (2, 3) if pictures.planes else (1, 2)
@@ -132,10 +116,7 @@ def export_program(
 
 @contextmanager
 def quiet() -> Generator[None]:
-    """Silence PyTorch's exporters.
-
-    They report packages that they do not find, and deprecated functions of their own.
-    """
+    """Silence PyTorch's exporters, which report missing packages and their own deprecations."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

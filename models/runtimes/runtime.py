@@ -31,8 +31,7 @@ class Runtime(ABC):
     Attributes:
         key: Its name in `--kernels`.
         title: Its name for users, with the device: "OpenVINO GPU".
-        extra: The extra of this distribution that installs its packages.
-        packages: The import names of the required packages.
+        extra: The extra of this distribution that installs `packages`, their import names.
     """
 
     key: str
@@ -46,14 +45,7 @@ class Runtime(ABC):
         return missing_packages(self.packages, self.title, self.extra)
 
     def refusal(self, precision: Precision | None = None) -> str:
-        """Return why it does not run on this machine.
-
-        Args:
-            precision: The precision to compute in; None for any.
-
-        Returns:
-            A sentence, or "" if it runs.
-        """
+        """Return a sentence why it cannot run here in `precision` (None: any); "" if it can."""
         if reason := self.missing or self.device_missing():
             return reason
         offered = self.precisions()
@@ -68,9 +60,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def device_missing(self) -> str:
-        """Return why its device is missing, as a clause; "" if it exists. Only if nothing is
-        `missing`.
-        """
+        """Return why its device is missing, a clause, or ""; only if nothing is `missing`."""
 
     @abstractmethod
     def precisions(self) -> tuple[Precision, ...]:
@@ -84,30 +74,18 @@ class Runtime(ABC):
     def compile(
         self, model: bytes | Path, precision: Precision, size: Size | None = None
     ) -> Compiled:
-        """Compile a model.
+        """Compile a model: ONNX, or a file in the runtime's own format.
 
-        Args:
-            model: An ONNX model, or a file in the runtime's own format.
-            precision: The precision to compute in, one of `precisions`.
-            size: (width, height) of all future pictures; None for any.
-
-        Returns:
-            A function of a picture in a format of models.runtimes.program.Pictures; not
-            thread-safe.
-
-        Raises:
-            RuntimeFault: If it cannot run the model, or not as requested.
+        `size` is (width, height) of all future pictures, or None for any. Return a function of a
+        picture in a format of models.runtimes.program.Pictures, not thread-safe. Raise RuntimeFault
+        if it cannot run the model, or not as requested.
         """
 
 
 def missing_packages(packages: tuple[str, ...], what: str, extra: str) -> str:
-    """Return a clause on missing packages and the command that installs them; "" if none is
-    missing.
+    """Return a clause on missing packages, by import names, and their installation, or "".
 
-    Args:
-        packages: Import names.
-        what: The feature that needs them.
-        extra: The extra of this distribution that has them.
+    `what` is the feature that needs them, `extra` the extra of this distribution that has them.
     """
     absent = [name for name in packages if find_spec(name) is None]
     if not absent:

@@ -1,8 +1,4 @@
-"""Saves an unfinished training run and resumes it; it also preserves the previous checkpoint.
-
-If the process is killed or the power fails, at any moment, the file under the checkpoint's name is
-the newest one that was completely written.
-"""
+"""Saves and resumes an unfinished run; an interrupted save leaves the last complete file."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ PATH = 1000  # characters of a full path in a message
 
 
 class SavedRun(Protocol):
-    """The interface of a run that can be saved and resumed, such as models.training.run.Run."""
+    """A run that can be saved and resumed, such as models.training.run.Run."""
 
     @property
     def checkpoint_format(self) -> str:
@@ -34,9 +30,7 @@ class SavedRun(Protocol):
         ...
 
     @property
-    def iteration(self) -> int:
-        """Steps taken."""
-        ...
+    def iteration(self) -> int: ...
 
     def state(self) -> dict[str, Any]:
         """Copy the state, which consists of tensors, numbers, text and containers only."""
@@ -49,9 +43,8 @@ class SavedRun(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state.
 
-        Raises:
-            LookupError: If it is invalid; likewise ValueError, TypeError, AttributeError,
-                RuntimeError and OverflowError.
+        If it is invalid, raise LookupError, ValueError, TypeError, AttributeError, RuntimeError or
+        OverflowError.
         """
         ...
 
@@ -59,14 +52,8 @@ class SavedRun(Protocol):
 def save_run(path: Path, run: SavedRun) -> None:
     """Write a checkpoint atomically, and preserve the existing file as the previous checkpoint.
 
-    For one process at a time: temporary names are fixed, so that a save overwrites the leftovers of
-    a killed process.
-
-    Args:
-        path: The checkpoint; its folder is created if it does not exist.
-
-    Raises:
-        TrainingError: If the checkpoint cannot be written; both files are unchanged.
+    For one process at a time: a save overwrites the leftovers of a killed process. Raise
+    TrainingError if the checkpoint cannot be written; both files are then unchanged.
     """
     # Through memory: on a full disk, PyTorch's own writer fails without a reason.
     buffer = io.BytesIO()
@@ -94,18 +81,10 @@ def save_run(path: Path, run: SavedRun) -> None:
 
 
 def resume_run(path: Path, run: SavedRun) -> str:
-    """Restore the state of a run from its checkpoint.
+    """Restore a new run with the same settings; the previous checkpoint replaces a damaged one.
 
-    Args:
-        path: The checkpoint. If it is damaged, the previous one replaces it.
-        run: A new run with the same settings, which receives the state.
-
-    Returns:
-        A sentence if the previous checkpoint was used; otherwise "".
-
-    Raises:
-        TrainingError: If neither checkpoint can be used, or it belongs to a run with other
-            settings.
+    Return a sentence if the previous checkpoint was used; otherwise "". Raise TrainingError if
+    neither can be used, or if it belongs to a run with other settings.
     """
     if not path.is_file():
         shown = printable(str(path), PATH)
@@ -127,10 +106,7 @@ def resume_run(path: Path, run: SavedRun) -> str:
 
 
 def forget_run(path: Path) -> None:
-    """Delete both checkpoints of a run.
-
-    The newest is deleted last, so that a killed process leaves it usable.
-    """
+    """Delete both checkpoints, the newest last, so that a killed process leaves it usable."""
     previous_of(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
@@ -145,7 +121,6 @@ def clear_leftovers(path: Path) -> None:
 
 
 def previous_of(path: Path) -> Path:
-    """Return the path of the previous checkpoint."""
     return path.with_name(f"{path.stem}.previous{path.suffix}")
 
 
@@ -212,11 +187,7 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
 
 
 def _check_sums(file: BinaryIO) -> None:
-    """Compare the checksums in a PyTorch file, which PyTorch itself does not.
-
-    Raises:
-        ValueError: If one is wrong.
-    """
+    """Check a PyTorch file's checksums, which PyTorch does not; raise ValueError if wrong."""
     try:
         with zipfile.ZipFile(file) as archive:
             altered = archive.testzip()

@@ -36,18 +36,15 @@ class TrainingConfig:
         tv_weight: For the total variation.
         stability_weight: For the stability loss of a still camera (models.training.stability).
         motion_weight: For the stability loss of a moving camera.
-        teacher_weight: For the distance from the output of a trained network of the same style; has
-            no effect without a teacher.
+        teacher_weight: For the distance from a trained network's output; unused without one.
         weave_weight: For the weave loss (models.training.losses).
         style_size: Long side of the style picture in pixels.
         style_scales: Scales, at most 1, at which output and style picture are compared.
         image_size: Side of the training crops in pixels, a multiple of 4.
-        batch_size: Crops per step.
         lr: Adam's initial learning rate.
         precision: "fp32" or "bf16" (autocast).
         seed: For the initial weights and all random numbers.
-        num_residual_blocks: See models.network_config.NetworkConfig, as for `widths` and
-            `end_kernel`.
+        num_residual_blocks: Like `widths` and `end_kernel`, see models.network_config.
 
     Raises:
         TrainingError: If a value is out of range; the message names it.
@@ -97,29 +94,21 @@ class TrainingConfig:
 
     @property
     def shape(self) -> NetworkConfig:
-        """The dimensions of the network to train."""
         return NetworkConfig(self.num_residual_blocks, self.widths, self.end_kernel)
 
     @property
     def steadies(self) -> bool:
-        """Whether a stability loss has a weight."""
         return bool(self.stability_weight or self.motion_weight)
 
     def moves(self, iteration: int) -> bool:
-        """Return whether the stability loss of this step is for a moving camera.
-
-        If both stability losses have a weight, they alternate.
-        """
+        """Return whether the step's camera moves; with both weights, steps alternate."""
         if self.stability_weight and self.motion_weight:
             return iteration % 2 == 1
         return bool(self.motion_weight)
 
     @property
     def window(self) -> int:
-        """Side of the window cut from a photograph, in pixels.
-
-        It is a crop, plus the reach of the moving camera if a stability loss has a weight.
-        """
+        """Side in pixels of the cut window: a crop, plus the moving camera's reach."""
         return self.image_size + (2 * REACH if self.steadies else 0)
 
     @property
@@ -128,22 +117,11 @@ class TrainingConfig:
         return max(round(self.image_size * SQUARE), self.window)
 
     def learning_rate(self, iteration: int) -> float:
-        """Compute the learning rate of a step: constant at first, then decaying linearly to 0.
-
-        Args:
-            iteration: The number of the step, from 0.
-        """
+        """Compute the rate of a step, from 0: constant at first, then falling linearly to 0."""
         left = 1 - iteration / self.iterations
         return self.lr * min(1.0, left / (1 - HELD))
 
     def for_epochs(self, epochs: int, photographs: int) -> int:
-        """Convert epochs to iterations.
-
-        Args:
-            epochs: Number of uses of each photograph, 1 or more.
-
-        Raises:
-            TrainingError: If `epochs` is less than 1.
-        """
+        """Convert epochs to iterations; raise TrainingError if `epochs` is less than 1."""
         require(epochs >= 1, "epochs", epochs, tr("1 or more"))
         return math.ceil(epochs * photographs / self.batch_size)

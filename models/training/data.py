@@ -29,13 +29,7 @@ DECODERS = 8  # threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Photographs:
-    """Decoded photographs.
-
-    Attributes:
-        pixels: [N, S, S, 3] uint8, RGB, on the CPU.
-        names: The N file names.
-        skipped: One sentence per file that could not be used.
-    """
+    """Decoded photographs [N, S, S, 3] uint8, RGB, on the CPU; a sentence per `skipped` file."""
 
     pixels: Tensor
     names: tuple[str, ...]
@@ -53,15 +47,11 @@ class Photographs:
 def find_photographs(
     folder: Path, exclude: Sequence[str] = (), skip_folder: str = ""
 ) -> list[Path]:
-    """List the pictures in a folder.
+    """List the pictures in a folder and its subfolders, sorted.
 
     Args:
-        folder: Searched recursively.
         exclude: File names, or paths relative to `folder` with forward slashes, to leave out.
         skip_folder: Name of a direct subfolder to skip; "" for none.
-
-    Returns:
-        The paths, sorted.
 
     Raises:
         TrainingError: If none is left, or an excluded picture does not exist.
@@ -113,8 +103,7 @@ def load_photographs(
 
     Args:
         side: Side of the squares in pixels.
-        limit: The maximum number of photographs, 1 or more; bounds the memory (250 KB per
-            photograph at the default sizes).
+        limit: At most this many are loaded, 1 or more (250 KB each at the default sizes).
         seed: Selects the photographs if there are more.
         progress: Called with the number of files done and in total.
 
@@ -164,9 +153,7 @@ def load_photographs(
 
 
 def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Crop the largest centered square of a picture [H, W, 3] uint8, and resize it to `side`
-    pixels.
-    """
+    """Crop the largest centered square of [H, W, 3] uint8, and resize it to `side` pixels."""
     height, width = pixels.shape[:2]
     short = min(height, width)
     left, top = (width - short) / 2, (height - short) / 2
@@ -178,26 +165,18 @@ def square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
 
 
 def _plain(pixels: NDArray[np.uint8]) -> bool:
-    """Return whether a crop of a square may have one color only.
-
-    Its gradient would overflow, since every instance norm divides by a standard deviation of zero.
-    """
+    """Return whether a crop may have one color only: its gradient overflows in instance norms."""
     edge = math.ceil(len(pixels) * (1 - 1 / SQUARE))
     middle = pixels[edge:-edge, edge:-edge]  # part of every crop
     return bool((middle == middle[0, 0]).all())
 
 
 class Crops:
-    """A source of random crops, half of them mirrored, as a function of the seed and the step
-    alone.
+    """Random crops, half of them mirrored, as a function of the seed and the step alone.
 
     A resumed run therefore receives the crops of an uninterrupted run, without the state of a
-    generator. Every photograph is used once per epoch.
-
-    Args:
-        photographs: Moved to `device` if they fill at most PORTION of its free memory.
-        crop: Side of the crops in pixels.
-        batch: Crops per step.
+    generator. Every photograph is used once per epoch. The photographs are moved to `device` if
+    they fill at most PORTION of its free memory.
     """
 
     def __init__(

@@ -10,11 +10,7 @@ class TrainingError(RuntimeError):
 
 
 def require(valid: bool, name: str, value: object, expected: str) -> None:
-    """Raise a TrainingError that names a value, unless it is valid.
-
-    Args:
-        expected: The expected range, in the chosen language.
-    """
+    """Raise TrainingError unless valid; `expected` is the range, in the chosen language."""
     if not valid:
         raise TrainingError(
             tr(

@@ -28,13 +28,7 @@ LAST = "relu3_4"
 
 @dataclass(frozen=True, slots=True)
 class VggInput:
-    """The input convention of a VGG-19 file: (RGB - mean) / deviation, with channels in `order`.
-
-    Attributes:
-        order: The channels of the file's input, as indices into RGB.
-        mean: Subtracted from R, G, B, on 0-255.
-        deviation: The divisor of R, G, B, on 0-255.
-    """
+    """The input of a VGG-19 file: (RGB - mean) / deviation, on 0-255, in `order` of RGB."""
 
     order: tuple[int, int, int]
     mean: tuple[float, float, float]
@@ -54,12 +48,8 @@ INPUTS = {
 class Vgg19Features(nn.Module):
     """VGG-19 (Simonyan and Zisserman 2015) from conv1_1 to conv3_4, with frozen weights.
 
-    The input convention is folded into the first layer's weights, so that `forward` only subtracts
-    a mean.
-
-    Args:
-        state: Weights under torchvision's keys, `features.N.weight` and `features.N.bias`.
-        expects: The input convention of these weights, a key of INPUTS.
+    The input convention `expects`, a key of INPUTS, is folded into the first layer's weights, so
+    that `forward` only subtracts a mean. `state` has torchvision's keys.
     """
 
     mean: Tensor
@@ -83,14 +73,9 @@ class Vgg19Features(nn.Module):
         self.requires_grad_(False).eval()
 
     def forward(self, images: Tensor, last: str = LAST) -> dict[str, Tensor]:
-        """Compute the activations.
+        """Compute the activations [B, C, H', W'] of the layers up to `last`, by name in LAYERS.
 
-        Args:
-            images: [B, 3, H, W] float, RGB 0-255.
-            last: The layer to stop at, a value of LAYERS.
-
-        Returns:
-            The activations [B, C, H', W'] of every layer up to `last`, by its name.
+        `images` are [B, 3, H, W] float, RGB 0-255.
         """
         x = images - self.mean
         activations: dict[str, Tensor] = {}
@@ -116,8 +101,7 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
             own file.
 
     Raises:
-        TrainingError: If the file is missing, damaged or of another kind, or its input convention
-            is unknown.
+        TrainingError: If the file is missing, damaged, of another kind or another convention.
     """
     name = printable(path.name, NAME)
     if not path.is_file():

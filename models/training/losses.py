@@ -21,13 +21,8 @@ LUMA = (0.299, 0.587, 0.114)  # of ITU-R BT.601
 def gram(features: Tensor) -> Tensor:
     """Compute the Gram matrices G = F F^T / (H W) (Gatys et al. 2015, arXiv:1508.06576).
 
-    The sum over H W is long, so it is computed in float32 even under autocast.
-
-    Args:
-        features: [B, C, H, W], floating.
-
-    Returns:
-        [B, C, C] float32.
+    The sum over H W is long, so it is computed in float32 even under autocast: [B, C, H, W] to
+    [B, C, C] float32.
     """
     with torch.autocast(features.device.type, enabled=False):
         # A view of channels-last features; flattening to [B, C, H W] would copy, twice.
@@ -40,10 +35,9 @@ def gram(features: Tensor) -> Tensor:
 
 
 class _HalfGram(torch.autograd.Function):
-    """The Gram matrices of [B, H W, C] bfloat16 on tensor cores.
+    """Gram matrices of [B, H W, C] bfloat16 on tensor cores; exact products, float32 sums.
 
-    The product of two bfloat16 is exact in float32, the dtype of the sums. Converting the features
-    first yields the same sums, but takes a fifth of the time of a training step on an H200.
+    Converting the features first takes a fifth of a training step on an H200, for the same sums.
     """
 
     @staticmethod
@@ -60,15 +54,7 @@ class _HalfGram(torch.autograd.Function):
 
 
 def content_loss(features: Tensor, target: Tensor) -> Tensor:
-    """Compute the content loss mean((F - Fc)^2) / mean(Fc^2).
-
-    Args:
-        features: F, of the output, [B, C, H, W].
-        target: Fc, of the photographs, [B, C, H, W].
-
-    Returns:
-        A float32 scalar.
-    """
+    """Compute mean((F - Fc)^2) / mean(Fc^2) of two [B, C, H, W], a float32 scalar."""
     features, target = features.float(), target.float()
     return (features - target).square().mean() / target.square().mean()
 
@@ -76,12 +62,7 @@ def content_loss(features: Tensor, target: Tensor) -> Tensor:
 def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Tensor:
     """Compute the style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over the batch.
 
-    Args:
-        grams: G, the Gram matrices of the output, [B, C, C] per layer.
-        targets: Gs, the same for the style picture, [1, C, C] per layer.
-
-    Returns:
-        A float32 scalar.
+    G is [B, C, C] per layer, Gs [1, C, C]; the result is a float32 scalar.
     """
     layers = (
         (grams[layer] - target).square().sum((1, 2)).mean() / target.square().sum()
@@ -93,10 +74,7 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
 def total_variation(images: Tensor) -> Tensor:
     """Compute the mean squared difference of neighboring pixels, horizontal plus vertical.
 
-    It suppresses checkerboards and noise in flat regions.
-
-    Args:
-        images: [B, 3, H, W] on 0-255.
+    It suppresses checkerboards and noise in flat regions of [B, 3, H, W] on 0-255.
     """
     across = (images[..., 1:] - images[..., :-1]).square().mean()
     down = (images[..., 1:, :] - images[..., :-1, :]).square().mean()
@@ -107,14 +85,11 @@ class WeaveLoss:
     """The loss max(0, E / Es - 1), summed over both axes.
 
     E is the energy of stripes about three pixels wide and at least nine long; Es is the same for
-    the style picture. A network that enlarges by repeating pixels can imitate the grain of a
-    painting at the finest scale along the axes alone (Odena et al. 2016,
-    doi:10.23915/distill.00003): the Gram matrices are equal, but the eye sees a mesh. Without this
-    loss Wreck had 1.5 to 1.8 times the energy of its painting there, 6 dB more than a smooth
-    spectrum.
-
-    Args:
-        style: The style picture, [1, 3, H, W] float, RGB 0-255, at least 13 pixels on a side.
+    the style picture ([1, 3, H, W], RGB 0-255, at least 13 pixels on a side). A network that
+    enlarges by repeating pixels can imitate the grain of a painting at the finest scale along the
+    axes alone (Odena et al. 2016, doi:10.23915/distill.00003): the Gram matrices are equal, but the
+    eye sees a mesh. Without this loss Wreck had 1.5 to 1.8 times the energy of its painting there,
+    6 dB more than a smooth spectrum.
     """
 
     def __init__(self, style: Tensor) -> None:
@@ -122,22 +97,15 @@ class WeaveLoss:
             self._least = stripe_energy(style).clamp_min(LEAST)
 
     def __call__(self, result: Tensor) -> Tensor:
-        """Compute the loss of a network's output, [B, 3, H, W] float, RGB 0-255.
-
-        Returns:
-            A float32 scalar: 0 if the style picture has at least the same energy of stripes.
-        """
+        """Compute the float32 loss of an output, [B, 3, H, W], RGB 0-255."""
         return F.relu(stripe_energy(result) / self._least - 1).sum()
 
 
 def stripe_energy(images: Tensor) -> Tensor:
     """Compute the mean square of the luma after a filter for stripes.
 
-    Args:
-        images: [B, 3, H, W] float, RGB 0-255, at least 13 pixels on a side.
-
-    Returns:
-        [2] float32, of 255 squared: for vertical and for horizontal stripes.
+    Maps [B, 3, H, W] float, RGB 0-255, at least 13 pixels on a side, to [2] float32, of 255
+    squared: for vertical and for horizontal stripes.
     """
     with torch.autocast(images.device.type, enabled=False):
         weights = images.new_tensor(LUMA, dtype=torch.float32).view(1, 3, 1, 1)

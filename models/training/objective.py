@@ -21,14 +21,8 @@ class Objective:
     """The perceptual loss of Johnson et al. 2016 (arXiv:1603.08155) for one style picture.
 
     The style loss is the mean over the scales, to which output and style picture are downscaled.
-    Strokes larger than VGG's receptive field at full size fit into it at a smaller scale.
-
-    Args:
-        features: VGG-19, on the device of `style`.
-        style: The style picture, [1, 3, H, W] float, RGB 0-255.
-
-    Raises:
-        TrainingError: If the style picture is too small for the smallest scale.
+    Strokes larger than VGG's receptive field at full size fit into it at a smaller scale. The style
+    picture is [1, 3, H, W] float, RGB 0-255; TrainingError if it is too small for a scale.
     """
 
     def __init__(self, config: TrainingConfig, features: Vgg19Features, style: Tensor) -> None:
@@ -48,15 +42,7 @@ class Objective:
             self._targets = {scale: self._grams(style, scale) for scale in config.style_scales}
 
     def __call__(self, result: Tensor, photographs: Tensor) -> ObjectiveTerms[Tensor]:
-        """Compute the objective.
-
-        Args:
-            result: The network's output, [B, 3, H, W] float, RGB 0-255.
-            photographs: Its input, of the same shape.
-
-        Returns:
-            Scalars, differentiable with respect to `result`.
-        """
+        """Compute the objective of an output and its photographs, [B, 3, H, W] float, RGB 0-255."""
         config = self._config
         with torch.no_grad():
             target = self._features(photographs, CONTENT)[CONTENT]

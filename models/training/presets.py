@@ -14,10 +14,7 @@ STABILITY_WEIGHT, MOTION_WEIGHT = 80.0, 4.0  # slow down a step, so only in the 
 class Preset:
     """A choice of duration and resolution; see TrainingConfig for the fields not listed.
 
-    Attributes:
-        key: Identifies the preset in flags and stored requests.
-        words: One sentence that describes it on screen.
-        image_size: Side of the training crops in pixels.
+    `key` identifies it in flags and stored requests; `words` is one sentence that describes it.
     """
 
     key: str
@@ -31,11 +28,10 @@ class Preset:
 
     @property
     def work(self) -> float:
-        """The number of pixels processed in the run, which is proportional to its duration."""
+        """The pixels processed in the run, which is proportional to its duration."""
         return float(self.iterations * self.batch_size * self.image_size**2)
 
     def flags(self) -> tuple[str, ...]:
-        """Express the preset as flags of `styleforge train`."""
         return (
             *("--iterations", str(self.iterations)),
             *("--image-size", str(self.image_size)),
@@ -52,7 +48,7 @@ class Stroke:
     Attributes:
         key: Identifies the choice in flags and stored requests.
         words: One sentence that describes it on screen.
-        style_size: Long side of the style picture in pixels; a larger one produces larger strokes.
+        style_size: Long side of the style picture in pixels; larger ones paint larger strokes.
         scales: Scales at which output and style picture are compared.
     """
 
@@ -63,7 +59,6 @@ class Stroke:
     scales: tuple[float, ...] = (1.0, 0.5)
 
     def flags(self) -> tuple[str, ...]:
-        """Express the choice as flags of `styleforge train`."""
         scales = ",".join(f"{scale:g}" for scale in self.scales)
         return ("--style-size", str(self.style_size), "--style-scales", scales)
 

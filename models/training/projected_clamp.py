@@ -14,11 +14,7 @@ def projected_clamp(result: Tensor) -> Tensor:
     """Clamp a network's output to 0-255, so that the losses apply to the displayed picture.
 
     The gradient of an ordinary clamp is zero for values outside the range, which would then never
-    return. This gradient drops only the part that leads further outside (gradient projection, Rosen
-    1960).
-
-    Args:
-        result: A floating tensor of any shape.
+    return. This gradient drops only the part that leads further outside (Rosen 1960).
     """
     # PyTorch: Function.apply has no annotations.
     return _ProjectedClamp.apply(result)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

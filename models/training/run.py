@@ -33,10 +33,7 @@ from utils.translation.texts import tr
 
 
 class StepLosses(NamedTuple):
-    """The losses of one step, in relative form, of one batch.
-
-    `loss` is their weighted sum. `iteration` counts the steps so far, including this one.
-    """
+    """Relative losses of one step; `loss` is the weighted sum, `iteration` includes this step."""
 
     iteration: int
     loss: float
@@ -74,11 +71,7 @@ class Run:
         teacher: A trained network of the same style for the teacher loss; moved to `device`.
         compiled: Whether to compile the network and the features.
 
-    Attributes:
-        iteration: Steps done, over all processes.
-        seconds: Training time, over all processes.
-        history: The losses read so far.
-        skipped: Number of photographs that could not be used.
+    `iteration` and `seconds` count over all processes; `history` has the losses read so far.
     """
 
     checkpoint_format = "styleforge-training-1"
@@ -139,7 +132,6 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all iterations are done."""
         return self.iteration >= self.config.iterations
 
     def step(self) -> StepTerms:
@@ -170,10 +162,9 @@ class Run:
         return StepTerms(*(each.detach() for each in losses))
 
     def _frames(self) -> tuple[Tensor, Tensor, Disturbance | None]:
-        """Return the photographs of this step, the network's input, and the disturbance in it.
+        """Return the photographs, the network's input, and the disturbance in it.
 
-        If a stability loss has a weight, disturbed copies follow the photographs; to save time, of
-        half of them only.
+        To save time, only half of the photographs have disturbed copies, if stability has a weight.
         """
         crops = self._crops(self.iteration)
         if not self.config.steadies:
@@ -199,11 +190,8 @@ class Run:
     def go_back(self, weights: Mapping[str, Tensor], share: float) -> None:
         """Interpolate the network towards earlier weights (Wortsman et al. 2022, arXiv:2109.01903).
 
-        This trades some of the stability gained for stronger strokes.
-
-        Args:
-            weights: A state dict from which this network was trained.
-            share: 0 leaves the network as it is, 1 replaces it by `weights`.
+        This trades some of the stability gained for stronger strokes; a `share` of 0 leaves the
+        network as it is, 1 replaces it by `weights`.
         """
         with torch.no_grad():
             for name, value in self.network.state_dict().items():
@@ -218,8 +206,7 @@ class Run:
     def state(self) -> dict[str, Any]:
         """Copy the state from which a run continues bit for bit as if it had not stopped.
 
-        It consists of tensors, numbers, text and containers only. It contains no generators: the
-        random numbers of a step are a function of its number.
+        It has no generators: the random numbers of a step are a function of its number.
         """
         return copy.deepcopy(
             {
@@ -235,9 +222,8 @@ class Run:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state of this or another process, or from its copy read from a file.
 
-        Raises:
-            KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
-                AttributeError and OverflowError.
+        If it is invalid, raise KeyError, TypeError, ValueError, RuntimeError, AttributeError or
+        OverflowError.
         """
         iteration, seconds = state["iteration"], state["seconds"]
         if type(iteration) is not int or not 0 <= iteration <= self.config.iterations:
@@ -272,7 +258,6 @@ class Run:
         return True
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's, one phrase each."""
         # older versions did not write it
         theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])
         words = {

@@ -18,12 +18,9 @@ OFFSET = 3.0  # largest change of the black level, of 255
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disturbance:
-    """Disturbed copies of photographs.
+    """Disturbed copies of photographs, [B, 3, H, W] float, RGB 0-255.
 
-    Attributes:
-        frames: [B, 3, H, W] float, RGB 0-255.
-        down: Their pixel (0, 0) is pixel (`down`, `right`) of the photographs; -REACH to REACH.
-        right: See `down`.
+    Their pixel (0, 0) is pixel (`down`, `right`) of the photographs; each is -REACH to REACH.
     """
 
     frames: Tensor
@@ -32,12 +29,10 @@ class Disturbance:
 
 
 def disturb(windows: Tensor, seed: int, step: int, *, moved: bool) -> Disturbance:
-    """Simulate the next frame of a camera: with noise, in another light, and possibly shifted.
+    """Simulate the next frame of a camera: with noise, in another light, and shifted if `moved`.
 
-    Args:
-        windows: The photographs with a margin of REACH, [B, 3, H + 8, W + 8] float, RGB 0-255.
-        seed: Determines the disturbance, together with `step`.
-        moved: Whether the frames are also shifted, by whole pixels.
+    `windows` are the photographs with a margin of REACH, [B, 3, H + 8, W + 8], RGB 0-255; shifts
+    are by whole pixels.
     """
     bits = [int(word) for word in np.random.SeedSequence((seed, 2, step)).generate_state(4)]
     top, left = (word % (2 * REACH + 1) if moved else REACH for word in bits[:2])
@@ -65,9 +60,7 @@ def stability_loss(before: Tensor, after: Tensor, down: int, right: int) -> Tens
 
     Args:
         before: y, the outputs for the photographs, [B, 3, H, W].
-        after: y', the outputs for the disturbed frames, [B, 3, H, W].
-        down: The offset of the disturbance, like `right`.
-        right: See `down`.
+        after: y', the outputs for the disturbed frames, likewise, offset by `down` and `right`.
 
     Returns:
         A float32 scalar: 0 for equal pictures, about 2 for unrelated ones.

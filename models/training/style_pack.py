@@ -43,11 +43,7 @@ class PackTexts:
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Check that writing a pack overwrites nothing by accident.
-
-    Raises:
-        TrainingError: If the folder exists and is not a pack, or must not be replaced.
-    """
+    """Raise TrainingError if the folder exists and is not a pack, or must not be replaced."""
     if not folder.exists():
         return
     if not (folder / "style.toml").is_file():
@@ -72,12 +68,8 @@ def write_pack(
 ) -> None:
     """Write a pack atomically; an older pack is replaced once everything is written.
 
-    Args:
-        preview: A picture in the style, [H, W, 3] uint8, RGB; its center becomes the thumbnail.
-        training: The table `training` of `style.toml`.
-
-    Raises:
-        TrainingError: If the pack cannot be written.
+    `preview` is a picture in the style, [H, W, 3] uint8, RGB, whose center becomes the thumbnail,
+    and `training` a table of `style.toml`. Raise TrainingError if the pack cannot be written.
     """
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
@@ -97,11 +89,7 @@ def write_pack(
 
 
 def check_lite_free(folder: Path, *, overwrite: bool) -> None:
-    """Check that a lite network can be added to a pack.
-
-    Raises:
-        TrainingError: If the pack does not exist, or its lite network must not be replaced.
-    """
+    """Raise TrainingError if the pack does not exist, or its lite network must not be replaced."""
     if "lite_weights" in _read_spec(folder) and not overwrite:
         raise TrainingError(
             tr("the style pack '{folder}' has a lite network; pass --overwrite", folder=folder)
@@ -109,13 +97,9 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
-    """Add a lite network to a pack, or replace the existing one.
+    """Add a lite network, or replace the existing one; raise TrainingError if that fails.
 
-    Args:
-        training: The table `lite_training` of `style.toml`.
-
-    Raises:
-        TrainingError: If the pack cannot be read or written.
+    `training` is the table `lite_training` of `style.toml`.
     """
     spec = _read_spec(folder)
     with _staged(folder) as staging:

@@ -12,13 +12,9 @@ SLOW_S = 30.0  # a first step that takes this long is the whole measurement
 
 
 def seconds_per_step(run: Run) -> float:
-    """Measure the seconds per real training step.
+    """Measure the seconds per training step of a run that serves no other purpose.
 
-    The first step, which takes up to twice as long as the others, is excluded, unless it took
-    SLOW_S seconds.
-
-    Args:
-        run: A run that serves no other purpose afterwards.
+    The first step takes up to twice as long; it counts only if it took SLOW_S seconds.
     """
     read_every = READ_EVERY if run.device.type == "cuda" else 1
     start = time.perf_counter()

@@ -28,15 +28,11 @@ class Progress:
     """The progress of a run; the losses are in relative form, of one batch, before their weights.
 
     Attributes:
-        total: Steps of the run.
-        tv: The total variation.
         loss: The weighted sum of the losses.
         per_second: Steps per second, of this process.
         seconds_left: Estimated time to the end of the run.
         preview: [H, W, 3] uint8, RGB; None without a new one.
-        skipped: Number of photographs that could not be used.
-        stability: 0 if it has no weight, like `weave`.
-        teacher: The distance from the teacher; 0 without one.
+        stability: 0 if it has no weight, like `weave`; `teacher` without one, too.
         kept: The iteration of the newest checkpoint on disk, or 0.
     """
 
@@ -67,17 +63,13 @@ def train(
 ) -> Iterator[Progress]:
     """Train to the end of the run, or until `stop`; both write a checkpoint.
 
-    The losses that are read are appended to `run.history`.
+    Progress is yielded whenever the losses were read, which are appended to `run.history`.
 
     Args:
         checkpoint_interval: Steps between checkpoints.
         preview: Returns the picture to stylize, [H, W, 3] uint8, RGB; None for no previews.
-        preview_seconds: Minimum time between previews; longer if they take more than PREVIEW_SHARE
-            of the time.
-        stop: Called before each step; True ends the training.
-
-    Yields:
-        The progress, whenever the losses were read.
+        preview_seconds: Minimum between previews; longer if they exceed PREVIEW_SHARE of the time.
+        stop: Called before each step.
 
     Raises:
         TrainingError: If a loss or a weight is not finite: the run returns to its last good state,

@@ -19,10 +19,7 @@ class BoundedFile(io.BufferedReader):
     """A file for reading with a limited number of reads, and buffers no larger than the file.
 
     Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time: 50 MB
-    of comments take them half a minute and gigabytes of memory.
-
-    Raises:
-        OSError: If the file cannot be opened.
+    of comments take them half a minute and gigabytes of memory. OSError if it cannot be opened.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -42,7 +39,6 @@ class BoundedFile(io.BufferedReader):
         return super().read(size if size is None else min(size, self._length))
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read at most one line. Raise TooManyPiecesError beyond the limit."""
         self._count()
         return super().readline(size)
 

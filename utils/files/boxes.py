@@ -10,11 +10,7 @@ Place = tuple[int, int]  # start and end of the content of a box
 
 
 def boxes(file: BinaryIO, place: Place) -> Iterator[tuple[bytes, Place]]:
-    """Yield the kind and the place of each box between two places of a file.
-
-    Raises:
-        struct.error: If the file ends within a box's head.
-    """
+    """Yield each box's kind and place; raise struct.error if the file ends within a box's head."""
     start, end = place
     while start + 8 <= end:
         file.seek(start)
@@ -30,16 +26,9 @@ def boxes(file: BinaryIO, place: Place) -> Iterator[tuple[bytes, Place]]:
 
 
 def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Place | None:
-    """Find a box by the kinds of the boxes around it.
+    """Return the place of a box's content, by the kinds from the outermost box to itself, or None.
 
-    Args:
-        place: The place to search; None returns None.
-        kinds: The kinds from the outermost to the box itself; the first box of each kind is
-            entered.
-        skip: Bytes of `place` before its first box.
-
-    Returns:
-        The place of its content, or None.
+    The first box of each kind is entered. `skip` is the bytes of `place` before its first box.
     """
     for kind in kinds:
         if place is None:
@@ -50,11 +39,9 @@ def box(file: BinaryIO, place: Place | None, *kinds: bytes, skip: int = 0) -> Pl
 
 
 def whole(file: BinaryIO) -> Place:
-    """Return the place of a file's whole content."""
     return 0, file.seek(0, 2)
 
 
 def content(file: BinaryIO, place: Place) -> bytes:
-    """Read the content of a box."""
     file.seek(place[0])
     return file.read(place[1] - place[0])

@@ -12,17 +12,10 @@ MAX_BYTES = 64 << 20  # bytes: a million long paths
 
 
 def read_list_file(path: Path) -> list[str]:
-    """Read the entries of a list.
-
-    Args:
-        path: A UTF-8 file of at most MAX_BYTES bytes.
-
-    Returns:
-        The lines, stripped, without blank lines and comments (#).
+    """Read the stripped lines of a UTF-8 file of at most MAX_BYTES, without blanks and # comments.
 
     Raises:
-        ValueError: If the file cannot be read or is not text; the message is a sentence with its
-            name.
+        ValueError: If it cannot be read or is not text; a sentence with its name.
     """
     try:
         lines = [

@@ -18,14 +18,12 @@ class LockedError(RuntimeError):
 
 @contextmanager
 def locked(path: Path, patience_s: float, *, keep: bool = False) -> Iterator[None]:
-    """Hold the lock of a file during the block.
+    """Hold the lock of a file, which need not exist, during the block, in a hidden file next to it.
 
     Args:
-        path: The file, which need not exist; the lock is a hidden file next to it.
         patience_s: Maximum time to wait for another process, in seconds.
         keep: Whether the lock file remains. It must remain if several processes may request the
-            lock at once: a process that opened the file before its deletion would lock a file that
-            no other process sees.
+            lock at once: a process that opened it before its deletion would lock an unseen file.
 
     Raises:
         LockedError: If another process still holds the lock.

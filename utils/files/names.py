@@ -20,8 +20,8 @@ def is_device(name: str) -> bool:
 def portable_name(text: str) -> str:
     """Return `text` as a file name, which may still be empty.
 
-    A "_" replaces invalid characters and precedes the name of a device. Dots and spaces at the end
-    are removed, since Windows drops them.
+    "_" replaces invalid characters and precedes a device's name; Windows drops dots and spaces at
+    the end, so they are removed.
     """
     name = _UNUSABLE.sub("_", text).strip(" .")
     return f"_{name}" if is_device(name) else name

@@ -23,11 +23,7 @@ _ANOTHER = mark("it is something else, not a file")
 
 
 def check_regular(path: Path) -> None:
-    """Check that a path is a regular file, or a link to one.
-
-    Raises:
-        OSError: If it is not; `strerror` has the reason.
-    """
+    """Raise OSError, its reason in `strerror`, unless a path is a regular file or a link to one."""
     try:
         status = path.stat()
     except ValueError as exc:
@@ -38,9 +34,7 @@ def check_regular(path: Path) -> None:
 def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading.
 
-    Raises:
-        OSError: If it is not a regular file, is too large or cannot be opened; `strerror` has the
-            reason.
+    Raise OSError, its reason in `strerror`, if it is not regular, is too large or cannot be opened.
     """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  (the caller closes it)
@@ -58,7 +52,6 @@ def open_regular(path: Path, most: int) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Read a regular file; arguments and errors as for `open_regular`."""
     data = bytearray()
     with open_regular(path, most) as file:
         # In pieces: a single read would allocate memory for the maximum size.

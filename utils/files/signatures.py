@@ -82,14 +82,7 @@ _AVIF_BRANDS = {b"avif", b"avis"}
 
 
 def what_is(head: bytes) -> str:
-    """Name the type of a file.
-
-    Args:
-        head: The first bytes, about 512.
-
-    Returns:
-        The type with an article, such as "an HTML page"; "" if unknown.
-    """
+    """Name a file's type by its first bytes, about 512, such as "an HTML page"; "" if unknown."""
     for signature, name in _SIGNATURES:
         if head.startswith(signature):
             return name
@@ -129,10 +122,7 @@ def _unprintable(head: bytes) -> str:
 
 
 def _box_file(head: bytes) -> str:
-    """Name the type of an ISO base media file.
-
-    The major brand decides or, if it is generic, the compatible brands.
-    """
+    """Name an ISO media file's type, by its major brand or, if generic, its compatible brands."""
     end = min(int.from_bytes(head[:4]), len(head))
     main = head[8:12]
     brands = {main}

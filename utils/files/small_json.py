@@ -43,12 +43,7 @@ class SmallJsonError(ValueError):
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse a JSON document.
-
-    The last of equal keys in an object wins.
-
-    Args:
-        text: The document; bytes in UTF-8.
+    """Parse a JSON document, bytes in UTF-8; the last of equal keys in an object wins.
 
     Raises:
         SmallJsonError: If it is not JSON, nests more than DEPTH deep, or has a number that is not
@@ -58,13 +53,10 @@ def loads(text: str | bytes) -> Any:
 
 
 def loads_parts(text: str | bytes) -> Any:
-    """Parse a JSON document, bytes in UTF-8, whose parts are independent, such as the rows of a
-    list.
+    """Parse JSON, bytes in UTF-8, whose parts are independent, such as the rows of a list.
 
-    Each value beyond the bounds becomes REFUSED, so that the others can be read.
-
-    Raises:
-        SmallJsonError: If it is not JSON.
+    Each value beyond the bounds becomes REFUSED, so that the others can be read. Raise
+    SmallJsonError if it is not JSON.
     """
     return _parsed(_decoded(text), _cut_depth, lambda _: REFUSED)
 
@@ -72,9 +64,7 @@ def loads_parts(text: str | bytes) -> Any:
 def load(path: Path, most: int = MAX_BYTES) -> Any:
     """Parse a regular file of at most `most` bytes as `loads` does.
 
-    Raises:
-        OSError: If the file does not exist, is larger or cannot be read.
-        SmallJsonError: As for `loads`.
+    Raise OSError if the file does not exist, is larger or cannot be read.
     """
     return loads(read_regular(path, most))
 
@@ -82,8 +72,7 @@ def load(path: Path, most: int = MAX_BYTES) -> Any:
 def value_at(text: str, start: int) -> Any:
     """Parse the JSON value that begins at `start`, ignoring everything after it.
 
-    Raises:
-        SmallJsonError: If no value begins there, or it exceeds the bounds of `loads`.
+    Raise SmallJsonError if no value begins there, or it exceeds the bounds of `loads`.
     """
     try:
         value, end = _decoder(_refuse_number).raw_decode(text, start)
@@ -97,7 +86,6 @@ def value_at(text: str, start: int) -> Any:
 
 
 def is_bounded(value: object) -> bool:
-    """Return whether a parsed document has only numbers that `loads` accepts."""
     inside = [value]
     while inside:
         match inside.pop():

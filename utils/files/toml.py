@@ -19,24 +19,15 @@ Value = str | int | float | bool | Sequence[float]
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
+    """Read a regular TOML file of at most MAX_BYTES bytes.
 
-    Args:
-        path: A regular file of at most MAX_BYTES bytes.
-
-    Raises:
-        OSError: If the file does not exist, or cannot be read.
-        ValueError: If it is not TOML.
+    Raise OSError if it does not exist or cannot be read, ValueError if it is not TOML.
     """
     return loads(read_regular(path, MAX_BYTES).decode("utf-8"))
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse TOML.
-
-    Raises:
-        ValueError: If it is not TOML, nests too deeply, or has a number beyond the bounds of JSON.
-    """
+    """Parse TOML; raise ValueError if it is not TOML, too deep, or beyond the bounds of JSON."""
     if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:
@@ -49,11 +40,7 @@ def loads(text: str) -> dict[str, Any]:
 
 
 def dumps(table: Mapping[str, Value]) -> str:
-    """Format a table as TOML, so that tomllib.loads returns an equal one.
-
-    Args:
-        table: Values by bare keys; nested tables are not supported.
-    """
+    """Format values by bare keys, without nested tables, so that tomllib.loads reads them back."""
     return "".join(f"{name} = {_value(value)}\n" for name, value in table.items())
 
 

@@ -7,13 +7,9 @@ from pathlib import Path
 
 
 def write_error(folder: Path) -> str:
-    """Return why a folder is not writable.
+    """Return the system's reason why no file can be created in a folder; "" if one can.
 
-    Args:
-        folder: It need not exist; then its nearest existing parent is tested.
-
-    Returns:
-        The system's reason; "" if a file can be created.
+    For a folder that does not exist, its nearest existing parent is tested.
     """
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:

@@ -1,7 +1,4 @@
-"""Reads the delays of an animation and its number of plays, without its pixels.
-
-Animations are GIF, WebP, PNG and AVIF files with several frames.
-"""
+"""Reads the delays and plays of a GIF, WebP, PNG or AVIF animation, without its pixels."""
 
 from __future__ import annotations
 
@@ -30,12 +27,9 @@ _MOVES = 2  # bit of the flags of a WebP file
 
 @dataclass(frozen=True, slots=True)
 class Animation:
-    """The timing of an animation.
+    """The timing of an animation: `delays` in `unit`, itself in seconds; 0 if not stated.
 
-    Attributes:
-        delays: Duration of each frame, in `unit`; 0 if the file does not state it.
-        unit: The unit in seconds.
-        plays: Number of plays; 0 for an endless loop.
+    `plays` is 0 for an endless loop.
     """
 
     delays: tuple[int, ...]
@@ -44,13 +38,9 @@ class Animation:
 
 
 def read_animation(path: Path) -> Animation | None:
-    """Read the timing of a file, up to the point of any damage.
+    """Read the timing of a GIF, WebP, PNG or AVIF, up to the point of any damage.
 
-    Returns:
-        None for a file other than GIF, WebP, PNG and AVIF, and for a file with a single frame.
-
-    Raises:
-        OSError: If it cannot be read.
+    None for other files, and for a single frame. Raise OSError if it cannot be read.
     """
     return _read(path, None)
 

@@ -53,11 +53,7 @@ class ColorSpace:
     curve: tuple[float, ...]
 
     def profile(self, *, gray: bool) -> bytes | None:
-        """Build an ICC profile (ICC.1:2010) for RGB, or for gray with the same curve.
-
-        Returns:
-            None if the primaries do not span a color space.
-        """
+        """Build an ICC profile (ICC.1:2010), RGB or gray; None if the primaries span no space."""
         kind = 3 if len(self.curve) > 1 else 0
         curve = struct.pack(">4s4xH2x", b"para", kind) + _numbers(*self.curve)
         tags = {
@@ -105,8 +101,8 @@ def from_gamma(gamma: float, chromaticities: tuple[float, ...] | None) -> ColorS
     """Build the color space of a PNG's gAMA and cHRM.
 
     Args:
-        gamma: The exponent from light to numbers, above 0. A gamma within 5 % of 1/2.2 means sRGB,
-            as in browsers.
+        gamma: The exponent from light to numbers, above 0. Within 5 % of 1/2.2 means sRGB, as in
+            browsers.
         chromaticities: x and y of white, red, green and blue; None for sRGB's.
     """
     curve = SRGB_CURVE if abs(gamma * 2.2 - 1) < 0.05 else (1 / gamma,)

@@ -34,9 +34,8 @@ _ORIENTATION = 0x0112
 def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
     """Convert a loaded picture to sRGB over white, [H, W, 3] uint8, without its orientation.
 
-    Args:
-        image: A picture of any mode. 16-bit and float pictures are scaled to 0-255.
-        convert: Whether to apply the color profile; otherwise RGB and gray stay in their colors.
+    16-bit and float pictures are scaled to 0-255. Without `convert`, RGB and gray stay in the
+    colors of their profile.
     """
     profile = profile_of(image) if convert else None
     if image.mode.startswith("I;16"):
@@ -54,11 +53,7 @@ def to_rgb(image: Image.Image, *, convert: bool = True) -> NDArray[np.uint8]:
 
 
 def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
-    """Return the alpha channel of a loaded picture, without applying its orientation.
-
-    Returns:
-        [H, W] uint8; None if every pixel is opaque.
-    """
+    """Return the alpha, [H, W] uint8, without its orientation; None if every pixel is opaque."""
     image = _divided(image)
     if image.mode.startswith("I;16"):
         _, clear = deep_gray(image)
@@ -74,8 +69,7 @@ def alpha_of(image: Image.Image) -> NDArray[np.uint8] | None:
 def profile_of(image: Image.Image) -> ColorProfile | GrayProfile | None:
     """Return the profile of `to_rgb`'s result without conversion.
 
-    Returns:
-        None for sRGB, and for color models whose profile `to_rgb` always applies.
+    None for sRGB, and for color models whose profile `to_rgb` always applies.
     """
     data = meaning_of(image).profile
     if data is None or image.mode in (*_CONVERTED, "I", "F"):
@@ -84,10 +78,9 @@ def profile_of(image: Image.Image) -> ColorProfile | GrayProfile | None:
 
 
 def deep_gray(image: Image.Image) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-    """Read the pixels of a 16-bit gray picture, where 65535 is white.
+    """Read a 16-bit gray picture, [H, W, 1], where 65535 is white.
 
-    Returns:
-        [H, W, 1], and the alpha channel [H, W] if the file names a transparent gray.
+    The second result is the alpha channel [H, W] if the file names a transparent gray.
     """
     meaning = meaning_of(image)
     gray = _array(image).astype(np.uint16)  # in the byte order of this machine
@@ -101,7 +94,6 @@ def deep_gray(image: Image.Image) -> tuple[NDArray[np.uint16], NDArray[np.uint16
 
 
 def eight_bits(deep: NDArray[np.uint16]) -> NDArray[np.uint8]:
-    """Reduce 16 bits to 8."""
     out = np.empty(deep.shape, np.uint8)
     for top in range(0, len(deep), ROWS):
         out[top : top + ROWS] = (deep[top : top + ROWS].astype(np.uint32) + 128) // 257
@@ -149,11 +141,7 @@ def _on_paper(image: Image.Image) -> Image.Image:
 
 
 def bands_of(image: Image.Image) -> Iterator[tuple[int, int, int, int]]:
-    """Divide an image into boxes of about BAND pixels.
-
-    Pillow holds the interpreter's lock during a call, which would block the GUI thread for long
-    with a large image.
-    """
+    """Yield boxes of about BAND pixels: a Pillow call holds the GIL and blocks the GUI thread."""
     rows = max(1, BAND // max(1, image.width))
     for top in range(0, image.height, rows):
         yield 0, top, image.width, min(top + rows, image.height)

@@ -20,10 +20,8 @@ def read_deep(
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None] | None:
     """Read the pixels of a picture of 16 bits per channel.
 
-    They stay in the colors of the file, without its orientation.
-
-    Args:
-        image: The same file loaded by Pillow, for comparison with the result.
+    They stay in the colors of the file, without its orientation. `image` is the same file loaded by
+    Pillow, for comparison with the result.
 
     Returns:
         [H, W, 3], and the alpha channel [H, W] if the file has one. None if the file has another

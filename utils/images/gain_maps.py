@@ -16,11 +16,7 @@ _HEAD = 64  # bytes of the box with the brands
 
 
 def has_gain_map(image: Image.Image) -> bool:
-    """Return whether a file contains a gain map.
-
-    Args:
-        image: An open image, not loaded yet; it is left at its first frame.
-    """
+    """Return whether a file, open but not loaded, has a gain map; it is left at its first frame."""
     try:
         if _is_named(image) or _has_brand(image):
             return True

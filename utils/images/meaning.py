@@ -51,13 +51,11 @@ class Meaning:
 
     Attributes:
         bits: Bits per channel, at least 8.
-        profile: The ICC profile of its colors, embedded or built from other statements; None if the
-            file has none.
+        profile: The ICC profile of its colors, embedded or built from other statements, or None.
         hdr: Whether its colors are HDR colors, which no profile describes.
         key: The 16-bit gray or color of its transparent pixels, or None.
         premultiplied: Whether its 16-bit colors are multiplied by alpha.
-        inverted: Whether 0 is the white of its 16-bit gray.
-        most: The white of its 16-bit gray otherwise.
+        inverted: Whether 0 is the white of its 16-bit gray; otherwise `most` is.
     """
 
     bits: int = 8
@@ -70,14 +68,10 @@ class Meaning:
 
 
 def settle(image: Image.Image, file: BinaryIO) -> None:
-    """Decide how to interpret the numbers of a picture; `meaning_of` returns the decision.
+    """Decide how to interpret the numbers of an open, unloaded picture, for `meaning_of`.
 
     A 16-bit transparent color is reduced to 8 bits in `image.info`, since Pillow compares it with
-    8-bit pixels.
-
-    Args:
-        image: An open image, not loaded yet.
-        file: Its file, whose position is preserved.
+    8-bit pixels. The position of `file` is preserved.
     """
     bits, key = _bits(image), image.info.get("transparency")
     deep_key: tuple[int, ...] | None = None

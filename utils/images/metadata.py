@@ -28,11 +28,7 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the metadata that `write_pixels` wrote; empty if the picture has none.
-
-    Raises:
-        ImageError: If the picture cannot be read.
-    """
+    """Read the metadata of `write_pixels`, or {}; raise ImageError if that fails."""
     with opened(path) as image:
         image.load()  # text chunks may follow the pixels
         if image.format == "PNG":
@@ -49,7 +45,6 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def png_info(metadata: Mapping[str, str]) -> PngInfo:
-    """Convert metadata to text chunks of a PNG file."""
     info = PngInfo()
     for key, value in metadata.items():
         info.add_text(key, value)
@@ -57,17 +52,10 @@ def png_info(metadata: Mapping[str, str]) -> PngInfo:
 
 
 def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
-    """Return the EXIF data of a file that its picture's results preserve.
+    """Return the EXIF data, in Pillow's encoding, that the results of a loaded picture preserve.
 
-    They are the camera's and the photographer's entries, for an upright picture, without the
-    thumbnail and without entries that describe the file.
-
-    Args:
-        image: The picture, loaded.
-        size: (width, height) of the picture, upright.
-
-    Returns:
-        The data in Pillow's encoding; empty if the file has none, None if they are damaged.
+    They are the camera's and the photographer's entries, for an upright picture of (width, height),
+    without the thumbnail and entries that describe the file. Empty without any, None if damaged.
     """
     kept = Image.Exif()
     try:
@@ -95,15 +83,9 @@ def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
 
 
 def exif_of(metadata: Mapping[str, str], kept: bytes = b"", most: float = math.inf) -> Image.Exif:
-    """Convert metadata to EXIF.
+    """Convert metadata to EXIF: JSON in UserComment, and text in ImageDescription if it is free.
 
-    They become text in ImageDescription, unless the picture has a description, and JSON in
-    UserComment.
-
-    Args:
-        kept: The EXIF data of the picture, see `kept_exif`.
-        most: Maximum number of bytes. If the data are larger, the camera maker's notes are left
-            out, and then all of `kept`.
+    The maker's notes, and then all of `kept` (see `kept_exif`), are left out beyond `most` bytes.
     """
     exif = _exif_of(metadata, kept)
     if kept and len(exif.tobytes()) > most:

@@ -36,8 +36,7 @@ _SOUNDS = (".m4a", ".m4b", ".m4r", ".aac", ".mka", ".oga", ".ogg", ".opus", ".sp
 def file_kind(path: Path) -> FileKind:
     """Classify a file by its first bytes, or by its extension if they are inconclusive.
 
-    Raises:
-        OSError: If it cannot be read.
+    Raise OSError if it cannot be read.
     """
     if not path.is_file():
         return ""
@@ -53,11 +52,7 @@ def file_kind(path: Path) -> FileKind:
 
 
 def moving_kind(path: Path) -> Literal["", "film", "animation"]:
-    """Return whether and how a file moves, as `file_kind` does.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """Return whether and how a file moves, as `file_kind` does; raise OSError likewise."""
     kind = file_kind(path)
     return "" if kind == "picture" else kind
 
@@ -81,10 +76,9 @@ def likely_kind(path: Path) -> FileKind:
 
 
 def moves_in_folder(path: Path) -> bool:
-    """Return whether a file found in a folder moves.
+    """Return whether a file found in a folder moves; False if it cannot be read.
 
-    A file named like a picture or like sound is not opened, since a folder may contain very many. A
-    file that cannot be read does not count.
+    A file named like a picture or sound is not opened: a folder may contain very many.
     """
     ending = path.suffix.lower()
     still = ending in picture_endings() and ending not in _MAY_MOVE_ENDINGS

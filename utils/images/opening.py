@@ -46,21 +46,14 @@ PATH_LENGTH = 1000  # characters of a full path in a message
 
 
 class ImageError(ValueError):
-    """Raised if a picture cannot be read or written.
-
-    The message is one sentence with its name and the reason.
-    """
+    """Raised if a picture cannot be read or written; a sentence with its name and the reason."""
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str], *, played: bool = False) -> Iterator[Image.Image]:
-    """Open a picture for the duration of the block.
+    """Open a picture for the duration of the block, not decoded yet.
 
-    Args:
-        played: Whether it is an animation whose frames are read repeatedly, without a limit.
-
-    Yields:
-        The picture, not decoded yet.
+    If `played`, the frames of an animation may be read repeatedly, without a limit.
 
     Raises:
         ImageError: If the file is not a picture, is damaged, or has more than MAX_PIXELS. It also
@@ -131,11 +124,7 @@ def _own_formats() -> tuple[str, ...]:
 
 
 def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
-    """Return the formats to try for a file that is open at its beginning.
-
-    Raises:
-        ImageError: If its format is known to be unreadable.
-    """
+    """Return the formats to try for a file at its beginning; raise ImageError if unreadable."""
     head = file.read(_HEAD)
     kind = what_is(head)
     if kind == TIFF and _is_raw(file, head):

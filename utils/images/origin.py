@@ -19,12 +19,10 @@ class Origin:
     """Data read along with a picture.
 
     Attributes:
-        exif: EXIF data for an upright picture without a thumbnail, in Pillow's encoding; empty if
-            the file has none.
+        exif: EXIF data for an upright picture without a thumbnail, in Pillow's encoding, or empty.
         profile: Its RGB profile; None for sRGB.
         tagged: Whether it had any profile, so that results receive one.
-        native: [H, W, 3] uint8 or uint16, the picture in the colors of the profile; None without
-            one.
+        native: [H, W, 3] uint8 or uint16, the picture in the profile's colors; None without one.
     """
 
     exif: bytes = b""
@@ -33,18 +31,11 @@ class Origin:
     native: NDArray[np.uint8 | np.uint16] | None = None
 
     def in_profile(self, pixels: NDArray[D], source: NDArray[D], share: float) -> NDArray[D]:
-        """Convert a result to the profile of the picture.
+        """Convert a result, [H, W, 3] uint8 or uint16, from sRGB to the picture's profile, if any.
 
         The network did not see colors of the picture outside sRGB. They are added again, in
-        proportion to the share of the picture's own colors in the result.
-
-        Args:
-            pixels: The result in sRGB, [H, W, 3] uint8 or uint16.
-            source: The picture in sRGB, of the same dtype.
-            share: The share of the picture's own colors in the result, 0 to 1.
-
-        Returns:
-            The result in the colors of the profile, or `pixels` without a profile.
+        proportion to `share`, 0 to 1, of the picture's own colors in the result. `source` is the
+        picture in sRGB, of the same dtype.
         """
         if self.profile is None:
             return pixels

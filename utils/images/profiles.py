@@ -36,10 +36,9 @@ _PARAMETERS = (1, 3, 4, 5, 7)  # count of numbers in a parametric curve of each 
 
 @dataclass(frozen=True, slots=True)
 class ColorProfile:
-    """An RGB profile that differs from sRGB and supports conversion in both directions.
+    """An RGB profile other than sRGB that supports conversion in both directions.
 
-    Attributes:
-        deep: Whether it can convert 16 bits per channel; tables for 8 bits cannot.
+    `deep` is whether it converts 16 bits per channel; tables for 8 bits cannot.
     """
 
     data: bytes
@@ -50,7 +49,6 @@ class ColorProfile:
         return self._converted(pixels, inward=True)
 
     def from_srgb(self, pixels: NDArray[D]) -> NDArray[D]:
-        """Convert pixels [H, W, 3] of sRGB to this profile."""
         return self._converted(pixels, inward=False)
 
     def _converted(self, pixels: NDArray[D], *, inward: bool) -> NDArray[D]:
@@ -67,11 +65,7 @@ class ColorProfile:
 
 @lru_cache(maxsize=16)
 def color_profile(data: bytes) -> ColorProfile | None:
-    """Read an embedded profile.
-
-    Returns:
-        None if it is not an RGB profile, is damaged, does not support conversion to it, or is sRGB.
-    """
+    """Read an RGB profile; None if it is sRGB, another kind, damaged or not convertible to."""
     steps = np.linspace(0, 255, 9).round().astype(np.uint8)
     colors = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(27, 27, 3)
     try:
@@ -89,15 +83,13 @@ def color_profile(data: bytes) -> ColorProfile | None:
 class GrayProfile:
     """A gray profile, which results do not preserve.
 
-    Attributes:
-        table: [65536] uint16, the gray of sRGB for each 16-bit code.
+    `table` is [65536] uint16, the gray of sRGB for each 16-bit code.
     """
 
     table: NDArray[np.uint16]
     deep = True
 
     def to_srgb(self, pixels: NDArray[D]) -> NDArray[D]:
-        """Convert gray pixels, uint8 or uint16, to sRGB."""
         if pixels.dtype == np.uint16:
             return cast("NDArray[D]", self.table[pixels])
         eight = np.rint(self.table[::257] / 257).astype(np.uint8)
@@ -124,7 +116,6 @@ def gray_profile(data: bytes) -> GrayProfile | None:
 
 
 def srgb_profile() -> bytes:
-    """Return an sRGB profile for embedding in a file."""
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
@@ -153,8 +144,8 @@ class _SixteenBits:
     Attributes:
         linear: [3, 65536], the light of each code of each channel, 0 to 1.
         matrix: From the light of one profile to the light of the other.
-        codes: [3, 65536] uint16, the code for the square of each step of light. The square makes
-            the steps of dark light small.
+        codes: [3, 65536] uint16, the code for the square of each step of light, which makes the
+            steps of dark light small.
     """
 
     linear: _Floats

@@ -46,8 +46,7 @@ class Picture:
         pixels: [H, W, 3] uint8, RGB, over white where the picture is transparent.
         alpha: [H, W] uint8; None if every pixel is opaque.
         bits: Bits per channel in the file, at least 8.
-        deep: [H, W, 3] uint16, the same as `pixels` with 16 bits per channel, if the file is a PNG
-            or a TIFF that has them.
+        deep: [H, W, 3] uint16, `pixels` with 16 bits per channel, if a PNG or TIFF has them.
         origin: The data that its results preserve.
         losses: Other losses in reading the file, as clauses of this module.
     """
@@ -72,12 +71,9 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Read (width, height) in pixels from the head of a file, without decoding it.
+    """Read (width, height) in pixels from a file's head, upright if it states the orientation.
 
-    The size is upright if the head states the orientation.
-
-    Raises:
-        ImageError: If the head cannot be read.
+    Raise ImageError if the head cannot be read.
     """
     with opened(path) as image:
         # To look for EXIF data after the pixels, Pillow would decode the pixels.
@@ -94,12 +90,8 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
     ignored, and an animation yields its first frame. Transparent pictures are composited over
     white: over black, soft edges would get a dark rim, which a style network turns into an outline.
 
-    Args:
-        path: A file of any format that Pillow reads, whatever its name, or HEIC if pillow-heif is
-            installed.
-
-    Raises:
-        ImageError: If the picture cannot be read.
+    The file may have any format that Pillow reads, whatever its name, or be HEIC if pillow-heif is
+    installed. Raise ImageError if it cannot be read.
     """
     path = Path(path)
     with opened(path) as image:
@@ -139,11 +131,9 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
 def _numbers(
     path: Path, image: Image.Image
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint16] | None, NDArray[np.uint8] | None]:
-    """Read the pixels of a loaded picture in its own colors over white.
+    """Read a loaded picture in its own colors over white: 8 bits, 16 bits if any, alpha if any.
 
-    Returns:
-        The pixels in 8 bits, in 16 bits if the file has them, and the alpha channel unless every
-        pixel is opaque. With 16 bits, the 8 bits are computed from them, so that both agree.
+    With 16 bits, the 8 bits are computed from them, so that both agree.
     """
     read = read_deep(path, image)
     if read is None:

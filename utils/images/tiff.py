@@ -28,14 +28,10 @@ def write_tiff(
     exif: Image.Exif,
     profile: bytes | None,
 ) -> None:
-    """Write a file; not atomically.
+    """Write [H, W, 3] RGB, or [H, W, 4] with alpha; not atomically.
 
-    Args:
-        pixels: [H, W, 3] RGB, or [H, W, 4] with alpha.
-        exif: Its tags become the tags of the file.
-
-    Raises:
-        OSError: If the file cannot be written, or would be larger than TIFF allows.
+    The tags of `exif` become the file's. Raise OSError if the file cannot be written, or would be
+    larger than TIFF allows.
     """
     height, width, channels = pixels.shape
     strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]

@@ -39,12 +39,10 @@ def write_pixels(
     profile: bytes | None = None,
     compression: int = 6,
 ) -> None:
-    """Write a PNG, JPEG, WebP or TIFF file, atomically.
+    """Write a PNG, JPEG, WebP or TIFF file, by its extension (SAVED), atomically.
 
     Args:
-        path: The file to write or replace; its extension, one of SAVED, selects the format.
-        pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, composited over
-            white.
+        pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, over white.
         metadata: PNG text chunks, or EXIF: text in ImageDescription and JSON in UserComment;
             "Software" also in the tag of that name. See `read_metadata`.
         quality: Of JPEG and WebP, 0-100.
@@ -53,8 +51,7 @@ def write_pixels(
         compression: Of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of 6.
 
     Raises:
-        ImageError: If the arguments or the size do not fit the format, or the file cannot be
-            written.
+        ImageError: If arguments or size do not fit the format, or the file cannot be written.
     """
     path = Path(path)
     ending, name = path.suffix.lower(), printable(path.name)
@@ -164,11 +161,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def off_white(pixels: NDArray[D], alpha: NDArray[np.uint8]) -> NDArray[D]:
-    """Invert compositing over white.
-
-    Returns the colors that yield `pixels` when composited with `alpha`, clipped to the range of the
-    dtype.
-    """
+    """Return the colors that yield `pixels` over white with `alpha`, clipped to the dtype."""
     soft = (alpha > 0) & (alpha < 255)
     share = alpha[soft, None].astype(np.float32) / 255
     most, colors = np.iinfo(pixels.dtype).max, pixels.copy()

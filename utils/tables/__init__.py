@@ -38,13 +38,11 @@ COLUMNS = (
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the rows of `bench` as a header and a line per row that was run."""
     lines = [_cells(row) for row in rows if not row.get("not_run")]
     return without_empty_columns((COLUMNS, *lines))
 
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return why rows were not run, one sentence each."""
     return [
         f"{row['title']}, {row['precision']}: {row['not_run']}"
         for row in rows
@@ -53,11 +51,7 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the times of whole frames, pipelined and one by one.
-
-    Args:
-        rows: Rows of a report of `bench --frames`, one per size and precision.
-    """
+    """Format the times of whole frames, pipelined and one by one, of `bench --frames`."""
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
         "ms for one alone", "p20-p80", "p95", "on the GPU, ms between two", "with texture", "more",
@@ -97,11 +91,7 @@ def dropped_sentence(seconds: Sequence[float]) -> str:
 
 
 def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the streams through the window, from a source that never makes it wait.
-
-    Args:
-        rows: Rows of a report of app.ui.window_benchmark, one per size and choice of controls.
-    """
+    """Format the streams of app.ui.window_benchmark, from a source that never makes it wait."""
     header = (
         *("frames", "controls", "styled a second", "painted a second"),
         *("ms from capture to paint", "p95", "engine", "deliver", "paint"),
@@ -124,11 +114,9 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the times of the any-style network's painter, without empty columns.
+    """Format the times of the any-style painter (tests.models.inference.vit.measure_painter).
 
-    Args:
-        rows: Rows of a report of tests.models.inference.vit.measure_painter, one per variant, size
-            and precision. The fastest of PyTorch's layouts counts; a failed run has no figure.
+    The fastest of PyTorch's layouts counts; a failed run has no figure, an empty column goes.
     """
     ways = ("plan", "plan, PyTorch's ends", "eager", "eager in a graph", "compiled in a graph")
     header = (
@@ -157,11 +145,7 @@ def any_style_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def devices_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the gains of several devices over one.
-
-    Args:
-        rows: Rows of a report of tools.time_devices, one per setting and kind of work.
-    """
+    """Format the gains of several devices over one, by tools.time_devices."""
     header = (
         *("what", "size", "precision", "kernels", "one, a second", "all, a second"),
         *("gain", "what limits one", "what limits all"),
@@ -196,12 +180,7 @@ def _short(commit: str) -> str:
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """Format a report of any kind: a line about the machine, then the tables.
-
-    Args:
-        report: A stored report: of `bench`, `bench --frames`, `quality`, the live path, the window,
-            several devices, the any-style network, operations or converted models.
-    """
+    """Format a stored report of any kind: a line about the machine, then the tables."""
     if "live" in report:
         return f"{where(report)}\n\n{_live(report['live'])}\n"
     if "window" in report:
@@ -294,14 +273,9 @@ def _live(live: Mapping[str, Any]) -> str:
 
 
 def refreshed(text: str, folder: Path) -> str:
-    """Fill every block of figures in a page.
+    """Fill every block of figures in a page; reports are relative to `folder`.
 
-    Args:
-        folder: The base of relative paths of reports.
-
-    Raises:
-        OSError: If a report cannot be read.
-        ValueError: If a report is damaged.
+    Raise OSError if a report cannot be read, ValueError if it is damaged.
     """
 
     def fill(match: re.Match[str]) -> str:

@@ -15,23 +15,15 @@ HEADER = (
 
 
 def library_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the measurements, a line per row and pass; gains below 1 are shown too.
-
-    Args:
-        rows: One per operation, size and precision, from a stored report.
-    """
+    """Format stored measurements, a line per row and pass; gains below 1 are shown too."""
     return [HEADER, *(line for row in rows for line in _lines(row))]
 
 
 def conversion_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Format the times of converted models.
+    """Format the times of converted models, by tests.kernel_fusion.auto_convert.measure.
 
-    Args:
-        rows: One per model and batch, as tests.kernel_fusion.auto_convert.measure stores them.
-
-    Returns:
-        The header, and a line per row: the time of each way, the ratios of eager mode and the
-        compiler's modes to the converted model, and the distance of the results from FP64's.
+    Per model and batch: the time of each way, the ratios of eager mode and the compiler's modes to
+    the converted model, and the distance of the results from FP64's.
     """
     ours, eager = "converted", "eager"
     modes = [way for way in rows[0]["ms"] if way not in (ours, eager)]

@@ -62,15 +62,10 @@ LEGENDS = (
 
 
 def quality_markdown(quality: Mapping[str, Any]) -> str:
-    """Format the metrics of styles.
+    """Format the section `quality` of a report: its conditions, then a table per measured part.
 
-    Args:
-        quality: The section `quality` of a stored report.
-
-    Returns:
-        The conditions of the measurement, and tables of the parts that were measured: objectives,
-        borders and precisions; flicker; texture; any-style networks compared with the trained ones;
-        films.
+    The parts are objectives, borders and precisions; flicker; texture; any-style networks compared
+    with the trained ones; films.
     """
     frames, direct = quality["flicker"], quality["direct"]
     count = len(quality["photographs"])
@@ -165,11 +160,7 @@ def _objective_lines(
 
 
 def _any_style_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the header, and per style the style term and flicker of the trained and any-style
-    networks.
-
-    The header alone if no style was measured.
-    """
+    """Return the header, and per measured style its style term and flicker by network."""
     found = {row["network"]: None for style in styles for row in style["networks"]}
     others = [name for name in found if name not in TRAINED]
     header = ["style"]
@@ -245,10 +236,7 @@ def _texture_lines(styles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 
 def _film_lines(styles: Sequence[Mapping[str, Any]], films: Mapping[str, Any]) -> list[list[str]]:
-    """Return the header, and per style the flicker of films by smoothing, and a mean.
-
-    The header alone without films.
-    """
+    """Return the header and, if there are films, per style the flicker by smoothing, and a mean."""
     amounts = films.get("smoothing", [])
     lines = [["style", *(f"films, smoothing {amount:g}" for amount in amounts)]]
     if not amounts:

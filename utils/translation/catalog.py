@@ -13,11 +13,7 @@ Translation = str | dict[str, str]  # of a text; for a text with a number, by pl
 
 
 def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
-    """Return all texts of a language by their English ones; missing translations are empty.
-
-    Args:
-        language: A key of LANGUAGES. The source language has no files.
-    """
+    """Return a language's texts by their English ones; missing ones are empty, English has none."""
     texts: dict[str, Translation] = {}
     for path in sorted((folder / language).glob("*.json")):
         texts.update(json.loads(path.read_text("utf-8")))
@@ -25,7 +21,6 @@ def read(language: str, folder: Path = FOLDER) -> dict[str, Translation]:
 
 
 def is_complete(translation: Translation) -> bool:
-    """Return whether a text is translated, in all its forms."""
     return bool(translation) and (isinstance(translation, str) or all(translation.values()))
 
 
@@ -38,5 +33,4 @@ def share(language: str, folder: Path = FOLDER) -> float:
 
 
 def available() -> list[str]:
-    """Return the languages on offer, in the order of the table."""
     return [key for key, language in LANGUAGES.items() if language.offered]

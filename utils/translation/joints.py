@@ -9,26 +9,17 @@ from utils.translation.texts import chosen
 
 
 def sentences(*texts: str) -> str:
-    """Join sentences, as in "Runs on the processor. Fast version of the style".
-
-    Empty ones are left out.
-    """
+    """Join sentences that are not empty: "Runs on the processor. Fast version of the style"."""
     return _signs().stop.join(filter(None, texts))
 
 
 def clauses(texts: Iterable[str]) -> str:
-    """Join parts of one sentence, as in "Saved a.png; its colors were lost".
-
-    Empty ones are left out.
-    """
+    """Join parts of one sentence that are not empty: "Saved a.png; its colors were lost"."""
     return _signs().semicolon.join(filter(None, texts))
 
 
 def enumerated(texts: Iterable[str]) -> str:
-    """Join items, as in "Camera, 640x480, 30 fps".
-
-    Empty ones are left out.
-    """
+    """Join items that are not empty: "Camera, 640x480, 30 fps"."""
     return _signs().comma.join(filter(None, texts))
 
 

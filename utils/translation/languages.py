@@ -16,8 +16,6 @@ class Signs:
     Attributes:
         stop: Between sentences.
         semicolon: Between parts of a sentence.
-        comma: Between items.
-        colon: Between a label and its text.
         listing: Between items of a list that ends in "and".
     """
 
@@ -36,8 +34,8 @@ class Language:
         title: Its name in itself.
         forms: Names of its plural forms, as in the plural rules of Unicode CLDR.
         form: Returns the form for a number, one of `forms`.
-        fonts: Font families with the language's own forms of characters, the best one first; empty
-            if the system's fonts have them.
+        fonts: Fonts with the language's own forms of characters, the best first; empty if the
+            system's have them.
         offered: Whether the window offers it: once nearly everything is translated.
     """
 

@@ -10,8 +10,5 @@ _MARK = re.compile(r"&(&?)")  # a single one precedes a key, a double one is a v
 
 
 def without_mnemonic(label: str) -> str:
-    """Return a label as it reads.
-
-    "&Save" becomes "Save", "保存(&S)" becomes "保存", and "A && B" becomes "A & B".
-    """
+    """Return a label as it reads: "&Save" as "Save", "保存(&S)" as "保存", "A && B" as "A & B"."""
     return _MARK.sub(r"\1", _IN_PARENTHESES.sub("", label))

@@ -16,11 +16,7 @@ class _Chosen:
 
 
 def use(write: Writer | None) -> None:
-    """Format all numbers with a function from now on.
-
-    Args:
-        write: Receives a number and its number of decimals, on any thread; None for English.
-    """
+    """Format numbers with a function of number and decimals, on any thread; None for English."""
     _Chosen.write = staticmethod(write or _english)
 
 
@@ -30,11 +26,7 @@ def number(value: float, decimals: int = 0) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """Return a number in the notation of the chosen language, rounded to `digits` significant
-    digits.
-
-    Trailing zeros after the decimal separator are left out.
-    """
+    """Return a number in the chosen notation, rounded to `digits`, without trailing zeros."""
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
     return number(float(f"{value:.{digits}g}"), max(0, decimals))

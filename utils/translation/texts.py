@@ -14,16 +14,11 @@ class _Chosen:
 
 
 def use(language: str) -> None:
-    """Switch all texts to this language from now on; existing widgets are unchanged.
-
-    Args:
-        language: A key of LANGUAGES.
-    """
+    """Switch all texts to a language of LANGUAGES from now on; existing widgets are unchanged."""
     _Chosen.key, _Chosen.texts = language, read(language)
 
 
 def chosen() -> str:
-    """Return the language in use, a key of LANGUAGES."""
     return _Chosen.key
 
 
@@ -46,10 +41,8 @@ def tr(text: str, context: str = "", /, **values: object) -> str:
 def trn(one: str, many: str, number: int, /, **values: object) -> str:
     """Return the text for a number in the chosen language, in the matching plural form.
 
-    Args:
-        one: In English for the number one, as in "{n} picture".
-        many: In English for any other number, as in "{n} pictures". It is the key in the files.
-        values: As for `tr`; "n" defaults to `number`.
+    `one` and `many`, the key in the files, are English, as in "{n} picture" and "{n} pictures"; "n"
+    in `values` defaults to `number`.
     """
     template = one if number == 1 else many
     translation = _Chosen.texts.get(many)
@@ -59,9 +52,7 @@ def trn(one: str, many: str, number: int, /, **values: object) -> str:
 
 
 def mark(text: str, _context: str = "", /) -> str:
-    """Return `text` unchanged, and mark it in a table for `tr`, which translates it where it is
-    shown.
-    """
+    """Return `text` unchanged, marked in a table for `tr`, which translates it when shown."""
     return text
 
 
@@ -86,5 +77,4 @@ def said(text: str) -> str:
 
 
 def key_of(text: str, context: str = "") -> str:
-    """Return the key of a text in the files."""
     return _CONTEXT.format(context=context, text=text) if context else text

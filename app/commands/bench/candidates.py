@@ -29,7 +29,6 @@ class Candidate:
 
     Attributes:
         key: A key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
-        title: Name in the table.
         call: Maps [1, 3, H, W] of the math mode's dtype, RGB 0-255, to the same.
         prepare: Returns the function to time for such an input.
     """
@@ -55,10 +54,7 @@ class Candidate:
 def eager_candidate(
     key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
 ) -> Candidate:
-    """Build the candidate that calls `network` as it is.
-
-    For the native network on a GPU, it times the plan's replay on device memory.
-    """
+    """Build the candidate that calls `network`; for the native one on a GPU, its plan's replay."""
     call = _with_math_mode(arithmetic, device, network)
 
     def ready(x: Tensor) -> Callable[[], object]:
@@ -74,7 +70,6 @@ def eager_candidate(
 
 
 def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
-    """Build the candidate that runs the baseline on a GPU as one CUDA graph."""
     call = _with_math_mode(arithmetic, device, network)
     return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(capture_graph, call))
 
@@ -87,11 +82,7 @@ def compiled_candidate(
     arithmetic: MathMode,
     device: torch.device,
 ) -> Candidate:
-    """Build the candidate that runs `network` through torch.compile in `mode`, a key of
-    COMPILE_MODES.
-
-    On a GPU it runs channels last and as one CUDA graph.
-    """
+    """Build the candidate for torch.compile in `mode`; on a GPU channels last, as a CUDA graph."""
     from torch import _inductor  # the import takes seconds
 
     options = _inductor.list_mode_options(COMPILE_MODES[mode])
@@ -109,7 +100,6 @@ def compiled_candidate(
 
 
 def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
-    """Capture `call(x)` as a CUDA graph and return the function that replays it."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):

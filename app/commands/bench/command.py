@@ -54,7 +54,6 @@ class BenchError(StyleForgeError):
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `bench` and its flags."""
     parser = subparsers.add_parser(
         "bench",
         help="measure the network's variants on this machine",

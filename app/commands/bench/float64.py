@@ -16,9 +16,6 @@ class StripedConv2d(nn.Module):
     PyTorch's float64 convolution on the CPU unfolds its whole input. For a 9x9 kernel over 32
     channels of 1280x720, that takes 19 GB; strips take STRIP_BYTES.
 
-    Args:
-        conv: A convolution without padding.
-
     Raises:
         ValueError: If the convolution has padding, or is transposed.
     """

@@ -33,15 +33,7 @@ WITHOUT, WITH = Finish(), Finish(texture=0.5, follows=True)
 def measure_frames(
     state: Mapping[str, Tensor], device: torch.device, sizes: Iterable[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """Time frames through the native network in FP16.
-
-    Args:
-        state: Weights of the network.
-        device: A GPU.
-        sizes: (width, height) in pixels.
-
-    Returns:
-        One row per size.
+    """Time frames of `sizes` (width, height) through the native network in FP16 on a GPU.
 
     Raises:
         ValueError: If the native network cannot run here; the message is one sentence.
@@ -78,16 +70,7 @@ def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int
 def measure_texture(
     styler: FrameStyler, frames: Sequence[Pixels], streamed: int = STREAM_FRAMES
 ) -> dict[str, Any]:
-    """Time overlapped frames with and without texture.
-
-    Args:
-        styler: Runs the frames, of one size.
-        frames: The stream, repeated; each frame is [H, W, 3] uint8.
-        streamed: Number of frames of each kind.
-
-    Returns:
-        `off` and `on`: time between two results of the overlapped stream, in milliseconds.
-    """
+    """Time overlapped frames, [H, W, 3] uint8: ms between results, with texture `off` and `on`."""
     intervals: dict[str, list[float]] = {"off": [], "on": []}
     for _ in range(ROUNDS):
         for name, finish in (("off", WITHOUT), ("on", WITH)):
@@ -115,11 +98,7 @@ def measure_runners(
     """Time single and overlapped frames.
 
     Args:
-        path: Runs single frames.
-        stream: Runs overlapped frames.
         frame: The input, [H, W, 3] uint8.
-        alone: Number of single frames.
-        streamed: Number of overlapped frames.
 
     Returns:
         `latency`: time of a single frame from capture to result, in milliseconds; `interval`: time

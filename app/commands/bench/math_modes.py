@@ -19,12 +19,10 @@ class MathMode:
 
     @property
     def name(self) -> str:
-        """The identifier of the precision."""
         return self.precision.name
 
     @property
     def title(self) -> str:
-        """The name of the precision in tables."""
         return self.precision.title
 
     @property
@@ -34,7 +32,6 @@ class MathMode:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype of weights and pictures."""
         return self.precision.value.dtype
 
     @property
@@ -59,7 +56,6 @@ MATH_MODES = {precision.name: MathMode(precision) for precision in Precision}
 
 
 def supported_math_modes(device: torch.device) -> dict[str, MathMode]:
-    """Return the entries of MATH_MODES that `device` supports."""
     on_ampere = (TF32, INT8)  # FP32 and FP16 elsewhere
     has_both = (
         device.type == "cuda"

@@ -50,9 +50,7 @@ class BenchOptions:
 
     Attributes:
         kernels: Keys of ALL_VARIANTS.
-        runs: Timed runs of each candidate.
         compile_mode: A key of COMPILE_MODES; None to compile nothing.
-        compiled_math_modes: The precisions to compile for.
     """
 
     kernels: tuple[str, ...]
@@ -75,14 +73,11 @@ class NetworkBench:
         self._picture = picture.permute(2, 0, 1)[None].float().contiguous().to(device)
 
     def measure(self, wanted: BenchOptions, progress: Callable[..., None]) -> list[Row]:
-        """Measure all candidates.
+        """Measure all candidates; return a row each in table order, even for ones that cannot run.
 
         Args:
             progress: Called with `description`, and during the timed runs with `completed` and
                 `total`.
-
-        Returns:
-            One row per candidate in table order, including candidates that cannot run.
         """
         reference = self._reference()
         rows: dict[str, Row] = {}
@@ -164,10 +159,7 @@ class NetworkBench:
             return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
 
     def _first_call(self, candidate: Candidate, reference: Tensor) -> tuple[Row, Timed | None]:
-        """Run a candidate once.
-
-        Return its error and memory, or why it cannot run, and the function to time.
-        """
+        """Run a candidate once: its error and memory, or why it cannot run, and what to time."""
         precision = candidate.math_mode.precision
         each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
         needed = self._picture[0, 0].numel() * each
@@ -217,11 +209,7 @@ class NetworkBench:
 
 
 def _add_gains(rows: dict[str, Row], arithmetic: MathMode) -> None:
-    """Add the speedups to the rows of `arithmetic`.
-
-    They are relative to the baseline, to the fastest of PyTorch's own ways (if the compiled
-    rewrites were measured), and to FP32 without TF32.
-    """
+    """Add speedups over the baseline, PyTorch's fastest measured way, and FP32 without TF32."""
     ours = {row["kernels"]: row for row in rows.values() if row["precision"] == arithmetic.title}
     strongest = {}
     if "median_ms" in ours.get(REWRITTEN, {}):

@@ -15,12 +15,9 @@ class Case:
     """One operation at one shape.
 
     Attributes:
-        shape: Its shape in words.
         precision: "FP32" (TF32 off), "TF32", "FP16" or "BF16".
         layout: "NCHW", "NHWC", or in words.
-        pytorch: PyTorch's implementation.
         ours: Our implementation; with True, always our own kernel.
-        reference: The result in float64.
         unavailable_reason: Why our own kernel is not the default; empty if it is.
     """
 

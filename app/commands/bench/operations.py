@@ -55,17 +55,11 @@ PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF1
 def report(
     device: torch.device, runs: int, compiled: bool, told: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
-    """Measure every case.
+    """Measure every case: us per call; errors from float64, relative to the largest value.
 
     Args:
         device: A GPU, or the CPU, which only measures the operations of transformers.
-        runs: Timed runs of each implementation; the implementations alternate.
         compiled: Also measure PyTorch's layers through torch.compile, on a GPU.
-        told: Called with each row of the report once it is measured.
-
-    Returns:
-        The report. Times are microseconds per call. Errors are the largest difference from float64,
-        relative to the largest value.
     """
     measured = [op.name for op in OPS.values() if op.family != LIBRARY]
     prepare(measured)
@@ -117,7 +111,6 @@ def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
 
 
 def _each(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return an argument with its tensor, or each tensor of a list, changed."""
     if isinstance(value, list):
         return [_each(each, change) for each in value]
     return change(value) if isinstance(value, Tensor) else value

@@ -23,18 +23,11 @@ RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
 def floor_ms(
     shape: NetworkConfig, width: int, height: int, element_bytes: int, rates: Rates
 ) -> float:
-    """Return the lower bound for one frame, in milliseconds.
+    """Return the lower bound for one frame, in milliseconds; an activation has `element_bytes`.
 
-    It sums, over the layers, the longer of the times for multiplications and memory traffic. The
-    layers are the exact rewrites' layers. Activations are written once and read once; weights cost
-    nothing. The half-precision rate is used for every precision.
-
-    Args:
-        shape: Config of the network.
-        width: Width of the frame, in pixels.
-        height: Height of the frame, in pixels.
-        element_bytes: Bytes per activation; the frame has one byte per channel.
-        rates: Rates of the GPU.
+    It sums, over the layers of the exact rewrites, the longer of the times for multiplications and
+    memory traffic. Activations are written once and read once, the frame has one byte per channel,
+    and weights cost nothing. The half-precision rate is used for every precision.
     """
     outer, middle, inner = shape.widths
     full = -(-width // 4) * -(-height // 4) * 16  # pixels; sides are padded to multiples of 4

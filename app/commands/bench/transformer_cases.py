@@ -255,10 +255,7 @@ def _statistics(device: torch.device, precision: str, channels: int, side: int) 
 
 
 def _moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """Build the mean and the variance, written where another kernel reads them.
-
-    The variance is compared.
-    """
+    """Build the mean and the variance, which is compared, where another kernel reads them."""
     x = _planes(device, precision, 1, channels, side, side)
     mean, variance = torch.empty(2, 1, channels, device=device)
 
@@ -275,10 +272,7 @@ def _moments(device: torch.device, precision: str, channels: int, side: int) -> 
 
 
 def _norm_by_moments(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """Build a norm from the moments of eleven groups, ReLU and a margin.
-
-    PyTorch computes the moments itself.
-    """
+    """Build a norm from the moments of eleven groups, which PyTorch computes, ReLU and a margin."""
     groups = torch.arange(1.0, 12.0, device=device)[:, None].expand(11, channels)
     ones = torch.ones(11, channels, device=device)  # all groups equal: mean 0 and variance 1
     moments = torch.stack((groups, 0 * ones, groups, ones), -1)[None]

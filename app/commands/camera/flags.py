@@ -23,7 +23,6 @@ SECONDS = 5  # how long each picture of a folder is shown
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `camera` and its flags."""
     parser = subparsers.add_parser(
         "camera",
         help="show a styled stream to other programs, as a camera",

@@ -32,7 +32,6 @@ class Reporter(Display):
         """Report a sentence."""
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show during a block what the run waits for."""
         return nullcontext()
 
     @abstractmethod
@@ -41,13 +40,7 @@ class Reporter(Display):
 
     @abstractmethod
     def rate(self, styled: float, sent: int, running: str) -> None:
-        """Report the speed.
-
-        Args:
-            styled: Styled pictures per second.
-            sent: Total number of pictures sent to the camera.
-            running: The network that runs, and how.
-        """
+        """Report styled pictures per second, and the total number sent to the camera."""
 
 
 class LineReporter(Reporter):
@@ -63,31 +56,25 @@ class LineReporter(Reporter):
             self._line = self._console.status("Opening the source ...")
 
     def open(self) -> None:
-        """Show the line."""
         if self._line is not None:
             self._line.start()
 
     def close(self) -> None:
-        """Remove the line."""
         if self._line is not None:
             self._line.stop()
 
     def note(self, text: str) -> None:
-        """Print the sentence unless quiet."""
         if not self._quiet:
             self._console.print(text)
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show the reason next to a spinner."""
         # Names of files and styles may contain markup such as [b].
         return nullcontext() if self._quiet else self._console.status(Text(text))
 
     def camera(self, status: CameraStatus) -> None:
-        """Print the state."""
         self.note(f"Virtual camera: {status}")
 
     def rate(self, styled: float, sent: int, running: str) -> None:
-        """Update the line."""
         if self._line is not None:
             self._line.update(Text(f"{styled:.1f} frames/s styled, {sent} sent ({running})"))
 
@@ -96,11 +83,9 @@ class JsonReporter(Reporter):
     """A reporter that prints one JSON object per line on stdout, with the keys of EVENTS."""
 
     def note(self, text: str) -> None:
-        """Print an event with the sentence."""
         self._emit("note", text=text)
 
     def camera(self, status: CameraStatus) -> None:
-        """Print an event with the camera's device and state."""
         choice = status.choice
         self._emit(
             "camera",
@@ -114,7 +99,6 @@ class JsonReporter(Reporter):
         )
 
     def rate(self, styled: float, sent: int, running: str) -> None:
-        """Print an event with the figures."""
         self._emit("rate", styled=round(styled, 2), sent=sent, running=running)
 
     def _emit(self, event: str, **values: Any) -> None:

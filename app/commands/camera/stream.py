@@ -27,8 +27,6 @@ class CameraStream:
     """A stream that styles the frames of a source for a virtual camera. For one thread.
 
     Args:
-        engine: Configured.
-        camera: Receives the results; the caller closes it.
         statuses: The camera's status messages, which it sends from its own thread.
         seconds: How long each picture of a folder is shown.
     """
@@ -59,11 +57,7 @@ class CameraStream:
         self._loop.set_volume(0)  # a call that shows a film has its own sound
 
     def run(self, source: FrameSource, config: EngineConfig, stopped: Callable[[], bool]) -> None:
-        """Stream until `stopped`; the source is closed in any case.
-
-        Raises:
-            StreamError: If the source, a frame or the camera failed.
-        """
+        """Stream until `stopped`, then close the source. Raises StreamError if anything failed."""
         loop = self._loop
         loop.wanted = config
         self._metrics.start(source.kind)

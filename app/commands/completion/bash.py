@@ -29,11 +29,7 @@ complete -o default -F _{name} {name}
 
 
 def bash_script(program: Command, known: dict[str, list[str]]) -> str:
-    """Build the script.
-
-    Args:
-        known: Values of flags by metavar.
-    """
+    """Build the script; `known` has values of flags by metavar."""
     values, words = [], []
     for command in program.walk():
         at = "".join(f" {word}" for word in command.path)

@@ -17,7 +17,6 @@ STYLES = ("KEY", "STYLE")  # metavar of a value that is the key of a style
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `completion`."""
     parser = subparsers.add_parser(
         "completion",
         help="print a script that completes commands and flags in a shell",

@@ -20,11 +20,7 @@ end
 
 
 def fish_script(program: Command, known: dict[str, list[str]]) -> str:
-    """Build the script.
-
-    Args:
-        known: Values of flags by metavar.
-    """
+    """Build the script; `known` has values of flags by metavar."""
     name, lines = program.parser.prog, []
     for command in program.walk():
         at = "".join(f" {word}" for word in command.path)

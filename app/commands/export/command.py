@@ -23,7 +23,6 @@ PICTURES = (Pictures.float, Pictures.uint8)
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `export` and its flags."""
     endings = ", ".join(f"{ending} ({kind.title})" for ending, kind in FORMATS.items())
     parser = subparsers.add_parser(
         "export",

@@ -12,7 +12,6 @@ from app.version import styleforge_version
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `man`."""
     subparsers.add_parser(
         "man",
         help="print the manual page",

@@ -11,7 +11,6 @@ from app.exit_status import EXIT_STATUSES
 
 
 def manual_page(program: Command, version: str) -> str:
-    """Build the page."""
     name = program.parser.prog
     lines = [
         f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',

@@ -277,7 +277,6 @@ def _contact_sheet(
     shown: Sequence[StyleImages],
     titles: Sequence[str],
 ) -> None:
-    """Save a sheet of every photograph in every style, made by the largest measured network."""
     rows = [
         (
             Path(photograph.name).stem,
@@ -308,7 +307,6 @@ def _style_sheet(
 
 @contextmanager
 def _progress(text: str) -> Iterator[ProgressCallback]:
-    """Show the current step on stderr while it lasts."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=None)

@@ -35,8 +35,6 @@ class FilmPlan:
         frames: Maximum frames of each, from its beginning.
         size: Maximum long side in pixels; larger frames are scaled down.
         smoothing: Amounts of smoothing, 0 to 1, each measured separately.
-        kernels: A key of ALL_VARIANTS.
-        device: As for `--device`.
     """
 
     films: tuple[Path, ...]
@@ -47,7 +45,6 @@ class FilmPlan:
     device: str
 
     def conditions(self) -> dict[str, Any]:
-        """Return the conditions of the measurement, for the report."""
         return {
             "files": [path.name for path in self.films],
             "frames": self.frames,
@@ -74,11 +71,7 @@ def check_films(plan: FilmPlan) -> None:
 
 
 def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
-    """Decode the first frames of a film, scaled down to the plan's size.
-
-    Raises:
-        QualityError: If the film cannot be played.
-    """
+    """Decode a film's first frames in the plan's size. Raises QualityError if unplayable."""
     try:
         reader = VideoReader(path)
     except StyleForgeError as exc:
@@ -91,13 +84,7 @@ def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
 
 
 def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]:
-    """Measure every film in one style, as `stylize` makes it from pictures that are its frames.
-
-    Args:
-        packs: The folder of style packs.
-
-    Returns:
-        One row per film for the report.
+    """Measure every film in one style, as `stylize` makes its frames; return a row per film.
 
     Raises:
         QualityError: If a film has no two frames that show the same scene.

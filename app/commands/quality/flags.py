@@ -20,7 +20,6 @@ MAX_SIZE = 4096  # pixels; larger pictures need tens of gigabytes for the object
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `quality` and its flags."""
     parser = subparsers.add_parser(
         "quality",
         help="measure the quality of styles on photographs",

@@ -53,7 +53,6 @@ class StyleUnderTest:
     Attributes:
         painting: The style picture, [H, W, 3] uint8 RGB; None without the objective.
         recipe: The training config; None without the objective.
-        networks: Weights by network, "full" and "lite".
         without_stability: Weights of the full network trained without the stability term, if given.
     """
 
@@ -85,7 +84,6 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
     """Load the test pictures.
 
     Args:
-        places: Files and folders.
         only: A list of file names; if given, only these are loaded, in its order.
         size: Long side to scale to, in pixels.
 
@@ -131,10 +129,7 @@ def scene_photograph(size: int) -> Photograph:
 def load_style(
     folder: Path, key: str, networks: Sequence[str], paintings: Path | None, without: Path | None
 ) -> StyleUnderTest:
-    """Load the pack `key` of `folder` with everything needed to measure it.
-
-    Without `paintings`, it has no objective.
-    """
+    """Load a pack with everything needed to measure it; without `paintings`, no objective."""
     pack = load_pack(folder / key)
     if pack.family != FEED_FORWARD:
         raise QualityError(
@@ -154,11 +149,7 @@ def load_style(
 
 
 def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """Return the `wanted` packs in `folder`, or all of them in gallery order.
-
-    Raises:
-        QualityError: If one of them does not exist.
-    """
+    """Return the `wanted` packs, or all in gallery order. Raises QualityError if one is missing."""
     if not folder.is_dir():
         raise QualityError(f"the folder of styles '{folder}' does not exist")
     found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)

@@ -36,12 +36,9 @@ class MeasurementPlan:
     """Options for measuring styles.
 
     Attributes:
-        networks: "full", "lite" or both.
         precisions: The precisions, including FP32.
-        kernels: A key of ALL_VARIANTS.
         iterations: L-BFGS iterations to report, ascending.
         direct_photographs: Number of photographs to optimize with L-BFGS.
-        flicker_photographs: Number of photographs to measure flicker on.
         texture: Amount of texture for a second measurement of flicker, 0 to 1; 0 for none.
     """
 
@@ -55,18 +52,12 @@ class MeasurementPlan:
 
     @property
     def sheet_iterations(self) -> int:
-        """The L-BFGS iteration whose pictures go on the sheets."""
         return min(self.iterations, key=lambda wanted: abs(wanted - SHEET_ITERATIONS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StyleImages:
-    """Pictures of a style for the sheets.
-
-    Attributes:
-        networks: Results in FP32, by network.
-        direct: L-BFGS results of the first photographs, after the plan's `sheet_iterations`.
-    """
+    """Pictures of a style: FP32 results by network, and L-BFGS ones at the sheets' iteration."""
 
     key: str
     networks: dict[str, list[Pixels]]
@@ -118,11 +109,7 @@ class QualityMeasurement:
         device: torch.device,
         any_style: Mapping[str, StyleForgeTransformer] | None = None,
     ) -> None:
-        """Prepare the measurement.
-
-        Without `features`, the training objective is not measured. Each network of `any_style` is
-        measured in the style of each painting, under its name.
-        """
+        """Measure the objective only with `features`, and each `any_style` network per painting."""
         self._plan, self._device = plan, device
         self._any_style = {name: net.to(device) for name, net in (any_style or {}).items()}
         self._names = [photograph.name for photograph in photographs]
@@ -135,14 +122,7 @@ class QualityMeasurement:
     def measure(
         self, subject: StyleUnderTest, say: ProgressCallback
     ) -> tuple[dict[str, Any], StyleImages]:
-        """Measure one style.
-
-        Args:
-            say: Called with a description of each step.
-
-        Returns:
-            The style's part of the report, and its pictures.
-        """
+        """Measure one style; return its part of the report, and its pictures."""
         objective = self._objective(subject)
         entry: dict[str, Any] = {
             "key": subject.pack.key,
@@ -242,10 +222,7 @@ class QualityMeasurement:
         return row, results
 
     def _summary(self, judged: Sequence[ObjectiveMetrics]) -> dict[str, Any]:
-        """Return means over the photographs, the lowest PSNR and the worst border step.
-
-        Unmeasured values are left out.
-        """
+        """Return means, the lowest PSNR and the worst border step, without unmeasured values."""
         means = {
             name: fmean(getattr(figures, name) for figures in judged)
             for name in ("objective", "content", "style", "tv", "seen", "clipped", "beyond")
@@ -300,7 +277,6 @@ class QualityMeasurement:
         return reached
 
     def _direct_rows(self, reached: Sequence[Sequence[LbfgsResult]]) -> list[dict[str, Any]]:
-        """Return one row for each of the plan's iterations: means over the photographs."""
         rows = []
         for n, wanted in enumerate(self._plan.iterations):
             stands = [stages[n] for stages in reached]
@@ -322,10 +298,7 @@ class QualityMeasurement:
 def _equivalent_iterations(
     objectives: Sequence[float], paths: Sequence[Sequence[float]]
 ) -> float | None:
-    """Return the number of L-BFGS iterations after which the objective equals the network's.
-
-    It is the median over the optimized photographs; None if no iteration reaches it.
-    """
+    """Return the median L-BFGS iterations to the network's objective; None if never reached."""
     counts = [
         next((n for n, value in enumerate(path) if value <= reached), math.inf)
         for reached, path in zip(objectives, paths, strict=False)

@@ -18,7 +18,7 @@ from utils.files.atomic import atomic_write
 
 
 def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the styles, except `keys`, of the report in `path`; none if the file does not exist.
+    """Return the report's styles except `keys`; none if the file does not exist.
 
     Raises:
         QualityError: If the report was measured under other conditions, or is not a report.
@@ -48,10 +48,7 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
 
 
 def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
-    """Write `report` to `path`.
-
-    With `add`, the other styles of the existing report stay; another run may write it meanwhile.
-    """
+    """Write `report`; with `add`, keep other styles, which another run may write meanwhile."""
     styles = report["quality"]["styles"]
     try:
         with _report_lock(path) if add else nullcontext():
@@ -67,7 +64,6 @@ def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
 
 
 def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
-    """Return the report's digests of these styles' files."""
     if not keys:
         return {}
     before: dict[str, str] = small_json.load(path).get("weights", {})
@@ -75,8 +71,6 @@ def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _report_lock(path: Path) -> FileLock:
-    """Return the lock for rewriting `path`; it is in the temporary folder, because its file
-    remains.
-    """
+    """Return the lock for rewriting `path`, in the temporary folder, because its file remains."""
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     return FileLock(Path(tempfile.gettempdir(), f"styleforge-{name}.lock"))

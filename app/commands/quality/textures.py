@@ -36,8 +36,6 @@ class TexturePlan:
     Attributes:
         sheet: Path of the sheets, one for each style and size, named FILE-KEY-SIZE.
         photographs: The same photographs by the long side they were resized to, in pixels.
-        kernels: A key of ALL_VARIANTS.
-        flicker_photographs: Number of photographs to measure flicker on.
     """
 
     sheet: Path
@@ -47,7 +45,6 @@ class TexturePlan:
     flicker_photographs: int
 
     def conditions(self) -> dict[str, Any]:
-        """Return the conditions of the measurement, for the report."""
         return {
             "sizes": list(self.photographs),
             "amounts": list(AMOUNTS),
@@ -57,14 +54,7 @@ class TexturePlan:
 
 
 def textured(network: Styler, amount: float) -> Styler:
-    """Return the network applied to frames with texture that follows the scene.
-
-    It is for the frames of one stream, in order.
-
-    Args:
-        network: Maps pictures [N, 3, H, W].
-        amount: Amount of texture, 0 to 1.
-    """
+    """Return the network, on [N, 3, H, W], with texture (0 to 1) that follows one stream."""
     texture = Texture()
 
     def styled(x: Tensor) -> Tensor:
@@ -80,9 +70,6 @@ def measure_texture(
     plan: TexturePlan, subject: StyleUnderTest, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Evaluate the texture of one style, and store its sheets.
-
-    Args:
-        say: Called with a description of each step.
 
     Returns:
         A row for each size and network. `changed` has, for AMOUNTS without the first, the

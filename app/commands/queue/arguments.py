@@ -24,7 +24,6 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
     """Convert arguments to words that `job_arguments` can parse, wherever the job runs.
 
     Args:
-        args: From a parser with the flags of `stylize`.
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin, which is read now.
 
     Raises:
@@ -48,11 +47,7 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
 
 
 def job_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the words of a job.
-
-    Raises:
-        QueueError: If another version wrote them.
-    """
+    """Parse the words of a job. Raises QueueError if another version wrote them."""
     return _parser().parse_args(words)
 
 

@@ -33,7 +33,6 @@ FINISH, CONTINUE = "finish", "continue"  # lines on stdin with --listen
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `queue` with its actions."""
     parser = subparsers.add_parser(
         "queue",
         help="keep jobs of stylize that survive quitting and crashes, and watch folders",
@@ -102,7 +101,6 @@ def _add_numbers(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the action."""
     queue = JobQueue.default() if args.queue is None else JobQueue(args.queue.absolute())
     actions: dict[str, Callable[[argparse.Namespace, JobQueue], int]] = {
         "add": _add,

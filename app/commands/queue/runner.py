@@ -29,9 +29,7 @@ def run_waiting(
     """Run jobs until no job is waiting, except jobs that another process runs.
 
     Args:
-        new_reporter: Returns the reporter for a job.
         told: Called with each job when it begins and when it has ended.
-        finishing: Returns whether to begin no further job.
 
     Returns:
         How many of them failed.
@@ -74,10 +72,7 @@ def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
 
 
 def _why(queue: JobQueue, job: QueuedJob) -> str:
-    """Return why a run that ended by itself failed.
-
-    Without a manifest, nothing was begun: inputs are missing, or contain no pictures.
-    """
+    """Return why a run failed; without a manifest, inputs are missing or contain no pictures."""
     try:
         said = why_failed(queue.manifest(job.number))
     except ManifestError as exc:

@@ -26,7 +26,6 @@ class ServeError(StyleForgeError):
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `serve` and its flags."""
     parser = subparsers.add_parser(
         "serve",
         help="style pictures for programs and a web page on this machine",

@@ -1,6 +1,4 @@
-"""Styling of pictures for the server: the engine, with the reading, limits and writing of
-`stylize`.
-"""
+"""Styling of pictures for the server by the engine, with the reading and writing of `stylize`."""
 
 from __future__ import annotations
 
@@ -28,10 +26,6 @@ from utils.free_memory import free_bytes
 class EnginePainter:
     """A painter, see app.server.painting.Painter.
 
-    Args:
-        kernels: One of models.transformer_net.VARIANTS.
-        device: "auto", "cpu", "cuda:0" ...
-
     Raises:
         StyleForgeError: If the device or the precision is not available.
     """
@@ -57,12 +51,10 @@ class EnginePainter:
 
     @property
     def library(self) -> Library:
-        """The available styles."""
         return self._library
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Devices and kernels, as `styleforge doctor` reports them."""
         return self._findings
 
     def check(self, look: Look) -> None:
@@ -71,7 +63,6 @@ class EnginePainter:
             self._library.get(key)
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        """Create a style from a picture, see app.server.painting.Painter."""
         style = self._library.install_picture(
             picture, title=title, progress=lambda step: _go_on(stop)
         )
@@ -79,11 +70,9 @@ class EnginePainter:
         return style
 
     def remove_style(self, key: str) -> None:
-        """Remove a user's style, see app.server.painting.Painter."""
         self._library.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
-        """Style a picture, see app.server.painting.Painter."""
         _go_on(stop)
         began = time.perf_counter()
         full = look.size == FULL

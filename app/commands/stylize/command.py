@@ -32,13 +32,10 @@ from utils.free_memory import free_bytes
 
 
 def run(args: argparse.Namespace, reporter: Reporter | None = None) -> int:
-    """Stylize all inputs.
+    """Stylize all inputs; return 1 if any input failed, 0 otherwise.
 
     Args:
         reporter: Receives the events of the run; None for the reporter that the flags choose.
-
-    Returns:
-        The exit status: 1 if any input failed, 0 otherwise.
     """
     reporter = reporter or make_reporter(args.progress, args.loudness)
     check_style_images(args.style_image, args.style_network, args.mix)
@@ -109,8 +106,6 @@ class _Plan:
     """The plan of one process.
 
     Attributes:
-        jobs: The pictures and films of its shard.
-        existing: The jobs whose result exists.
         problems: A sentence for each input that cannot be used.
         record: The manifest, already written, if the flags ask for one.
     """
@@ -199,10 +194,7 @@ def _check_places(args: argparse.Namespace) -> None:
 
 
 def _device(args: argparse.Namespace) -> str:
-    """Return the device.
-
-    On a machine with several GPUs, a process picks its own if a launcher sets its local index.
-    """
+    """Return the device; of several GPUs, a process picks its own by a launcher's local index."""
     local = local_index() if args.shard is not None and args.device == AUTO else None
     if local is None or torch.cuda.device_count() < 2:
         return args.device
@@ -215,7 +207,6 @@ def _without(jobs: list[Job], others: list[Job]) -> list[Job]:
 
 
 def _exists_message(existing: list[Job]) -> str:
-    """Build the error message for existing results, which names the first of them."""
     more = f", and so do {len(existing) - 1} more results" if len(existing) > 1 else ""
     return (
         f"'{shown(existing[0].target)}' exists{more}; pass --overwrite to replace or "

@@ -1,6 +1,4 @@
-"""Execution of a run, first its pictures and then its films: alone, on several devices, or on a
-cluster.
-"""
+"""Execution of a run, pictures before films: alone, on several devices, or on a cluster."""
 
 from __future__ import annotations
 
@@ -34,10 +32,7 @@ class Run:
     """A run.
 
     Attributes:
-        devices: The devices; several share the run.
-        engine: This process's engine, for work that is not shared.
         notices: Where the engine adds its notices; emptied here.
-        reporter: Receives the events of the run; its display is open.
     """
 
     args: argparse.Namespace
@@ -145,8 +140,6 @@ class _Painting(Protocol):
 
 
 class _Alone:
-    """A counterpart of SharedPictures with the engine of this process."""
-
     def __init__(
         self, limits: Limits, engine: Engine, notices: list[str], depth: int | None
     ) -> None:

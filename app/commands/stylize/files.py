@@ -22,12 +22,7 @@ FAULTS = (StyleForgeError, ImageError, OSError)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A picture as read.
-
-    Attributes:
-        job: Its file and its result's file.
-        loss: Information lost by reading it, as a clause; "" if there is none.
-    """
+    """A picture as read; `loss` is the information lost by reading, as a clause, or ""."""
 
     job: Job
     frame: Frame
@@ -35,10 +30,7 @@ class Picture:
 
 
 def read(job: Job, depth: int | None = None) -> Picture:
-    """Read the picture of a job.
-
-    Args:
-        depth: Bits per channel of the result, 8 or 16; None for the picture's own.
+    """Read a job's picture with `depth` bits per channel, 8 or 16, or its own if None.
 
     Raises:
         ImageError: If the picture cannot be read.
@@ -54,14 +46,7 @@ def read(job: Job, depth: int | None = None) -> Picture:
 
 
 def write(picture: Picture, styled: StyledFrame, size: int | None) -> str:
-    """Write the result of a picture atomically.
-
-    Args:
-        styled: Its result.
-        size: Requested long side of the network's input; None for automatic.
-
-    Returns:
-        A remark for the user, which may be empty.
+    """Write the result of a picture atomically; return a remark for the user, perhaps "".
 
     Raises:
         ImageError: If the result cannot be written.

@@ -9,7 +9,6 @@ from app.export.film.codecs import CODECS, PLACES, QUALITIES
 
 
 def add_film_flags(parser: argparse.ArgumentParser) -> None:
-    """Add --codec, --quality, --encoder and --report."""
     films = parser.add_argument_group(
         "films",
         "A film becomes a film with every frame at its time, and with its sound, subtitles, "

@@ -38,9 +38,6 @@ class Films:
     """A maker of a run's films.
 
     Args:
-        setup: The command line's config, and the library of styles.
-        engine: Configured for each film that it makes alone.
-        limits_on: Prepares the engine for a device, and returns the memory limits there.
         sharing: The team that shares each film; None for the engine alone.
         notices: Where the engine adds its notices; emptied here.
     """
@@ -63,9 +60,7 @@ class Films:
         self._whole: dict[Job, WholeFilm] = {}  # made by the processes, one film each
 
     def run(self, jobs: Sequence[Job], tally: Tally) -> None:
-        """Make films; a failed film does not stop the others.
-
-        Films that a single device makes whole come last, several at once.
+        """Make films, ones that a single device makes whole last; failures do not stop the others.
 
         Raises:
             StylizeError: If the file of --report cannot be written.
@@ -196,8 +191,6 @@ class _How:
     """The way a film is painted.
 
     Attributes:
-        batch: Number of frames per network run.
-        device: The device that paints it.
         parts: Parts for several devices; None if one device makes it alone.
         whole: Whether that device's process belongs to the team of the run.
     """

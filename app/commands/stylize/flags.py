@@ -23,7 +23,6 @@ FULL = "full"  # instead of a number of pixels: all pixels
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `stylize` and its flags."""
     parser = subparsers.add_parser(
         "stylize",
         help="stylize pictures, films, animations and folders of them",
@@ -46,7 +45,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Add the inputs and the output."""
     parser.add_argument(
         "inputs",
         nargs="+",
@@ -58,7 +56,6 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the output, the names of results, and the treatment of existing results."""
     parser.add_argument(
         "-o",
         "--output",
@@ -87,7 +84,6 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_look(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the style, its computation, and the files."""
     chosen = parser.add_mutually_exclusive_group()
     add_style(chosen, default=None)
     add_style_images(parser, chosen)
@@ -129,7 +125,6 @@ def add_look(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sharing(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a run that several processes share."""
     parser.add_argument(
         "--shard",
         type=_shard,
@@ -157,7 +152,6 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_telling(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the amount and form of messages."""
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument(
         "-q",

@@ -13,10 +13,9 @@ from utils.images.reading import picture_size
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pictures that are read, and if possible styled, together.
+    """Pictures that are read and styled together: one, or a full batch of the same size.
 
     Attributes:
-        jobs: One picture, or a full batch of pictures of the same size.
         held_bytes: Their memory while they are in flight.
     """
 
@@ -29,9 +28,6 @@ def groups(jobs: Iterable[Job], limits: Limits) -> Iterator[Group]:
 
     The order of the jobs is kept. Sizes come from the file headers, so they do not depend on the
     order of reading.
-
-    Args:
-        limits: Decides how many pictures of a size form a batch.
     """
     gathered: list[Job] = []
     size = 0, 0

@@ -27,11 +27,9 @@ def named_files(
     Args:
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin.
         output: The folder of the results, which is not searched.
-        problems: Receives one sentence for each unusable input.
 
     Yields:
-        Each file, its path relative to the folder of the results, and whether it is a film or an
-        animation.
+        Each file, its path relative to the results' folder, and whether it is a film.
     """
     for text in inputs:
         paths = listed_paths(problems) if text == STDIN else _expand(text)
@@ -62,15 +60,11 @@ def identity(path: Path) -> Path:
 
 
 def shown(path: object) -> str:
-    """Return a whole path in printable form."""
     return printable(str(path), MAX_MESSAGE_LENGTH)
 
 
 def listed_paths(problems: list[str]) -> list[Path]:
-    """Read the paths on stdin: one per line, or each followed by a NUL as `find -print0` writes.
-
-    The paths are not patterns.
-    """
+    """Read the paths on stdin, no patterns: one per line, or NUL-separated as by `find -print0`."""
     data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if sys.stdin else b""
     if len(data) > MAX_LIST_BYTES:
         problems.append(f"the list on stdin is longer than {MAX_LIST_BYTES >> 20} MB")

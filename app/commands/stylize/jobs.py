@@ -21,8 +21,6 @@ class Job:
     """One picture or film to read, and the file for its result.
 
     Attributes:
-        source: The file.
-        target: The file of its result.
         before_after: Arrangement of a picture and its result, see
             app.export.before_after.composing.ARRANGEMENTS; "" for the result alone.
     """

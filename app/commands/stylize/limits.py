@@ -33,15 +33,10 @@ BYTES_PER_FRAME_PIXEL = DEPTH * 2 * 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one run, from the memory that is free when it begins.
-
-    The run's own memory therefore does not change the size of later results.
+    """The limits of one run, from memory free at its start, so that its own use changes nothing.
 
     Attributes:
         batch: Maximum pictures per batch; None for automatic.
-        memory_bytes: Free memory on that device.
-        picture_bytes: Memory for the pictures in flight.
-        full: Whether the network processes every pixel of the pictures.
     """
 
     config: EngineConfig
@@ -62,15 +57,7 @@ class Limits:
         return cls(config, device, batch, memory, free, engine.family, full)
 
     def size(self, name: str, width: int, height: int) -> int:
-        """Choose the `EngineConfig.size` for a picture.
-
-        Args:
-            width: Width of the picture, in pixels.
-            height: Height of the picture, in pixels.
-
-        Raises:
-            StylizeError: If the requested size does not fit into memory.
-        """
+        """Choose the `EngineConfig.size` for a picture. Raises StylizeError if it does not fit."""
         room = self._room(width, height)
         wanted = max(width, height) if self.full else self.config.size
         if wanted and wanted > room:
@@ -106,10 +93,7 @@ class Limits:
         return unhurried_size(self.config, width, height, limit)
 
     def _room(self, width: int, height: int) -> int:
-        """Return the largest `EngineConfig.size` that fits into memory.
-
-        Families that support it run in bands of rows, all others at once.
-        """
+        """Return the largest `EngineConfig.size` that fits into memory, in bands if supported."""
         precision, aspect = self.config.precision, max(width, height) / min(width, height)
         if self.family.banded_bytes((width, height), precision) is None:
             pixels = AT_ONCE * self.memory_bytes / self._bytes_per_pixel

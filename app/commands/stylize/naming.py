@@ -34,7 +34,6 @@ class NamePattern:
 
         Args:
             relative: Its name without a pattern, in its subfolder.
-            style: Replaces {style}.
             number: Replaces {number}, from 1.
             endings: Endings of the possible formats, the usual one first.
         """
@@ -44,11 +43,7 @@ class NamePattern:
 
 
 def name_pattern(text: str) -> NamePattern:
-    """Parse --name.
-
-    Raises:
-        argparse.ArgumentTypeError: If it makes no valid file name, or a field is unknown.
-    """
+    """Parse --name. Raises argparse.ArgumentTypeError for an invalid name or an unknown field."""
     try:
         fields = [field for field in Formatter().parse(text) if field[1] is not None]
     except ValueError as exc:  # an unmatched brace
@@ -81,11 +76,9 @@ def name_pattern(text: str) -> NamePattern:
 
 
 def result_name(relative: Path, endings: Sequence[str]) -> Path:
-    """Build the name of a result without a pattern.
+    """Build a result's name; another format's ending stays ("x.tif.png", "walk.avi.mp4").
 
     Args:
-        relative: The name of the input, in its subfolder. The ending of another format is appended
-            ("x.tif.png", "walk.avi.mp4").
         endings: Endings of the possible formats, the usual one first.
     """
     if relative.suffix.lower() in endings:
@@ -94,15 +87,7 @@ def result_name(relative: Path, endings: Sequence[str]) -> Path:
 
 
 def film_endings(codec: str | None, source: Path) -> tuple[str, ...]:
-    """Return the endings of files for a film.
-
-    Args:
-        codec: The codec; None for any.
-        source: The film or the animation.
-
-    Returns:
-        The usual ending first, which is WebP's for an animation.
-    """
+    """Return a film's endings, the usual one first (WebP's for an animation); None is any codec."""
     endings = tuple(CONTAINERS) if codec is None else CODECS[codec].containers
     first = ".webp" if source.suffix.lower() in picture_endings() else ""
     return tuple(sorted(endings, key=lambda ending: ending != first))

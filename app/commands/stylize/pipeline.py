@@ -86,18 +86,10 @@ class Pipeline:
 
     @property
     def written(self) -> int:
-        """The number of results written."""
         return self._written
 
     def run(self, groups: Iterable[Group]) -> Iterator[Outcome]:
-        """Read, style and write the pictures.
-
-        Args:
-            groups: Consumed lazily, one group ahead of reading.
-
-        Yields:
-            The outcome of each picture, in order.
-        """
+        """Read, style and write pictures; yield outcomes in order. Groups are consumed lazily."""
         coming = iter(groups)
         following = next(coming, None)
         while following or self._reading or self._styling.under_way or self._writing:
@@ -128,7 +120,6 @@ class Pipeline:
         self._reading.append(_Reading(group, pictures))
 
     def _taken(self) -> list[Picture | Failed]:
-        """Wait for the first group that is being read."""
         reading = self._reading.popleft()
         taken: list[Picture | Failed] = []
         for job, future in zip(reading.group.jobs, reading.pictures, strict=True):

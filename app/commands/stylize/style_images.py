@@ -23,11 +23,7 @@ class StyleImage:
 
 
 def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsContainer) -> None:
-    """Add --style-image and --style-network.
-
-    Args:
-        group: Receives --style-image, which excludes the other flags of the group.
-    """
+    """Add --style-image, which excludes the other flags of `group`, and --style-network."""
     group.add_argument(
         "--style-image",
         action="append",
@@ -47,9 +43,7 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
 
 
 def style_image(text: str) -> StyleImage:
-    """Parse "painting.jpg" or "painting.jpg:0.4".
-
-    An existing file whose name ends like a share is taken as a file.
+    """Parse "painting.jpg" or "painting.jpg:0.4"; an existing file's name wins.
 
     Raises:
         argparse.ArgumentTypeError: If the share is not 0 to 1, or the name is empty.
@@ -91,10 +85,6 @@ def chosen_styles(
 ) -> tuple[tuple[Part, ...], str]:
     """Return the styles of a command line with their shares, and the name of the look.
 
-    Args:
-        library: Receives the styles of pictures.
-        folder: See `include_style_images`.
-
     Raises:
         StyleForgeError: If a style picture cannot be used, or the styles do not form a mix.
     """
@@ -116,14 +106,9 @@ def include_style_images(
     """Create the styles of pictures, which belong to this library only.
 
     Args:
-        library: Receives them.
-        images: At least one picture.
         network: A file of `styleforge train-vit`; None for a built-in network.
         folder: A temporary folder for their packs; must exist while the engine may read them.
         mix: Further styles, with their shares of the whole; the pictures share the rest.
-
-    Returns:
-        The keys of all styles with shares that add up to 1.
 
     Raises:
         StyleError: If a picture or the network cannot be used.
@@ -140,10 +125,7 @@ def include_style_images(
 
 
 def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """Return the styles of `--style` and every `--mix` with their shares.
-
-    Raises StylizeError if they do not form a mix.
-    """
+    """Return the styles of --style and --mix with shares. Raises StylizeError if not a mix."""
     try:
         return mixed_parts(first, mix)
     except ValueError as exc:
@@ -151,10 +133,7 @@ def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, .
 
 
 def _shares(given: Sequence[float | None]) -> list[float]:
-    """Return shares of style pictures that add up to 1.
-
-    Pictures without a share split the rest. If all have one, the shares are normalized.
-    """
+    """Return shares that add up to 1; missing ones split the rest; else all are normalized."""
     total = sum(share for share in given if share is not None)
     missing = given.count(None)
     if missing:

@@ -19,11 +19,7 @@ from utils.text import printable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Styled:
-    """A picture and its result.
-
-    Attributes:
-        notices: The engine's notices meanwhile, one sentence each.
-    """
+    """A picture and its result, with the engine's notices meanwhile, one sentence each."""
 
     picture: Picture
     result: StyledFrame
@@ -43,8 +39,6 @@ class Styling:
     """A styler of picture groups, in order. For one thread.
 
     Args:
-        engine: Its config is changed.
-        limits: With the command line's config.
         notices: Where the engine adds its notices; emptied here.
     """
 
@@ -60,12 +54,7 @@ class Styling:
         return bool(self._under_way)
 
     def begin(self, group: Sequence[Picture | Failed]) -> Iterator[Styled | Failed]:
-        """Style the pictures of a group, as one batch if all were read and have the same size.
-
-        Yields:
-            Finished pictures of earlier groups, then this group's unless they are in flight on a
-            GPU.
-        """
+        """Style a group, as one batch if all have one size; yield finished pictures in order."""
         pictures = [each for each in group if isinstance(each, Picture)]
         if len(pictures) == len(group) and len({each.frame.pixels.shape for each in pictures}) == 1:
             yield from self._begin(pictures)

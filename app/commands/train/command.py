@@ -53,7 +53,6 @@ ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `train` and its flags."""
     parser = subparsers.add_parser(
         "train",
         help="train a style from a picture",
@@ -65,11 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train a style.
-
-    Returns:
-        0 if the style was written; 130 if Ctrl+C stopped the run, with a checkpoint.
-    """
+    """Train a style; return 0, or 130 if Ctrl+C stopped the run, with a checkpoint."""
     if args.listen:
         interrupt_on_stdin()
     with make_reporter(as_json=args.json_progress) as report:
@@ -200,10 +195,7 @@ def _write(
 
 @contextmanager
 def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
-    """Prevent other processes from training the same style.
-
-    A process that was asked to stop gets some time to complete its step.
-    """
+    """Keep other processes from training the same style; one asked to stop gets some time."""
     with ExitStack() as held:
         try:
             try:
@@ -239,10 +231,7 @@ def _check_resumable(output: Output, args: argparse.Namespace) -> None:
 def _read_optional(
     path: Path | None, args: argparse.Namespace, report: Reporter
 ) -> NDArray[np.uint8] | None:
-    """Read a picture for previews or the thumbnail.
-
-    A resumed run continues without a picture that has become unreadable, and reports it.
-    """
+    """Read an optional picture; if it is now unreadable, a resumed run only reports it."""
     try:
         return None if path is None else read_pixels(path)
     except ImageError as exc:
@@ -323,11 +312,7 @@ def _run_training(
     preview: PreviewImage,
     report: Reporter,
 ) -> None:
-    """Run the training and report its progress.
-
-    If reporting fails (the window was killed, the disk of a log is full), the run stops with a
-    checkpoint and raises OSError.
-    """
+    """Run the training; if reporting fails, stop with a checkpoint and raise OSError."""
     unheard: OSError | None = None
     newest: Path | None = None
     with stop_requested() as stop:
@@ -358,10 +343,7 @@ def _estimate(training: Run, report: Reporter) -> int:
 def _show_impression(
     style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
 ) -> None:
-    """Show the preview picture as the any-style network paints it, if there is such a network.
-
-    At this point the run's own network still has the style it starts from.
-    """
+    """Show the picture as the any-style network paints it; the run's own has its old style."""
     if picture is None:
         return
     try:

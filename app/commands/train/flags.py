@@ -16,7 +16,6 @@ CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add all flags, and the parser itself as `parser`, for its defaults."""
     need = parser.add_argument
     need("--style-image", type=Path, required=True, metavar="PICTURE", help="the style picture")
     need(

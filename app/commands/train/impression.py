@@ -13,11 +13,7 @@ from models.families.any_style import StylePainter
 def first_impression(
     networks: AnyStyleNetworks, style: NDArray[np.uint8], picture: NDArray[np.uint8]
 ) -> NDArray[np.uint8] | None:
-    """Paint a picture in the style of another, on the CPU, without compiling anything.
-
-    Args:
-        style: The style picture, [H, W, 3] uint8, RGB.
-        picture: [H, W, 3] uint8, RGB.
+    """Paint one picture, [H, W, 3] uint8 RGB, in the style of another, on the CPU, uncompiled.
 
     Returns:
         [H, W, 3] uint8, RGB; None if there is no network.

@@ -41,7 +41,6 @@ class Output:
     """The result of a training run, and its companion files during training.
 
     Attributes:
-        result: A pack's folder, or a file of weights.
         only_weights: Whether `result` is a file of weights.
         lite_for_pack: Whether a lite network is added to an existing pack.
     """
@@ -52,25 +51,21 @@ class Output:
 
     @property
     def checkpoint(self) -> Path:
-        """The checkpoint to resume from."""
         lite = "-lite" if self.lite_for_pack else ""
         return self.result.with_name(f"{self.result.stem}{lite}.training.pt")
 
     @property
     def preview(self) -> Path:
-        """The newest preview."""
         return self.result.with_name(f"{self.result.stem}.preview.png")
 
     @property
     def weights(self) -> Path:
-        """The file of weights that the run writes."""
         if self.only_weights:
             return self.result
         return self.result / ("lite.safetensors" if self.lite_for_pack else "weights.safetensors")
 
     @property
     def title(self) -> str:
-        """The default title of the pack."""
         return self.result.stem.replace("_", " ").title()
 
     def check_free(self, *, overwrite: bool) -> None:
@@ -83,10 +78,7 @@ class Output:
             raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
 
     def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
-        """Return whether exactly these weights are already written.
-
-        A run can be killed after writing them and before it deletes its checkpoint.
-        """
+        """Return whether exactly these weights exist; a kill may leave the checkpoint behind."""
         if not self.weights.is_file():
             return False
         try:

@@ -58,7 +58,6 @@ class LineReporter(Reporter):
         self._next = 0.0
 
     def note(self, text: str) -> None:
-        """Print the sentence."""
         _write(text)
 
     def loading(self, what: str, done: int, total: int) -> None:
@@ -73,11 +72,9 @@ class LineReporter(Reporter):
             _write(progress_text(progress) + shown)
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        """Print the estimate."""
         _write(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
-        """Print the path of the style."""
         _write(f"Written to {result} after {clock(seconds)} of training")
 
     def _due(self) -> bool:
@@ -96,35 +93,28 @@ class JsonReporter(Reporter):
     """
 
     def note(self, text: str) -> None:
-        """Print an event with the sentence."""
         self._emit("note", text=text)
 
     def loading(self, what: str, done: int, total: int) -> None:
-        """Print an event with the count."""
         self._emit("loading", what=what, done=done, total=total)
 
     def whole_file_needed(self, reason: str) -> None:
-        """Print an event with the reason."""
         self._emit("whole_file_needed", reason=reason)
 
     def impression(self, preview: Path | None) -> None:
-        """Print an event with the path of the preview."""
         if preview is not None:
             self._emit("impression", preview=str(preview))
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
-        """Print an event with the losses so far."""
         super().resumed(iteration, history)
         self._emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
-        """Print an event with the progress and the path of a new preview."""
         values = asdict(progress)
         values["preview"] = str(preview) if preview and progress.preview is not None else None
         self._emit("progress", **values)
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        """Print an event with the estimate."""
         self._emit(
             "estimate",
             seconds_per_iteration=seconds_per_iteration,
@@ -134,7 +124,6 @@ class JsonReporter(Reporter):
         )
 
     def finished(self, result: Path, seconds: float) -> None:
-        """Print an event with the path of the style."""
         self._emit("finished", result=str(result), seconds=round(seconds, 1))
 
     def _emit(self, event: str, **values: object) -> None:
@@ -160,34 +149,27 @@ class TerminalReporter(Reporter):
         self._tasks: dict[str, progress.TaskID] = {}
 
     def open(self) -> None:
-        """Show the bars."""
         self._bars.start()
 
     def close(self) -> None:
-        """Leave the bars on the screen."""
         self._bars.stop()
 
     def note(self, text: str) -> None:
-        """Print the sentence above the bars."""
         self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def loading(self, what: str, done: int, total: int) -> None:
-        """Update the bar of `what`."""
         self._show(what, done, total, _count_text(done, total))
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
-        """Update the bar of the training, and print the path of a new preview."""
         if preview and progress.preview is not None and str(preview) != self._preview:
             self._preview = str(preview)
             self.note(f"Preview: {preview}")
         self._show("Training", progress.iteration, progress.total, progress_text(progress))
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        """Print the estimate above the bars."""
         self.note(estimate_text(seconds_per_iteration, iterations, device))
 
     def finished(self, result: Path, seconds: float) -> None:
-        """Print the path of the style."""
         self.note(f"Written to {result} after {clock(seconds)} of training")
 
     def _show(self, what: str, done: int, total: int, text: str) -> None:
@@ -204,10 +186,7 @@ def make_reporter(*, as_json: bool) -> Reporter:
 
 
 def progress_text(progress: Progress) -> str:
-    """Format iterations, losses and speed.
-
-    For example "500/10000  loss 0.79 (content 0.51, style 0.14)  48.1 it/s, 3:20 left".
-    """
+    """Format like "500/10000  loss 0.79 (content 0.51, style 0.14)  48.1 it/s, 3:20 left"."""
     return (
         f"{progress.iteration}/{progress.total}  "
         f"loss {progress.loss:.3f} (content {progress.content:.3f}, style {progress.style:.3f})  "
@@ -216,7 +195,6 @@ def progress_text(progress: Progress) -> str:
 
 
 def estimate_text(seconds_per_iteration: float, iterations: int, device: str) -> str:
-    """Format the result of --estimate as a sentence."""
     return (
         f"{iterations} iterations would take {clock(seconds_per_iteration * iterations)} "
         f"on {device}: {seconds_per_iteration:.3g} s each, measured"

@@ -45,11 +45,7 @@ NOT_RECORDED = {"command", "parser", "resume", "stage_seconds", "checkpoint_inte
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train the network.
-
-    Returns:
-        0 if the run is finished; 130 if Ctrl+C stopped it, with a checkpoint.
-    """
+    """Train the network; return 0, or 130 if Ctrl+C stopped the run, with a checkpoint."""
     try:
         device = resolve(args.device)
     except ValueError as exc:
@@ -164,10 +160,7 @@ def _config(args: argparse.Namespace, device: torch.device) -> VitTrainingConfig
 def _pictures(
     folder: Path, left_out: Sequence[str], members: Team
 ) -> tuple[Photographs, Photographs | None]:
-    """Decode the training pictures of a folder, and the evaluation pictures if there are any.
-
-    Names to leave out need not exist.
-    """
+    """Decode the training and any evaluation pictures; names to leave out need not exist."""
     known = {path.name for path in folder.rglob("*")} if folder.is_dir() else set[str]()
     paths = find_photographs(folder, [name for name in left_out if name in known])
     found = load_photographs(paths, STORED, MOST_PICTURES)

@@ -39,7 +39,6 @@ NUMBERS: tuple[tuple[str, type, str], ...] = (
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the command `train-vit` and its flags, and the parser itself, for its defaults."""
     parser = subparsers.add_parser(
         "train-vit",
         help="train the network that takes any picture as style",

@@ -55,7 +55,6 @@ class Engine:
     network together: `process_batch`, `begin_batch` and `complete_batch`.
 
     Args:
-        on_notice: Called with one sentence when the engine changes precision or network by itself.
         budget_ms: The capture-to-paint time that the automatic size aims at.
         free: Returns the free bytes of a device; called once per device. Pictures that would not
             fit into memory are computed in bands of rows.
@@ -107,9 +106,7 @@ class Engine:
         )
 
     def apart(self) -> Engine:
-        """Make another engine with the same styles that works independently and only logs its
-        notices.
-        """
+        """Make another engine with the same styles that works alone and only logs its notices."""
         return Engine(self._library, log.info)
 
     @property
@@ -119,7 +116,6 @@ class Engine:
 
     @property
     def family(self) -> NetworkFamily[Any]:
-        """The family of the styles in force, after `configure`."""
         return self._style_weights.family
 
     @property
@@ -171,9 +167,7 @@ class Engine:
         self._texture.reset()
 
     def history(self) -> StreamState:
-        """Return the state that the next frame continues, for `restore_history` of an engine with
-        the same config. Waits for the frames that were begun.
-        """
+        """Return the state for `restore_history` of an equal engine; waits for the frames begun."""
         return {
             **under("post", self._post.state()),
             **under("display", self._display.state()),
@@ -194,11 +188,7 @@ class Engine:
         self._display.restore(part_of(state, "display"))
 
     def compile_kernels(self, compiling: bool) -> None:
-        """Set whether kernels are being compiled.
-
-        Measurements from that time adapt the stream until the kernels are ready, and are then
-        discarded.
-        """
+        """Set whether kernels are being compiled; times of that phase count only until its end."""
         self._adaptation.compile_kernels(compiling)
 
     def hold(self, held: bool) -> None:
@@ -206,13 +196,10 @@ class Engine:
         self._adaptation.held = held
 
     def time_layers(self, on: bool) -> None:
-        """Set whether timings cover every layer, except in comparisons, which that would slow
-        down.
-        """
+        """Set whether timings cover every layer, except in comparisons, which that would slow."""
         self._inference.by_layer = on
 
     def set_overhead(self, overhead_ms: float) -> None:
-        """Set how much of the time from capture to paint is spent outside the engine."""
         self._adaptation.set_overhead(overhead_ms)
 
     def evict(self, key: str) -> None:
@@ -226,11 +213,7 @@ class Engine:
     def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Inferred:
         """Run the network on a frame, or both networks if they are compared.
 
-        Args:
-            mode: How much time it may take, and whether it continues the frame before it.
-
-        Returns:
-            The output of the networks, valid until the next call.
+        The output stays valid until the next call.
 
         Raises:
             EngineError: If there is not enough memory, or no config.
@@ -243,12 +226,10 @@ class Engine:
                     return inferred
 
     def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
-        """Make the result, in the frame's size.
+        """Make the result of the last `infer`, in the frame's size.
 
-        Args:
-            inferred: The last return value of `infer`.
-            newest: The newest config. It takes effect if it differs only in steps after the
-                network, so that a slider that is being dragged acts at once.
+        `newest` takes effect if it differs only in steps after the network, as for a dragged
+        slider.
 
         Raises:
             EngineError: If there is not enough memory.
@@ -268,13 +249,10 @@ class Engine:
         """Start styling a frame on the GPU, where one more frame may be in flight.
 
         Args:
-            mode: How much time it may take, and whether it continues the frame before it.
-            newest: See `finish`.
             screen: (width, height) of a copy of the result that a window paints.
 
         Returns:
-            A pending frame for `complete`. None if frames cannot overlap: on a CPU, in comparisons,
-            and if the network runs without a plan; then style the frame with `process`.
+            None if frames cannot overlap (CPU, comparison, no plan); then use `process`.
 
         Raises:
             EngineError: If there is not enough memory, or no config.
@@ -283,19 +261,14 @@ class Engine:
         return self.begin_batch((frame,), mode, screen)
 
     def complete(self, pending: Pending) -> StyledFrame:
-        """Wait for a frame and make the result. Complete frames in the order begun.
-
-        Raises:
-            EngineError: If there is not enough memory.
-        """
+        """Wait for a frame and make the result, in order. Raises EngineError without memory."""
         (styled,) = self.complete_batch(pending)
         return styled
 
     def process_batch(
         self, frames: Sequence[Frame], mode: ProcessMode = ProcessMode.LIVE
     ) -> list[StyledFrame]:
-        """Style frames of one size, as one batch if the network can, otherwise in order like
-        `process`.
+        """Style frames of one size, as one batch if the network can, otherwise in order.
 
         `StyledFrame.batch` is the number of frames that went through the network together.
 
@@ -331,7 +304,6 @@ class Engine:
         return None if submitted is None else Pending(batch, submitted)
 
     def complete_batch(self, pending: Pending) -> list[StyledFrame]:
-        """Wait for a batch and make the results, as `complete` does for one frame."""
         with self._memory_errors(pending.batch[0].frame):
             collected = self._inference.collect(pending.batch, pending.submitted)
             return self._finish_batch(pending.batch, collected)
@@ -355,10 +327,7 @@ class Engine:
     def _finish_batch(
         self, batch: Sequence[Inferred], outputs: Iterable[Inferred]
     ) -> list[StyledFrame]:
-        """Make the results of a batch.
-
-        From the first broken output on, the engine computes frames again one by one.
-        """
+        """Make the results of a batch, from the first broken output on frame by frame."""
         styled: list[StyledFrame] = []
         for inferred in outputs:
             if self._preparation.step_down(inferred):

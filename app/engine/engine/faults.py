@@ -24,11 +24,7 @@ class EngineError(StyleForgeError):
 def memory_errors(
     frame: Frame, device: torch.device, release: Callable[[], None]
 ) -> Generator[None]:
-    """Turn every out-of-memory exception into an EngineError.
-
-    Args:
-        release: Called when memory ran out; frees everything that can be made again.
-    """
+    """Turn every out-of-memory exception into an EngineError, after `release` freed what it can."""
     try:
         yield
     except (RuntimeFault, StateError) as exc:

@@ -22,12 +22,7 @@ from app.engine.style_weights import StyleWeights
 
 
 class Finishing:
-    """The last step, which blends, smooths and compares, and reports what ran for how long. Not
-    thread-safe.
-
-    Args:
-        inference: Ran the networks, and runs them again if two are compared.
-    """
+    """The last step: it blends, smooths, compares and reports what ran. Not thread-safe."""
 
     def __init__(
         self,

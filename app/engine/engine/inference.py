@@ -22,11 +22,7 @@ class Inference:
     picture. Not thread-safe.
 
     Args:
-        on_progress: Called with the finished share while a picture is computed in bands of rows.
         between_layers: Called between layers of a network on a CPU.
-
-    Attributes:
-        by_layer: Whether every layer is timed, except in comparisons, which that would slow down.
     """
 
     def __init__(
@@ -65,7 +61,6 @@ class Inference:
         ]
 
     def run(self, inferred: Inferred) -> Inferred:
-        """Run the network on a frame, or both networks if they are compared."""
         submitted = self.submit((inferred,))
         if submitted is not None:
             return self.collect((inferred,), submitted)[0]
@@ -116,7 +111,6 @@ class Inference:
             )
 
     def network(self, inferred: Inferred, kernels: str) -> Network:
-        """Return the network of one variant that computes a frame, with its weights loaded."""
         by_layer = self.by_layer and not inferred.config.compare
         return self._networks.get(
             kernels, inferred.precision, inferred.device, inferred.active, by_layer=by_layer

@@ -1,6 +1,4 @@
-"""The step of the engine that chooses a frame's weights, precision, sizes, texture and bands of
-rows.
-"""
+"""The step of the engine that chooses weights, precision, sizes, texture and bands of rows."""
 
 from __future__ import annotations
 
@@ -21,11 +19,7 @@ from utils.translation.texts import tr
 
 
 class Preparation:
-    """The choices for each frame, based on the times and results of earlier ones. Not thread-safe.
-
-    Args:
-        on_notice: Called with one sentence when a precision gave a broken picture.
-    """
+    """The choices for each frame, from earlier frames' times and results. Not thread-safe."""
 
     def __init__(
         self,
@@ -41,11 +35,7 @@ class Preparation:
     def choose(
         self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
     ) -> Inferred:
-        """Return the choices for a frame, without the output.
-
-        Raises:
-            EngineError: If the runtime cannot compute a picture of this size.
-        """
+        """Return the choices for a frame. Raises EngineError if the runtime refuses its size."""
         precision = self._fallback.current(config, device)
         family = self._style_weights.family
         variant = Variant(config.kernels, precision, device, family.key)
@@ -65,13 +55,7 @@ class Preparation:
         )
 
     def step_down(self, inferred: Inferred) -> bool:
-        """Step down to a safer precision if the output is broken.
-
-        The safer precision is in force from now on.
-
-        Returns:
-            True if the caller has to compute the frame again.
-        """
+        """Step down to a safer precision for good if the output is broken; True: compute again."""
         precision, pixels = inferred.precision, inferred.frame.pixels
         broken = inferred.rendering.broken and pixels.min() < pixels.max()
         if not broken or precision.safer is None:

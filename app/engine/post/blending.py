@@ -37,7 +37,6 @@ class PostProcessor:
         self._smoothed = False
 
     def reset_history(self) -> None:
-        """Do not smooth the next frame with earlier ones."""
         self._smoothers.clear()
 
     def begin(self, weights: Hashable, *, smoothed: bool) -> None:
@@ -54,11 +53,7 @@ class PostProcessor:
         return kept
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`, with the same weights.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`, with the same weights. Raises StateError if unfit."""
         self._smoothers.clear()
         self._weights = _ANY
         for kernels in {name.partition(".")[0] for name in state}:
@@ -68,15 +63,7 @@ class PostProcessor:
     def apply(
         self, kernels: str, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
     ) -> Pixels:
-        """Make the displayed picture; call it once per network and frame.
-
-        Args:
-            kernels: The network, a key of ALL_VARIANTS.
-            resized: Its input, of the output's size.
-
-        Returns:
-            A picture of the frame's size.
-        """
+        """Make the displayed picture, in the frame's size; call it once per network and frame."""
         if self._smoothed:
             smoother = self._smoothers.setdefault(kernels, TemporalSmoother())
             output = smoother.smooth(output, resized, config.smoothing)
@@ -88,21 +75,12 @@ class PostProcessor:
 def deep_picture(
     output: Deep, small: Pixels, resized: Pixels, source: Deep, config: EngineConfig
 ) -> Deep:
-    """Make the displayed picture with 16 bits per channel, as PostProcessor.apply does with 8, but
-    without smoothing.
-
-    Args:
-        small: `output` in 8 bits.
-
-    Returns:
-        A picture of the frame's size.
-    """
+    """Make the displayed picture with 16 bits per channel, unsmoothed; `small` has 8 bits."""
     large = enlarge_deep(output, small, resized, source, guided=config.upsampling == "guided")
     return blend(large, source, config.strength, config.keep_colors)
 
 
 def eight_bits(pixels: Deep) -> Pixels:
-    """Round 16 bits per channel to 8."""
     eight = np.empty(pixels.shape, np.uint8)
     for top in range(0, len(pixels), ROWS):
         rows = pixels[top : top + ROWS].astype(np.uint32)
@@ -111,13 +89,7 @@ def eight_bits(pixels: Deep) -> Pixels:
 
 
 def fit_to(pixels: Pixels, size: tuple[int, int], buffer: Pixels) -> Pixels:
-    """Scale a picture to `size`, (width, height).
-
-    The result is written to `buffer` if that has its shape.
-
-    Returns:
-        The buffer, or a new array.
-    """
+    """Scale a picture to `size`, (width, height), into `buffer` if it has that shape."""
     width, height = size
     if buffer.shape != (height, width, 3):
         buffer = np.empty((height, width, 3), np.uint8)
@@ -140,9 +112,6 @@ def join_bands(strokes: NDArray[D], detail: NDArray[D]) -> NDArray[D]:
     Args:
         strokes: The smaller output, [h, w, 3] uint8 or uint16.
         detail: The larger output, of the same dtype.
-
-    Returns:
-        A new picture of the size of `detail`.
     """
     size = strokes.shape[1], strokes.shape[0]
     known = cv2.resize(detail, size, interpolation=cv2.INTER_AREA)
@@ -159,7 +128,6 @@ def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: 
 
     Args:
         result: The styled picture, [H, W, 3] uint8 or uint16.
-        source: The frame, of the same size and dtype.
         strength: 0 for the source, 1 for the result.
         keep_colors: Whether to take the chroma (of YCrCb) from the source.
 
@@ -177,11 +145,7 @@ def blend(result: NDArray[D], source: NDArray[D], strength: float, keep_colors: 
 
 
 def peak_difference(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Compare two pictures of one shape, on 0-255, on the device of both.
-
-    Returns:
-        The largest absolute difference, and the PSNR in dB, infinite for equal pictures.
-    """
+    """Return the largest difference of two pictures, on 0-255, and the PSNR in dB, perhaps inf."""
     difference = (a - b).abs()
     # One copy to the host, since each one waits for the GPU.
     figures = torch.stack([difference.max(), difference.square().mean()]).cpu()

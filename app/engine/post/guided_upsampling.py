@@ -27,10 +27,7 @@ _ONE = 64  # scale of fixed-point slopes: 255 * MAX_SLOPE * _ONE stays within 16
 
 
 class GuidedUpsampler:
-    """An upsampler that reuses its buffers, since allocating them takes longer than the arithmetic.
-
-    Not thread-safe.
-    """
+    """An upsampler that reuses its buffers, as allocating takes longest. Not thread-safe."""
 
     def __init__(self) -> None:
         self._triples = np.empty((3, 0, 0, 3), np.int16)
@@ -39,15 +36,7 @@ class GuidedUpsampler:
         self._noise = np.empty((0, 0), np.int16)
 
     def enlarge(self, result: Pixels, small: Pixels, frame: Pixels, *, guided: bool) -> Pixels:
-        """Enlarge the result for a frame.
-
-        Args:
-            result: The styled picture of `small`, of the same size.
-            small: The frame, scaled down.
-
-        Returns:
-            A picture of the frame's size: `result` itself if it already has that size.
-        """
+        """Enlarge the result of `small`, a scaled frame; return `result` if it fits already."""
         if result.shape == frame.shape:
             return result
         size = frame.shape[1], frame.shape[0]
@@ -74,7 +63,6 @@ class GuidedUpsampler:
         return large
 
     def _fit(self, shape: tuple[int, ...]) -> None:
-        """Allocate the buffers for a frame of this shape, unless they already fit."""
         if self._residual.shape != shape[:2]:
             self._triples = np.empty((3, *shape), np.int16)
             self._bytes = np.empty((2, *shape[:2]), np.uint8)
@@ -83,16 +71,7 @@ class GuidedUpsampler:
 
 
 def enlarge_deep(result: Deep, eight: Pixels, small: Pixels, frame: Deep, *, guided: bool) -> Deep:
-    """Enlarge a result with 16 bits per channel for a frame, as GuidedUpsampler.enlarge does.
-
-    Args:
-        result: The styled picture of `small`, of the same size.
-        eight: The same in 8 bits.
-        small: The frame, scaled down.
-
-    Returns:
-        A picture of the frame's size: `result` itself if it already has that size.
-    """
+    """Enlarge a result with 16 bits per channel as GuidedUpsampler does; `eight` has 8 bits."""
     if result.shape == frame.shape:
         return result
     size = frame.shape[1], frame.shape[0]
@@ -118,9 +97,7 @@ def _slope(
     result: Pixels,
     luma: NDArray[np.uint8],  # [H, W]
 ) -> NDArray[np.float32]:  # [H, W, 3], within -MAX_SLOPE and MAX_SLOPE
-    """Return the slope of each channel of the result over the luma of its source, around each
-    pixel.
-    """
+    """Return the slope of each channel of the result over its source's luma, per pixel."""
     guide, target = luma.astype(np.float32), result.astype(np.float32)
     mean_guide, mean_target = _mean(guide), _mean(target)
     variance = np.subtract(_mean(guide * guide), mean_guide * mean_guide, dtype=np.float32)

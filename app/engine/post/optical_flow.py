@@ -28,11 +28,7 @@ def motion(
     now: Floats,  # [h, w], levels (0-255)
     earlier: Floats,  # [h, w]
 ) -> Floats:  # [h, w, 2]
-    """Find where each pixel of a picture was in an earlier one.
-
-    Returns:
-        The motion from `now` to `earlier` in pixels to the right and down.
-    """
+    """Find where each pixel was in an earlier picture, in pixels to the right and down."""
     sizes = [(now, earlier)]
     while min(sizes[-1][0].shape) >= 2 * SMALLEST:
         later, before = sizes[-1]
@@ -44,9 +40,7 @@ def motion(
 
 
 def displaced(flow: Floats) -> tuple[Floats, Floats]:
-    """Return where a motion leads from each pixel, in pixels from the left and the top, [h, w]
-    each.
-    """
+    """Return where a motion leads from each pixel, in pixels from left and top, [h, w] each."""
     height, width, _ = flow.shape
     x = flow[..., 0] + np.arange(width, dtype=np.float32)
     y = flow[..., 1] + np.arange(height, dtype=np.float32)[:, None]

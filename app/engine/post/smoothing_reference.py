@@ -52,9 +52,7 @@ class ReferenceStream:
         self._missed = False  # whether the last frame showed another scene
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """Filter a frame as `NativeStream.smooth` does; return `result` itself if it is not
-        filtered.
-        """
+        """Filter a frame as `NativeStream.smooth` does; `result` itself if it is not filtered."""
         height, width, _ = result.shape
         size = max(width // CELL, 1), max(height // CELL, 1)
         cells = cv2.resize(source, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -94,14 +92,12 @@ class ReferenceStream:
         return np.asarray(cv2.convertScaleAbs(self._result, alpha=1 / _ONE), np.uint8)
 
     def state(self) -> StreamState:
-        """Return the state, see `NativeStream.state`."""
         if not self._result.size:
             return {}
         missed = np.array(self._missed)
         return {"result": self._result.copy(), "source": self._source.copy(), "missed": missed}
 
     def restore(self, state: StreamState) -> None:
-        """Restore the state, see `NativeStream.restore`."""
         if not state:
             self._result = np.empty((0, 0, 3), np.int16)
             return

@@ -25,27 +25,17 @@ class TemporalSmoother:
         A frame of another scene is shown as it is. If the next frame shows the earlier scene again,
         it was a flash, and the stream continues; otherwise it was a cut, and a new stream begins.
 
-        Args:
-            source: The picture that `result` was made from, of the same size.
-            amount: 0 for none, 1 for the most smoothing.
-
-        Returns:
-            The filtered picture; `result` unchanged after a scene cut and for the first frame.
+        `amount` is 0 to 1. The result is unchanged after a scene cut and for the first frame.
         """
         height, width, _ = result.shape
         return self._stream_of(height, width).smooth(result, source, amount)
 
     def state(self) -> StreamState:
-        """Return the state of the stream, for `restore`."""
         stream = self._stream
         return {} if stream is None else {"size": np.array(stream.size), **stream.state()}
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`. Raises StateError if it does not fit."""
         self._stream = None
         if state:
             height, width = (int(side) for side in taken(state, "size"))

@@ -33,15 +33,12 @@ class Texture:
 
     @property
     def presence(self) -> float:
-        """The strength of the pattern in the newest frame, up to 1; 0 if the motion has been
-        unknown for a while.
-        """
+        """The strength of the pattern, up to 1; 0 if the motion was unknown for a while."""
         if self._history is None:
             return self._reference.presence
         return 1.0 if self._history.begins else float(self._history.presence)
 
     def reset(self) -> None:
-        """Forget the frames before the next one."""
         self._reference.reset()
         if self._history is not None:
             self._history.forget()
@@ -52,8 +49,7 @@ class Texture:
         """Add texture to a frame.
 
         Args:
-            inputs: The frame scaled to each input size of the network, the size of the strokes
-                last; each [H, W, 3] uint8, RGB.
+            inputs: The frame at each input size, the strokes' last; each [H, W, 3] uint8, RGB.
             amount: 0 for none, 1 for the most.
             continues: Whether the frame continues the one before, so that the pattern has to move
                 with the scene; if its motion is not known, the texture fades.
@@ -82,18 +78,13 @@ class Texture:
         return textured
 
     def state(self) -> StreamState:
-        """Return the state of the frames before the next one, for `restore`."""
         if self._history is None:
             return self._reference.state()
         kept = self._history.state()
         return {"size": np.array(self._history.size), **kept} if kept else {}
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`. Raises StateError if it does not fit."""
         self.reset()
         kernels = cpu_texture() if state else None
         if kernels is None:

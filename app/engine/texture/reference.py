@@ -35,15 +35,13 @@ class TextureReference:
 
     Attributes:
         offset: The offset of the pattern, in pixels to the right and down.
-        presence: The strength of the pattern, up to 1; 0 if the motion has been unknown for a
-            while.
+        presence: The pattern's strength, up to 1; 0 if the motion was unknown for a while.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the frames before the next one."""
         # Small copies: the one that motion is measured from, and the frame before.
         self._reference = self._before = np.empty((0, 0), np.float32)
         # Positions in pixels: of the pattern at the reference, of the scene, and of the pattern,
@@ -54,7 +52,6 @@ class TextureReference:
     def apply(
         self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
     ) -> tuple[Pixels, ...]:
-        """Add texture to a frame, see `Texture.apply`."""
         if amount <= 0:
             self.reset()
             return inputs
@@ -70,7 +67,6 @@ class TextureReference:
         return tuple(_added(picture, field) for picture in inputs)
 
     def state(self) -> StreamState:
-        """Return the state, see `Texture.state`."""
         if not self._reference.size:
             return {}
         places = np.array((self._anchor, self._moved, self.offset))
@@ -82,7 +78,6 @@ class TextureReference:
         }
 
     def restore(self, state: StreamState) -> None:
-        """Restore the state, see `Texture.restore`."""
         self.reset()
         if state:
             self._reference, self._before = taken(state, "reference"), taken(state, "before")
@@ -156,9 +151,7 @@ def _added(picture: Pixels, field: _Floats) -> Pixels:
 
 
 def flatness(gray: NDArray[np.uint8]) -> _Floats:
-    """Return the flatness around each pixel, [H, W]: 1 where nothing deviates, near or far, and 0
-    from a deviation of FLAT on.
-    """
+    """Return the flatness per pixel, [H, W]: 1 without deviation, 0 from a deviation of FLAT."""
     height, width = gray.shape
     cells = max(1, width // CELL), max(1, height // CELL)
     values = gray.astype(np.float32)
@@ -201,9 +194,7 @@ def _window(width: int, height: int) -> _Floats:
 
 
 def _new_tiles(number: int, down: int, across: int) -> _Floats:
-    """Repeat a tile of one of BANDS, so that every cut of a frame's size is a part of the
-    result.
-    """
+    """Repeat a tile of one of BANDS, so that every cut of a frame is a part of it."""
     return np.tile(tile(number), (down, across))
 
 

@@ -22,11 +22,7 @@ def line_width(width: int) -> int:
 
 
 def side_by_side(before: Pixels, after: Pixels) -> Pixels:
-    """Put two pictures of the same size, [H, W, 3] uint8, side by side, with a line between them.
-
-    Returns:
-        [H, 2 * W + line_width(W), 3] uint8.
-    """
+    """Put two pictures [H, W, 3] uint8 side by side: [H, 2 * W + line_width(W), 3] uint8."""
     height, width = before.shape[:2]
     made = np.empty((height, 2 * width + line_width(width), 3), np.uint8)
     made[:, :width] = before
@@ -36,13 +32,7 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
 
 
 def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
-    """Show `before` to the left of a line and `after` to the right of it, in one picture.
-
-    All pictures are [H, W, 3] uint8.
-
-    Args:
-        at: Position of the line, 0 (only `after`, without a line) to 1 (only `before`).
-    """
+    """Show `before`, [H, W, 3] uint8, left of a line at 0 to 1 and `after` right; 0 has no line."""
     width = before.shape[1]
     middle = round(at * width)
     made = after.copy()
@@ -54,12 +44,7 @@ def split(before: Pixels, after: Pixels, at: float = 0.5) -> Pixels:
 
 
 def composed(before: Pixels, after: Pixels, arrangement: str, at: float = 0.5) -> Pixels:
-    """Combine two pictures of the same size, [H, W, 3] uint8.
-
-    Args:
-        arrangement: One of ARRANGEMENTS.
-        at: Position of the line in "split", 0 to 1.
-    """
+    """Combine two pictures, [H, W, 3] uint8, in one of ARRANGEMENTS; "split" uses `at`, 0 to 1."""
     if arrangement == "side":
         return side_by_side(before, after)
     return split(before, after, at)

@@ -18,9 +18,7 @@ from utils.translation.texts import tr
 def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple[Pixels, Pixels]:
     """Return the picture and its painting in the same size, [H, W, 3] uint8 RGB each.
 
-    Args:
-        pixels: The result in the size of the captured frame, see app.live.display_copy.full_size;
-            None uses the result's own pixels.
+    `pixels` is the result in the captured frame's size, see app.live.display_copy.full_size.
     """
     after = styled.frame.pixels if pixels is None else pixels
     wanted = after.shape
@@ -36,13 +34,7 @@ def write_before_after(
     at: float = 0.5,
     pixels: Pixels | None = None,
 ) -> list[str]:
-    """Write a result together with its source, atomically, in sRGB with 8 bits per channel.
-
-    Args:
-        path: The file to write or replace; its ending selects the format.
-        arrangement: One of ARRANGEMENTS.
-        at: Position of the line in "split", 0 to 1.
-        pixels: See `before_and_after`.
+    """Write a result with its source, atomically, in sRGB, 8 bits; the ending selects the format.
 
     Returns:
         The properties of the source that the file lacks, as clauses.

@@ -29,10 +29,7 @@ class WipeError(StyleForgeError):
 
 
 def places(fps: int) -> list[float]:
-    """Return the line's position in each frame, from 1 (all picture) to 0 (all painting).
-
-    The motion starts and ends gently.
-    """
+    """Return the line's place per frame, from 1 (all picture) to 0, with a gentle start and end."""
     made: list[float] = []
     for number in range(round(SECONDS * fps)):
         passed = (number / fps - _BEFORE_S) / (SECONDS - _BEFORE_S - _AFTER_S)

@@ -39,13 +39,10 @@ class AnimationFormat:
     """A file format.
 
     Attributes:
-        title: Its name for the user.
         coded: Encoders of a frame, one for each of QUALITIES.
-        write: Writes a file of encoded frames.
         unit: Unit of the delays, in seconds.
         least: The shortest delay, in units, that browsers honor.
         most_side: Largest side in pixels.
-        soft: Whether pixels may be partly transparent.
     """
 
     title: str
@@ -85,15 +82,7 @@ FORMATS: dict[str, AnimationFormat] = {
 
 
 class AnimationOutput:
-    """An Output that turns a film into an animation, see app.export.film.parts.output.
-
-    Args:
-        encoding: The encoding; its codec's key is one of FORMATS.
-        key: That key.
-
-    Raises:
-        FilmError: If the film is too large for the format.
-    """
+    """An Output that makes an animation. Raises FilmError if the film is too large for it."""
 
     def __init__(self, info: FilmInfo, encoding: Encoding, key: str) -> None:
         self._info, self._encoding, self._format = info, encoding, FORMATS[key]
@@ -110,17 +99,14 @@ class AnimationOutput:
             )
 
     def coded(self, frame: StyledFilmFrame) -> bytes:
-        """Encode a frame."""
         if frame.alpha is not None and not self._soft:
             self._soft = bool(((frame.alpha > 0) & (frame.alpha < 255)).any())
         return self._coded(frame)
 
     def part(self, path: Path) -> FramesWriter:
-        """Begin a part."""
         return FramesWriter(path)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the animation, see Output."""
         info, kind = self._info, self._format
         shown = [
             (segment.start + time) * info.time_base

@@ -25,11 +25,7 @@ from utils.translation.texts import tr
 
 
 class FilmOutput:
-    """An Output that turns a film into a film, see app.export.film.parts.output.
-
-    Args:
-        container: FFmpeg's name of the result's format.
-    """
+    """An Output that turns a film into a film; `container` is FFmpeg's name of its format."""
 
     def __init__(self, info: FilmInfo, encoding: Encoding, container: str) -> None:
         self._info, self._encoding, self._container = info, encoding, container
@@ -41,7 +37,6 @@ class FilmOutput:
         return type(self), (self._info, self._encoding, self._container)
 
     def coded(self, frame: StyledFilmFrame) -> av.VideoFrame:
-        """Convert a frame for the encoder."""
         self._transparent |= frame.alpha is not None
         return coded_frame(frame.pixels, self._encoding, self._converter)
 
@@ -50,7 +45,6 @@ class FilmOutput:
         return SegmentWriter(path, self._encoding)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the film, see Output."""
         encoding = self._encoding
         lost = assemble(self._info, store, encoding, target, self._container)
         if self._transparent:
@@ -65,14 +59,11 @@ class FilmOutput:
 def assemble(
     info: FilmInfo, store: SegmentStore, encoding: Encoding, target: Path, container: str
 ) -> tuple[str, ...]:
-    """Write a film atomically.
+    """Write a film atomically; from an animation, only the picture is taken.
 
     Args:
-        info: The source. Everything but the picture is copied from it; nothing, if it is an
-            animation.
         store: At least one part.
-        target: The file to write or replace.
-        container: FFmpeg's name of its format.
+        container: FFmpeg's name of the format.
 
     Returns:
         The losses compared with the source, one clause each.
@@ -151,14 +142,10 @@ def _pictures(
 
 
 def decode_times(shown: Sequence[int]) -> list[int]:
-    """Return the decode times (DTS) of packets.
+    """Return the decode times (DTS) of packets from presentation times in decode order.
 
-    Args:
-        shown: Presentation times in decode order.
-
-    Returns:
-        Strictly increasing times, none later than its packet's presentation time. They are the
-        film's times, delayed by the encoder's reordering depth in frames.
+    They increase strictly, none later than its packet is shown: the film's times, delayed by the
+    encoder's reordering depth in frames.
     """
     ordered = sorted(shown)
     rank = {time: number for number, time in enumerate(ordered)}

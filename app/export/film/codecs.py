@@ -31,11 +31,9 @@ class Encoder:
     """An encoder of FFmpeg or Pillow.
 
     Attributes:
-        name: FFmpeg's or Pillow's name of the encoder.
         device: The hardware it runs on, in the vendor's spelling.
         pixels: FFmpeg's name of the pixel format it reads.
         qualities: Options for each of QUALITIES.
-        options: Further options.
         ours: Whether it belongs to Pillow and is therefore always available.
     """
 
@@ -47,7 +45,6 @@ class Encoder:
     ours: bool = False
 
     def all_options(self, quality: str) -> dict[str, str]:
-        """Return the options for one of QUALITIES."""
         return {**self.options, **self.qualities[quality]}
 
 
@@ -56,15 +53,12 @@ class Codec:
     """A codec.
 
     Attributes:
-        title: Its name for the user.
         encoders: In the order in which they are tried: hardware first, the CPU last.
         containers: Endings of the files that can contain it, the usual one first.
         segments: FFmpeg's format for the files of a film's parts.
         tag: The codec tag for QuickTime; "" leaves it to FFmpeg.
         limited: Whether it lacks the full color range.
-        rgb: Whether it stores RGB.
-        animation: Key of the animation format it makes, see
-            app.export.film.animation_output.FORMATS; "" for a film.
+        animation: Key of its format in app.export.film.animation_output; "" for a film.
     """
 
     title: str
@@ -92,9 +86,7 @@ def _by(option: str, small: int, good: int, best: int) -> dict[str, dict[str, st
 def _hardware(
     codec: str, nvidia: dict[str, dict[str, str]], others: tuple[int, int, int]
 ) -> tuple[Encoder, ...]:
-    """Return the encoders of graphics processors. Apple's number is a quality of 1 to 100, in units
-    of FFmpeg's 118.
-    """
+    """Return the encoders of GPUs; Apple's quality of 1 to 100 is in units of FFmpeg's 118."""
     amd = {
         quality: {"qp_i": str(qp), "qp_p": str(qp), "qp_b": str(qp)}
         for quality, qp in zip(QUALITIES, others, strict=True)
@@ -176,17 +168,12 @@ CODECS: dict[str, Codec] = {
 
 
 def usual_codec(ending: str) -> str:
-    """Return the default codec of a file format."""
     return next(key for key, codec in CODECS.items() if ending in codec.containers)
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenEncoder:
-    """The encoder chosen for a film.
-
-    Attributes:
-        refused: Why each earlier encoder is unusable, one clause each.
-    """
+    """The encoder chosen for a film; `refused` are clauses why earlier ones are unusable."""
 
     encoder: Encoder
     refused: tuple[str, ...] = ()

@@ -47,7 +47,6 @@ class Copied:
     """The copied streams of a film.
 
     Attributes:
-        targets: The result's stream for the index of each source stream.
         remarks: The losses, one clause each.
         shift: Seconds subtracted from all times.
         hides: Whether the result has edit lists, which hide packets before its first time.
@@ -77,12 +76,7 @@ class Copied:
 
 
 def needed_options(source: av.container.InputContainer | None, container: str) -> dict[str, str]:
-    """Return the container options that preserve everything of a film.
-
-    Args:
-        source: The film; None if nothing is copied.
-        container: FFmpeg's name of the result's format.
-    """
+    """Return the options of FFmpeg's `container` that preserve a film; None copies nothing."""
     if container not in _WITH_EDIT_LISTS:
         return {}
     flags = "+faststart"
@@ -100,7 +94,7 @@ def needed_options(source: av.container.InputContainer | None, container: str) -
 
 
 def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """Return the metadata without the entries that containers write themselves."""
+    """Return the options of FFmpeg's `container` that preserve a film; None copies nothing."""
     return {
         key: value
         for key, value in metadata.items()
@@ -109,9 +103,7 @@ def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
 
 
 def clock_shift(source: av.container.InputContainer) -> Fraction:
-    """Return the first time of a film whose container may start at any time, like a broadcast;
-    otherwise 0.
-    """
+    """Return the first time of a film whose container may start anywhere (broadcasts), else 0."""
     if not source.format.flags & av.format.Flags.ts_discont.value:
         return Fraction(0)
     return min(_starts(source), default=Fraction(0))
@@ -131,10 +123,7 @@ def add_copied_streams(
     picture: av.VideoStream,
     result: av.container.OutputContainer,
 ) -> Copied:
-    """Add a stream to the result for each stream of a film except its picture.
-
-    Args:
-        result: The result, with the picture's stream added and the header not yet written.
+    """Add streams for all but a film's picture, before the header is written.
 
     Raises:
         FilmError: If the film has sound and the container supports none of it.
@@ -257,11 +246,7 @@ def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) ->
 def _about_sound(
     silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
 ) -> Iterator[str]:
-    """Report the sound tracks that the result lacks, one clause per codec.
-
-    Raises:
-        FilmError: If no track is supported.
-    """
+    """Report the missing sound tracks, per codec. Raises FilmError if no track is supported."""
     container = _TITLES[result.format.name]
     if silent and len(silent) == tracks:
         known = next((each for each in silent if each.codec_context is not None), None)

@@ -20,19 +20,14 @@ MOST_PIXELS = 50_000_000  # per frame, because several are in memory; 8K has 33 
 
 @dataclass(frozen=True, slots=True)
 class FilmInfo:
-    """Properties of a film, known before it is read.
+    """Properties of a film, known before it is read; sizes in pixels, of the upright picture.
 
     Attributes:
-        width: Width of the upright picture, in pixels.
-        height: Height of the upright picture, in pixels.
         rate: Average frames per second.
         time_base: The unit of its times, in seconds.
         seconds: Its length; 0 if the file does not state it.
         count: Number of frames to show, or an estimate from the length; 0 if both are unknown.
-        counted: Whether the file itself states `count`.
         aspect: Width of a pixel divided by its height.
-        colors: The meaning of its color values.
-        orientation: The transform that makes its pixels upright.
         remarks: The losses, one clause each.
         animation: The delays of a GIF or WebP file; None for a film.
         timed: Whether the file itself states the picture's length in `seconds`.
@@ -61,13 +56,7 @@ class FilmInfo:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilmFrame:
-    """A frame of a film.
-
-    Attributes:
-        frame: Upright, in RGB.
-        pts: Its time in the film's time base.
-        duration: Its duration in the film's time base.
-    """
+    """A frame of a film, upright in RGB; its times are in the film's time base."""
 
     frame: Frame
     pts: int
@@ -76,11 +65,7 @@ class FilmFrame:
 
 @dataclass(slots=True)
 class FilmReading(Damage):
-    """Faults met while a film is read.
-
-    Attributes:
-        scaled: How many frames differed in size from the first.
-    """
+    """Faults met while a film is read; `scaled` frames differed in size from the first."""
 
     scaled: int = 0
 

@@ -1,6 +1,4 @@
-"""Jobs that turn a film into a film with one engine, part by part, and resume after the finished
-parts.
-"""
+"""Jobs that turn a film into a film with one engine, part by part, and resume later."""
 
 from __future__ import annotations
 
@@ -30,12 +28,9 @@ from utils.translation.texts import tr
 
 
 class FilmJob:
-    """A job that makes one film on the thread that calls `run`.
+    """A job that makes a film on the thread of `run`, where it calls `on_progress` per batch.
 
     Any thread may call `pause`, `resume` and `cancel`.
-
-    Args:
-        on_progress: Called after each batch with the progress, on the thread of `run`.
     """
 
     def __init__(
@@ -50,11 +45,9 @@ class FilmJob:
         self._discards = False  # whether to delete the parts after a cancellation
 
     def pause(self) -> None:
-        """Finish the work in progress, then wait."""
         self._line.pause()
 
     def resume(self) -> None:
-        """Continue after a pause."""
         self._line.resume()
 
     def cancel(self, *, keep: bool = True) -> None:

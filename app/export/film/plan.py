@@ -28,15 +28,11 @@ def film_request(
     identity: Mapping[str, str],
     part: int = PART,
 ) -> FilmRequest:
-    """Plan a film.
+    """Plan a film; the ending of `target` selects the format.
 
     Args:
-        target: The file of the result; its ending selects the format.
         codec: A key of CODECS; None for the format's default.
-        quality: One of QUALITIES.
-        where: One of PLACES, where encoding runs.
-        identity: Everything that its frames depend on, so that a later run can resume.
-        part: Number of frames per part.
+        quality: One of QUALITIES; `where` is one of PLACES.
 
     Raises:
         FilmError: If the file does not support the codec or the film's sound, or no encoder works.

@@ -33,25 +33,14 @@ from utils.translation.texts import tr
 
 @contextmanager
 def open_film(path: Path) -> Generator[tuple[av.container.InputContainer, av.VideoStream]]:
-    """Open a film, for one thread.
-
-    Yields:
-        The film and its picture.
-
-    Raises:
-        FilmError: If it has no moving picture.
-    """
+    """Open a film and its picture, for one thread. Raises FilmError if it has no moving picture."""
     # Absolute, because FFmpeg reads the part before the colon in "12:30.mp4" as a protocol.
     with av.open(str(path.absolute())) as container:
         yield container, _video(container, path)
 
 
 def film_info(path: Path) -> FilmInfo:
-    """Open a film or an animation and decode its first frame.
-
-    Raises:
-        FilmError: If the file is not a readable film.
-    """
+    """Open a film or an animation and decode its first frame. Raises FilmError if unreadable."""
     try:
         check_regular(path)  # a pipe could block forever
         if animation := read_animation(path):
@@ -170,10 +159,8 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """Seek to the last key frame not later than the first frame after `after`, and return the
-    frames from there.
-
-    Return None if the file cannot be entered there, or its frames lack times.
+    """Seek to the last key frame not later than the first frame after `after`; return the frames
+    from there, or None if the file cannot be entered there or its frames lack times.
     """
     try:
         container.seek(after + 1, stream=stream, backward=True)

@@ -37,7 +37,6 @@ class StageClock:
             self.add(stage, time.perf_counter() - begun)
 
     def add(self, stage: str, seconds: float) -> None:
-        """Count time that was measured elsewhere."""
         with self._lock:
             self._seconds[stage] += seconds
 
@@ -53,7 +52,6 @@ class StageClock:
 
 
 def shares_of(seconds: Mapping[str, float], wall: float) -> dict[str, float]:
-    """Return the shares of given times, like `StageClock.shares`."""
     spent = {**dict.fromkeys([*_TITLES, CONVERT], 0.0), **seconds}
     spent["encode"] = max(spent["encode"], spent.pop(CONVERT))
     return {stage: min(1.0, each / wall) if wall > 0 else 0.0 for stage, each in spent.items()}
@@ -61,20 +59,14 @@ def shares_of(seconds: Mapping[str, float], wall: float) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class FilmReport:
-    """The result of making a film.
+    """The result of making a film; `seconds` excludes pauses, and remarks are clauses.
 
     Attributes:
-        frames: Number of frames of the result.
         resumed: How many of them an earlier run had finished.
-        seconds: Duration of this run, without pauses.
         shares: The fraction of that time that each stage worked, 0 to 1. `decode` and `encode` run
             on their own threads. `engine` is the engine's thread, including waits for a GPU;
             `network` is the network's part of it.
         encoder: FFmpeg's name of the encoder, and the hardware it ran on.
-        running: The network that ran, and how.
-        remarks: Differences from the source, one clause each.
-        faults: Unreadable parts of the source, one clause each.
-        refused: Why faster encoders were unusable, one clause each.
     """
 
     frames: int
@@ -109,7 +101,6 @@ class FilmReport:
         return f"Busy: {busy}; {_TITLES[self.limit]} limits"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as values for JSON."""
         return {
             "frames": self.frames,
             "resumed": self.resumed,

@@ -24,18 +24,7 @@ MOST_REORDERED = 16  # frames that a codec decodes before a frame that is shown 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The encoding of a film.
-
-    Attributes:
-        encoder: Its encoder.
-        quality: One of app.export.film.codecs.QUALITIES.
-        width: In pixels.
-        height: In pixels.
-        rate: Average frames per second.
-        time_base: The unit of its frames' times, in seconds.
-        aspect: Width of a pixel divided by its height.
-        colors: The meaning of its color values.
-    """
+    """The encoding of a film; `aspect` is width by height of a pixel, `rate` an average in Hz."""
 
     codec: Codec
     encoder: Encoder
@@ -51,23 +40,14 @@ class Encoding:
 def coded_frame(
     pixels: NDArray[np.uint8], encoding: Encoding, converter: Converter
 ) -> av.VideoFrame:
-    """Convert a frame for the encoder.
-
-    Args:
-        pixels: [H, W, 3] uint8 RGB; pixels outside the size of the encoding are cut off.
-        converter: A converter to the colors of the encoding.
-    """
+    """Convert a frame [H, W, 3] uint8 RGB for the encoder, cutting off what exceeds its size."""
     return converter.from_rgb(pixels[: encoding.height, : encoding.width], encoding.encoder.pixels)
 
 
 def add_picture(
     container: av.container.OutputContainer, encoding: Encoding, *, reordered: bool = True
 ) -> av.VideoStream:
-    """Open the encoder of an output file.
-
-    Args:
-        reordered: Whether decode order may differ from display order.
-    """
+    """Open a file's encoder; if `reordered`, decode order may differ from display order."""
     encoder, colors = encoding.encoder, encoding.colors
     stream = container.add_stream(encoder.name, encoding.rate)
     assert isinstance(stream, av.VideoStream)
@@ -88,11 +68,7 @@ def add_picture(
 
 
 class SegmentWriter:
-    """A PartWriter that encodes frames with FFmpeg, see app.export.film.parts.output.
-
-    Raises:
-        FilmError: If the file or the encoder cannot be opened.
-    """
+    """A PartWriter that encodes with FFmpeg. Raises FilmError if anything cannot be opened."""
 
     def __init__(self, path: Path, encoding: Encoding) -> None:
         self._encoding, self.path = encoding, path
@@ -114,7 +90,6 @@ class SegmentWriter:
             ) from exc
 
     def write(self, frame: av.VideoFrame, pts: int, duration: int) -> None:
-        """Encode a frame of `coded_frame`, see PartWriter."""
         if not self.frames:
             self.start = pts
         self._given.append(pts - self.start)
@@ -129,7 +104,6 @@ class SegmentWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file, see PartWriter."""
         try:
             self._mux(None)
             self._container.close()
@@ -147,7 +121,6 @@ class SegmentWriter:
             )
 
     def discard(self) -> None:
-        """Abandon the file."""
         with suppress(*FAULTS):  # the owner deletes files that cannot be completed
             self._container.close()
 
@@ -166,11 +139,7 @@ class SegmentWriter:
 
 
 def open_segment(path: Path) -> av.container.InputContainer:
-    """Open a file that SegmentWriter completed.
-
-    Raises:
-        FilmError: If it is damaged.
-    """
+    """Open a file that SegmentWriter completed. Raises FilmError if it is damaged."""
     try:
         return av.open(str(path.absolute()))
     except FAULTS as exc:

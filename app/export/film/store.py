@@ -35,7 +35,6 @@ class Segment:
     Attributes:
         start: Time of its first frame, in the film's time base.
         times: Time of each frame relative to `start`, in decode order.
-        duration: Duration of the last frame.
         size: Size of its file in bytes.
         continued: Whether the film resumes after it with a history.
     """
@@ -55,12 +54,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """The state that later frames need from earlier ones.
-
-    Attributes:
-        after: Time of the newest frame it contains, in the film's time base.
-        kept: The arrays of the state.
-    """
+    """The state that later frames need, with its newest frame's time in the film's time base."""
 
     after: int
     kept: dict[str, NDArray[Any]]
@@ -86,12 +80,7 @@ def is_idle(target: Path) -> bool:
 
 
 def delete_parts(target: Path) -> None:
-    """Delete the parts of a film, if there are any.
-
-    Raises:
-        FilmError: If another process is making the film.
-        OSError: If they cannot be deleted.
-    """
+    """Delete the parts of a film. Raises FilmError if a process makes it, OSError on failure."""
     lock = _lock_of(target)
     _acquire(lock, target)
     try:
@@ -126,11 +115,9 @@ class SegmentStore:
 
     Args:
         target: The film; its parts are in a folder next to it.
-        identity: Everything that the film's packets depend on.
         gaps: Whether parts after a missing one count, because several devices make them.
 
     Attributes:
-        finished: The finished parts by number.
         history: The state from which the film resumes after them; None if frames have no state.
     """
 
@@ -188,15 +175,9 @@ class SegmentStore:
         duration: int,
         history: History | None = None,
     ) -> None:
-        """Store a part whose file is complete; Segment explains `start`, `times` and `duration`.
+        """Store a part whose file is complete, see Segment. Raises OSError if storing fails.
 
-        Args:
-            number: Number of the part, from 0.
-            part: The file.
-            history: The state at its end or shortly before; None if frames have no state.
-
-        Raises:
-            OSError: If it cannot be stored.
+        `history` is the state at its end or shortly before; None if frames have no state.
         """
         name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)
@@ -226,10 +207,7 @@ class SegmentStore:
             sync(temporary)
 
     def _read(self) -> None:
-        """Load the complete parts that an earlier run of the same film left.
-
-        Unless gaps are allowed, only the parts before the first missing one count.
-        """
+        """Load the complete parts of earlier runs; without `gaps`, up to the first missing one."""
         about = self.folder / _DESCRIPTION
         if _json(about) != self._identity:
             self.remove()

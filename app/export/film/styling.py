@@ -29,13 +29,11 @@ class FilmStyling:
 
     @property
     def has_history(self) -> bool:
-        """Whether results depend on earlier frames."""
         config = self._engine.config
         assert config is not None
         return config.smoothing > 0 or config.texture != 0
 
     def history(self) -> StreamState:
-        """Return the state for the next frame, see app.export.film.parts.line.Styling."""
         return self._engine.history()
 
     def restore(self, history: StreamState) -> None:
@@ -43,13 +41,7 @@ class FilmStyling:
         self._engine.restore_history(history)
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:
-        """Style frames.
-
-        Args:
-            frames: `batch` frames; fewer at the end of the film.
-
-        Yields:
-            Finished results: earlier frames first, then these unless they are in flight on a GPU.
+        """Style `batch` frames, or fewer at the film's end; yield results, earlier frames' first.
 
         Raises:
             EngineError: If memory is insufficient.
@@ -66,12 +58,10 @@ class FilmStyling:
         yield from self._engine.process_batch(batch, ProcessMode.SEQUENCE)[:count]
 
     def complete_all(self) -> Iterator[StyledFrame]:
-        """Yield the results of all frames in flight."""
         while self._under_way:
             yield from self._complete()
 
     def discard_all(self) -> None:
-        """Drop the results of all frames in flight."""
         while self._under_way:
             self._engine.discard(self._under_way.popleft()[1])
 

@@ -38,15 +38,7 @@ class ExportError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Options of an export.
-
-    Attributes:
-        lite: Whether to export the lite network.
-        precision: Precision of the weights, one of PRECISIONS.
-        pictures: Form of the input and output.
-        size: (width, height) of the only pictures the file accepts; None for any.
-        overwrite: Whether to replace existing files.
-    """
+    """Options of an export; `size` is the only accepted (width, height), None for any."""
 
     lite: bool = False
     precision: Precision = Precision.fp32
@@ -57,12 +49,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The result of an export.
-
-    Attributes:
-        files: The file, its companions, and the script that runs it.
-        runtime: The runtime that computed its results.
-    """
+    """The result of an export: its files with the script, and the runtime that ran them."""
 
     files: tuple[Path, ...]
     verified: Verified
@@ -70,7 +57,6 @@ class Exported:
 
     @property
     def script(self) -> Path:
-        """The script that runs the file."""
         return self.files[-1]
 
 
@@ -81,11 +67,7 @@ def export_network(
     wanted: Wanted,
     progress: Callable[[str], object] = lambda step: None,
 ) -> Exported:
-    """Write the network of a style, and a script next to it.
-
-    Args:
-        path: The file; its ending selects the format.
-        progress: Called with a description before each step.
+    """Write the network of a style and a script next to it; call `progress` before each step.
 
     Raises:
         StyleForgeError: If the style or format is unknown, a package is missing, a file exists

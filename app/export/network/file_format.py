@@ -16,14 +16,12 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A network to write.
+    """A network to write, for pictures of `size` (width, height), or of any size if None.
 
     Attributes:
         network: In PyTorch operations, float32, on the CPU.
-        pictures: Form of the file's input and output.
         half: Whether to write the weights in FP16.
         multiple: If any size is accepted, sides must be multiples of this number.
-        size: (width, height) in pixels; None for any.
     """
 
     network: nn.Module
@@ -38,13 +36,9 @@ class FileFormat(ABC):
     """A file format.
 
     Attributes:
-        ending: With its dot.
-        title: Its name for the user.
-        runtime: The runtime that checks its files.
         packages: Import names of the packages it needs.
         extra: The extra of this distribution that installs them.
         script: The module of `scripts` that runs its files.
-        companions: Endings of further files with the same name.
     """
 
     ending: str
@@ -57,9 +51,7 @@ class FileFormat(ABC):
 
     @property
     def missing(self) -> str:
-        """The missing packages, as a clause with the command that installs them; "" if none is
-        missing.
-        """
+        """The missing packages, as a clause with the command that installs them; else ""."""
         what = tr("a file of {format}", format=self.title)
         return missing_packages(self.packages, what, self.extra)
 
@@ -69,8 +61,4 @@ class FileFormat(ABC):
 
     @abstractmethod
     def load(self, path: Path) -> Compiled:
-        """Load a file into the format's own runtime, computing in FP32 on the CPU.
-
-        Raises:
-            RuntimeFault: If the runtime refuses the file; one sentence.
-        """
+        """Load a file, in FP32 on the CPU. Raises RuntimeFault if the runtime refuses it."""

@@ -31,10 +31,8 @@ class OnnxFile(FileFormat):
     script = "run_onnx"
 
     def write(self, source: Source, path: Path) -> None:
-        """Write the program as ONNX."""
         model = convert(traced(source, half=source.half))
         path.write_bytes(serialize(model, source.pictures, source.texts))
 
     def load(self, path: Path) -> Compiled:
-        """Load it into ONNX Runtime."""
         return OnnxRuntime(CPU, packages=("onnxruntime",)).compile(path, Precision.fp32)

@@ -34,5 +34,4 @@ class OpenVinoFile(FileFormat):
         openvino.save_model(model, path, compress_to_fp16=source.half)
 
     def load(self, path: Path) -> Compiled:
-        """Load it into OpenVINO, for the CPU."""
         return OpenVino("CPU", packages=("openvino",)).compile(path, Precision.fp32)

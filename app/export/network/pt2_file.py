@@ -25,7 +25,6 @@ class Pt2File(FileFormat):
     script = "run_pt2"
 
     def write(self, source: Source, path: Path) -> None:
-        """Write the program."""
         texts = {TEXTS: json.dumps(dict(source.texts), ensure_ascii=False, indent=1)}
         program = traced(source, half=source.half)
         program.example_inputs = None  # for a single size, they may be larger than the weights
@@ -33,7 +32,6 @@ class Pt2File(FileFormat):
             torch.export.save(program, path, extra_files=texts)
 
     def load(self, path: Path) -> Compiled:
-        """Load it into PyTorch."""
         with quiet():
             network = torch.export.load(path).module()
 

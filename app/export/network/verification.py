@@ -29,8 +29,6 @@ class Verified:
         difference: The largest absolute difference, on 0-255.
         psnr: The lowest PSNR in dB.
         bound: The required bound, as text.
-        agrees: Whether the results meet it.
-        sizes: (width, height) of the pictures.
     """
 
     difference: float
@@ -41,7 +39,6 @@ class Verified:
 
     @property
     def figures(self) -> str:
-        """The difference in words."""
         return tr(
             "{difference} of 255 at most, PSNR {psnr} dB",
             difference=f"{self.difference:.2g}",
@@ -61,8 +58,7 @@ def verify(
     Args:
         run: Maps pictures in the form of `pictures`.
         ours: Maps [1, 3, H, W], RGB 0-255, float32 on the CPU.
-        pictures: Form of the file's input.
-        precision: Precision of the file; `Precision.agree` defines how close results must be.
+        precision: `Precision.agree` defines how close results must be.
         sizes: (width, height) of the pictures.
     """
     apart = [_apart(run, ours, pictures, size, 1.0 + n) for n, size in enumerate(sizes)]

@@ -95,7 +95,6 @@ class PreviewPainter:
         self._small = None
 
     def evict(self, style: str) -> None:
-        """Paint the preview of a style again, after its files were replaced or removed."""
         self._made.pop(style, None)
         self._refused.discard(style)
 

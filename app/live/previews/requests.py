@@ -39,10 +39,7 @@ class PreviewRequests(QObject):
         self._refused: set[str] = set()  # styles that cannot be prepared
 
     def want(self, styles: Sequence[str], visible: int) -> None:
-        """Ask for previews in this order; `made` is emitted with each, again for a new picture.
-
-        The first `visible` styles are in view.
-        """
+        """Ask for previews in this order, with `visible` in view; `made` is emitted with each."""
         self._styles, self._visible = tuple(styles), visible
         self._send()
 
@@ -81,6 +78,5 @@ class PreviewRequests(QObject):
 
     @Slot(object)
     def take(self, preview: Preview) -> None:
-        """Pass on a preview that the worker has painted."""
         if preview.style in self._styles:
             self.made.emit(preview)

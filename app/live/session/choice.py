@@ -57,7 +57,6 @@ class Choice(QObject):
 
     @property
     def shown(self) -> EngineConfig:
-        """The config on screen: the choice, or the style being tried."""
         return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
 
     def try_style(self, key: str) -> None:
@@ -74,13 +73,11 @@ class Choice(QObject):
         self.configure.emit(self._config)
 
     def _end_trial(self) -> None:
-        """Forget the style being tried; the caller sends the next config anyway."""
         if self._tried:
             self._tried = ""
             self.tried_changed.emit("")
 
     def send(self) -> None:
-        """Send the config to the worker as soon as its styles are prepared."""
         config = self.shown
         if keys := self._style_jobs.unprepared(config.styles):
             if keys == self._preparing:

@@ -54,10 +54,6 @@ class Session(QObject):
 
     Attributes:
         engine: Used only by the engine's thread.
-        studio: The controller of trainings.
-        style_jobs: The long work on styles.
-        choice: The config, and the style being tried.
-        delivery: Delivers results to the window at the rate of its screen.
     """
 
     styled = Signal(object)  # StyledFrame; the newest, of the choice in force (see same_choice)
@@ -168,7 +164,6 @@ class Session(QObject):
 
     @property
     def config(self) -> EngineConfig:
-        """The config of the newest choice; setting it takes effect with the next frame."""
         return self.choice.config
 
     @config.setter
@@ -193,7 +188,6 @@ class Session(QObject):
 
     @property
     def info(self) -> SourceInfo | None:
-        """The open source; None if there is none."""
         return self._info
 
     @property
@@ -202,22 +196,18 @@ class Session(QObject):
 
     @property
     def still(self) -> bool:
-        """Whether a single picture is open."""
         return self._info is not None and not self._live and self._info.count == 1
 
     @property
     def position(self) -> float:
-        """Seconds into a video, or the index of the picture."""
         return self._position
 
     @property
     def silence(self) -> str | None:
-        """Why the sound is not heard; "" if it is heard, None if the source has none."""
         return self._silence
 
     @property
     def paused(self) -> bool:
-        """Whether the source is paused; may be set."""
         return self._paused
 
     @paused.setter
@@ -284,7 +274,6 @@ class Session(QObject):
             self._commands.time_layers.emit(on)
 
     def seek(self, position: float) -> None:
-        """Go to a position of the source: seconds, or the index of a picture."""
         self._worker.loop.interrupted.set()
         self._commands.seek.emit(position)
 
@@ -294,7 +283,6 @@ class Session(QObject):
         self._commands.step.emit(count)
 
     def set_volume(self, volume: float) -> None:
-        """Set the volume of films, 0 to 1; 0 is mute."""
         self._commands.set_volume.emit(volume)
 
     def listen(self, listener: Listener | None) -> None:
@@ -302,7 +290,6 @@ class Session(QObject):
         self._commands.listen.emit(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        """Loop between the times of two frames of a film, in seconds; None plays all of it."""
         self._commands.set_loop.emit(part)
 
     def set_camera_mode(self, width: int, height: int, fps: float) -> None:
@@ -350,7 +337,6 @@ class Session(QObject):
     # Results
 
     def on_painted(self, styled: StyledFrame, paint_ms: float = 0.0) -> None:
-        """Record that the viewport has painted a result in `paint_ms`."""
         self.metrics.displayed(styled, time.perf_counter(), paint_ms)
         self.painted.emit(styled)
 
@@ -365,7 +351,6 @@ class Session(QObject):
 
     @property
     def writing(self) -> bool:
-        """Whether a job of `write` is running."""
         return self._jobs.writing
 
     def write(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
@@ -393,10 +378,7 @@ class Session(QObject):
         self.trained.emit(style)  # not chosen: hours later, the stream may serve another purpose
 
     def shutdown(self) -> None:
-        """End every thread and close every source; call once, before the application quits.
-
-        An engine that hangs in a driver is left behind.
-        """
+        """End every thread and source, once, before quitting; a hanging engine is left behind."""
         self.ending.emit()
         self.studio.close()
         self.style_jobs.close()

@@ -1,7 +1,4 @@
-"""The sizes and rates that a camera's driver lists on Linux.
-
-The numbers and structures come from linux/videodev2.h.
-"""
+"""A camera's sizes and rates on Linux, by linux/videodev2.h."""
 
 from __future__ import annotations
 

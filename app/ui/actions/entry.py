@@ -10,7 +10,6 @@ class ActionEntry:
     """An action of the user.
 
     Attributes:
-        title: The text in the menu.
         keys: Portable key sequences; the first one is displayed.
         tip: The tooltip, also shown in the help.
         group: The submenu, and the heading in the help.

@@ -19,14 +19,7 @@ def build_actions(
     slots: Mapping[str, Callable[[], object]],
     entries: Sequence[ActionEntry] = ACTIONS,
 ) -> dict[str, QAction]:
-    """Create a QAction per entry and add it to `parent`, which enables its shortcuts.
-
-    Args:
-        slots: A callable for every key of the table.
-
-    Raises:
-        KeyError: If a slot is missing or its key is unknown.
-    """
+    """Create QActions and add them to `parent`. Raises KeyError if slots and keys differ."""
     unknown = set(slots) ^ {entry.key for entry in entries}
     if unknown:
         raise KeyError(f"actions without a slot, or slots without an action: {sorted(unknown)}")
@@ -51,18 +44,12 @@ def build_actions(
 
 
 def set_available(action: QAction, tip: str, reason: str) -> None:
-    """Enable an action, or disable it with the reason as its tooltip.
-
-    Args:
-        tip: Its tip, in the chosen language.
-        reason: Why it is unavailable, as a sentence; "" if it is available.
-    """
+    """Enable an action, or disable it with `reason`, a sentence, as its tooltip; "" enables it."""
     action.setEnabled(not reason)
     action.setToolTip(reason or tooltip_with_shortcut(tip, action.shortcut()))
 
 
 def tip_of(key: str) -> str:
-    """Return the tip of the action `key`, in the chosen language."""
     return next(tr(entry.tip) for entry in ACTIONS if entry.key == key)
 
 
@@ -80,5 +67,4 @@ def apply_icons(
 
 
 def tooltip_with_shortcut(tip: str, key: QKeySequence) -> str:
-    """Return a tooltip that ends with its shortcut in native notation."""
     return f"{tip} ({key.toString(QKeySequence.SequenceFormat.NativeText)})"

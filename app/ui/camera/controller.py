@@ -52,7 +52,6 @@ class CameraController(QObject):
         session.paused_changed.connect(lambda _: self._show_held())
 
     def ask(self) -> None:
-        """Show the settings of the camera."""
         if self.dialog is None:
             self.dialog = CameraModeDialog(self._window)
             self.dialog.mode_picked.connect(self._pick_mode)

@@ -86,7 +86,6 @@ class CameraModeDialog(QDialog):
         self._fit()
 
     def show_none(self, reason: str) -> None:
-        """Disable all choices and show the reason."""
         self._offers = None
         self.offer_remark.show_text(reason)
         self._set_available(False)
@@ -105,7 +104,6 @@ class CameraModeDialog(QDialog):
         self.exposure.show_choice(stops)
 
     def exposure_row(self, *, shown: bool) -> None:
-        """Show or hide the exposure."""
         self.exposure.setVisible(shown)
         self._exposure_label.setVisible(shown)
 

@@ -27,21 +27,14 @@ class HeldPicture(QWidget):
 
     @property
     def text(self) -> str:
-        """The message; "" if none is shown."""
         return self._text
 
     @property
     def dimmed(self) -> bool:
-        """Whether the picture is darkened."""
         return self._dimmed
 
     def show_text(self, text: str, *, dimmed: bool) -> None:
-        """Show why the picture stands still.
-
-        Args:
-            text: One sentence; "" hides the message.
-            dimmed: Whether to darken the picture because it is out of date.
-        """
+        """Show why the picture stands still, or "" to hide it; `dimmed` darkens an old picture."""
         self._text, self._dimmed = text, dimmed
         self.setAccessibleDescription(text)
         self.setVisible(bool(text))
@@ -53,18 +46,15 @@ class HeldPicture(QWidget):
         self.update()
 
     def showEvent(self, event: QEvent) -> None:
-        """Cover the picture, below other overlays."""
         self.setGeometry(self._picture.rect())
         self.lower()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Cover the picture at its new size."""
         if event.type() == QEvent.Type.Resize:
             self.setGeometry(self._picture.rect())
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Darken the picture, and paint the message at the center of its upper edge."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self._dimmed:

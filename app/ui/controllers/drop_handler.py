@@ -46,7 +46,6 @@ class DropHandler:
         self.open_spec: Callable[[str | list[str], Otherwise], object] = session.open
 
     def enter(self, event: QDragEnterEvent) -> None:
-        """Show the effect of a drop."""
         drop = parse_drop(event.mimeData())
         self._viewport.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
         if drop.accepted:
@@ -57,11 +56,9 @@ class DropHandler:
             event.accept()
 
     def leave(self) -> None:
-        """Hide the hint."""
         self._viewport.hide_drop_hint()
 
     def drop(self, event: QDropEvent) -> None:
-        """Open or install the dropped data."""
         self._viewport.hide_drop_hint()
         accept_as_copy(event)
         data = event.mimeData()
@@ -69,7 +66,6 @@ class DropHandler:
         self._open(parse_drop(data), image if isinstance(image, QImage) else QImage())
 
     def paste(self) -> None:
-        """Open or install the clipboard's data."""
         data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
         if data.hasImage() or data.hasUrls() or data.hasText():
             self._open(parse_drop(data), QGuiApplication.clipboard().image())
@@ -77,7 +73,6 @@ class DropHandler:
             self._session.problem.emit(nothing_to_paste())
 
     def _open(self, drop: Drop, image: QImage) -> None:
-        """Open or install `drop`; `image` is the picture in the data itself."""
         held = drop.image and not image.isNull()
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
@@ -104,7 +99,6 @@ def drop_advice() -> str:
 
 
 def nothing_to_paste() -> Problem:
-    """Return the problem of an empty clipboard, with advice."""
     return Problem(
         tr("There is nothing on the clipboard to paste"),
         advice=tr("Copy a picture, a file or an address in another program first."),

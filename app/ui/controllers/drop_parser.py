@@ -29,9 +29,6 @@ class Drop:
     set. A refused drop sets none of the three, nor `queue` or `image`.
 
     Attributes:
-        title: The effect, or why there is none.
-        spec: A source.
-        weights: A style to install.
         queue: Several files for the queue; some may also form a source.
         styles: Several styles to install, for UserStyles.install_all.
         image: Whether the data itself contains a picture, used if `spec` does not open.
@@ -47,7 +44,6 @@ class Drop:
 
     @property
     def accepted(self) -> bool:
-        """Whether the drop can be opened, queued or installed."""
         usable = bool(self.queue or self.styles) or self.image
         return usable or self.spec is not None or self.weights is not None
 
@@ -73,9 +69,7 @@ class StyleDrop:
     At most one of `pictures`, `image`, `weights` and `styles` is set; a refused drop sets none.
 
     Attributes:
-        title: The effect, or why there is none.
         detail: Further details, or what can be dropped.
-        pictures: Files of style pictures.
         image: Whether the data itself contains a style picture.
         weights: A style, for UserStyles.install.
         styles: Several styles, for UserStyles.install_all.
@@ -90,7 +84,6 @@ class StyleDrop:
 
     @property
     def accepted(self) -> bool:
-        """Whether the drop yields a style."""
         return bool(self.pictures or self.styles) or self.image or self.weights is not None
 
 

@@ -25,7 +25,6 @@ class Material:
     Attributes:
         paths: Local files and folders, which may not exist.
         address: The only address, if a source can open it; otherwise "".
-        host: Its host, printable.
         image: Whether the data contains a picture, used if nothing else can be.
         name: A printable name for the refusal; "" without a name.
     """
@@ -38,10 +37,7 @@ class Material:
 
 
 def material_of(data: QMimeData) -> Material:
-    """Read a drag or the clipboard.
-
-    If the data contains a picture, missing files and text are ignored.
-    """
+    """Read a drag or the clipboard; a picture in the data outweighs missing files and text."""
     image = data.hasImage()
     urls = data.urls() if data.hasUrls() else []
     if not urls and data.hasText() and not image:
@@ -57,9 +53,7 @@ def material_of(data: QMimeData) -> Material:
 
 
 def _local(url: QUrl) -> Path | None:
-    """Return the path of a file address (RFC 8089) of this machine, or None; Windows allows
-    shares.
-    """
+    """Return the path of a file address (RFC 8089) here, or None; Windows allows shares."""
     if url.scheme() != "file":
         return None
     host, here = url.host().lower(), QSysInfo.machineHostName().lower()
@@ -74,10 +68,7 @@ def _local(url: QUrl) -> Path | None:
 
 
 def _typed(text: str) -> list[QUrl]:
-    """Return the URLs of addresses and paths in text, one per line as terminals and browsers do.
-
-    Return [] if a line is neither.
-    """
+    """Return the URLs in text, one per line as terminals and browsers do; [] if a line is none."""
     if len(text) > _LONGEST_TEXT or "\0" in text:
         return []
     found: list[QUrl] = []

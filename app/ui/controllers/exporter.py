@@ -102,10 +102,7 @@ class Exporter:
             self._write(styled, self._folder() / f"{styled.config.style}_{moment}.png")
 
     def save_as(self, parent: QWidget) -> None:
-        """Ask for a file name without stopping the stream.
-
-        The saved picture is the one on screen when the dialog opened.
-        """
+        """Ask for a file name while streaming; the picture saved is the one now on screen."""
         styled = self._current_or_notice()
         if styled is None:
             return
@@ -132,7 +129,6 @@ class Exporter:
         self._write(styled, path)
 
     def copy(self) -> None:
-        """Copy the picture to the clipboard."""
         if styled := self._current_or_notice():
             # The clipboard outlives the frame, so it needs its own copy of the pixels.
 

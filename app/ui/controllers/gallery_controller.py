@@ -46,11 +46,6 @@ class GalleryController(QObject):
 
     Args:
         train: Opens the studio with a style picture and a title.
-        keep: Changes settings.
-        show_title: Shows the title of the style over the picture.
-
-    Attributes:
-        previews: Shows the user's picture on the cards.
         trial: Tries styles on the picture.
     """
 
@@ -113,7 +108,6 @@ class GalleryController(QObject):
         }
 
     def act(self, key: str) -> None:
-        """Run one of GALLERY_ACTIONS."""
         self._acts[key]()
 
     def _search(self, show_gallery: QAction) -> None:
@@ -127,7 +121,6 @@ class GalleryController(QObject):
         self.trial.stop()
 
     def show_styles(self) -> None:
-        """Show the styles of the library and mark the chosen one."""
         self.arranging.show()
         self._show_config()
 

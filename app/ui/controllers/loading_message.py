@@ -43,7 +43,6 @@ class LoadingMessage(QObject):
         self._viewport.show_waiting(self._opening or self._refining)
 
     def show_now(self) -> None:
-        """Show at once what is loading, if a source is open."""
         if self._session.info is None:
             return
         shown = self._viewport.styled

@@ -26,11 +26,7 @@ PASTED = mark("Pasted picture")  # title of a style from a picture without a nam
 
 
 class PictureStyles(QObject):
-    """Handles drops on `gallery` and pastes into it.
-
-    Args:
-        install: Asks whether to install a checkpoint or pack.
-    """
+    """Handles drops on `gallery` and pastes into it; `install` asks about a checkpoint or pack."""
 
     train_wanted = Signal(object)  # Path of a picture that needs training to become a style
 
@@ -72,10 +68,7 @@ class PictureStyles(QObject):
         ).open()
 
     def take(self, *pictures: Path) -> None:
-        """Create a style from each picture; the last one is chosen.
-
-        Without a network, offer to train the first one.
-        """
+        """Create a style per picture and choose the last; without a network, offer training."""
         if self._reason:
             self.train_wanted.emit(pictures[0])
             return
@@ -83,7 +76,6 @@ class PictureStyles(QObject):
             self._session.user_styles.install_picture(picture)
 
     def paste(self) -> None:
-        """Create a style from the clipboard."""
         clipboard = QGuiApplication.clipboard()
         data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
         if not (data.hasImage() or data.hasUrls() or data.hasText()):

@@ -63,13 +63,11 @@ def _absolute_spec(spec: str) -> str:
 
 
 def source_from_settings(settings: Settings) -> str | list[str]:
-    """Return the spec of the stored source."""
     lines = settings.source.split("\n")
     return lines if len(lines) > 1 else lines[0]
 
 
 def settings_with_config(settings: Settings, config: EngineConfig) -> Settings:
-    """Return `settings` with the values of `config`."""
     return replace(
         settings,
         **parameter_values(config),

@@ -10,10 +10,7 @@ from app.settings import Settings
 
 
 class SettingsSaver:
-    """Calls `write(settings)`, which may block on the disk, from one thread at a time.
-
-    Settings older than the last ones written are never written.
-    """
+    """Calls `write(settings)`, which may block, from one thread at a time, newest settings only."""
 
     def __init__(self, run: RunJob, write: Callable[[Settings], None]) -> None:
         self._run, self._write = run, write
@@ -33,11 +30,7 @@ class SettingsSaver:
         self._run(work, lambda _: None, doing="save the settings")
 
     def save_now(self, settings: Settings) -> None:
-        """Save `settings` and wait for completion.
-
-        Raises:
-            OSError: If writing fails.
-        """
+        """Save `settings` and wait. Raises OSError if writing fails."""
         self._newest += 1
         with self._writing:
             self._write(settings)

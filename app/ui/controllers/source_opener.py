@@ -91,7 +91,6 @@ class SourceOpener(QObject):
         return self._used.get(camera.name, camera_spec(camera))
 
     def pick(self, value: object) -> None:
-        """Open the chosen source, or run the chosen command."""
         if not isinstance(value, SourceCommand):
             self._session.open(value)  # type: ignore[arg-type]  (choices() made it)
             return

@@ -13,11 +13,7 @@ from app.sources import SCENE
 
 
 def source_from_paths(paths: Sequence[str]) -> str | list[str]:
-    """Return the spec of files on the command line; several form a strip of pictures.
-
-    Args:
-        paths: At least one path. A path named "scene" or "camera:0" is still a file.
-    """
+    """Return the spec of at least one file, even one named "scene"; several form a strip."""
     absolute = [str(Path(path).absolute()) for path in paths]
     return absolute if len(absolute) > 1 else absolute[0]
 

@@ -20,10 +20,7 @@ class StyleInstaller:
         self._requests = 0  # counts calls of ask_install; only the newest asks
 
     def ask_install(self, path: Path) -> None:
-        """Check the weights or pack at `path`, then ask for a title and install it.
-
-        A file that cannot be installed becomes a problem instead of a question.
-        """
+        """Check the weights or pack at `path`, then ask for a title; faults become problems."""
         self._requests += 1
         number, name = self._requests, printable(path.name, MAX_NAME_LENGTH)
 
@@ -65,7 +62,6 @@ class StyleInstaller:
         )
 
     def ask_rename(self, style: Style) -> None:
-        """Ask for another title of a user's style."""
         self._questions.ask(
             tr("Rename the style '{title}'?", title=style.title),
             tr("&Rename"),
@@ -75,7 +71,6 @@ class StyleInstaller:
         )
 
     def ask_remove(self, style: Style) -> None:
-        """Ask whether to remove a user's style."""
         self._questions.ask(
             tr("Remove the style '{title}' and its files?", title=style.title),
             tr("&Remove"),

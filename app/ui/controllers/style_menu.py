@@ -42,7 +42,6 @@ class StyleMenu:
     """The additional entries of a style's context menu, and the actions of the same names.
 
     Args:
-        train: Opens the studio with a style picture and a title.
         actions: The actions of the window, by key; they act on the chosen style.
     """
 
@@ -76,7 +75,6 @@ class StyleMenu:
         }
 
     def entries(self, key: str) -> Iterator[MenuEntry]:
-        """Yield the entries for a style."""
         style = self._find(key)
         if style is None:
             return
@@ -151,7 +149,6 @@ class StyleMenu:
         dialog.open()
 
     def export(self, style: Style, path: Path) -> None:
-        """Write a style as one file and show its path."""
         self._session.write(
             lambda: self._session.library.export_file(style.key, path),
             lambda target: self._session.notice.emit(

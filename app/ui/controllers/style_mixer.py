@@ -57,10 +57,7 @@ class StyleMixer:
             self._add(key)
 
     def unavailable_reason(self, key: str, first_key: str = "") -> str:
-        """Return why `key` cannot be mixed with another style; "" if it can.
-
-        The other style is `first_key`, by default the first style. The reason is a sentence.
-        """
+        """Return why `key` cannot be mixed with `first_key` (default: the first style), or ""."""
         styles = {style.key: style for style in self._session.library.styles}
         first = styles.get(first_key or self._session.config.style)
         other = styles.get(key)
@@ -76,10 +73,7 @@ class StyleMixer:
         )
 
     def pick(self, key: str | None) -> None:
-        """Apply the panel's choice: mix `key` in, or remove it from a mix of three or more.
-
-        None stops mixing.
-        """
+        """Mix `key` in, or remove it from a mix of three or more; None stops mixing."""
         parts = self._session.config.parts
         if key is None:
             self.stop_mix()
@@ -87,7 +81,6 @@ class StyleMixer:
             self.toggle_mix(key)
 
     def stop_mix(self) -> None:
-        """Use the first style alone."""
         parts = self._session.config.parts
         self._last = parts[1:] or self._last
         self._choose(parts[:1])
@@ -122,7 +115,6 @@ class StyleMixer:
         self._choose(tuple(zip(styles, shares, strict=True)))
 
     def label(self) -> str:
-        """Return the title of the style, or all titles with their shares."""
         titles = {style.key: style.title for style in self._session.library.styles}
         parts = self._session.config.parts
         return blend_label([(titles.get(key, key), share) for key, share in parts])

@@ -27,11 +27,7 @@ _LOSSLESS = mark("This codec loses nothing, whatever the quality")
 
 
 class FilmDialog(QDialog):
-    """The options of an export.
-
-    Args:
-        chosen: Called with the options when the user continues to the file.
-    """
+    """The options of an export; `chosen` receives them when the user continues to the file."""
 
     def __init__(self, parent: QWidget, chosen: Callable[[FilmOptions], object]) -> None:
         super().__init__(parent)
@@ -83,13 +79,11 @@ class FilmDialog(QDialog):
 
     @property
     def options(self) -> FilmOptions:
-        """The chosen options."""
         return FilmOptions(
             self.codec.currentData(), self.encoder.currentData(), self.quality.currentData()
         )
 
     def show_options(self, options: FilmOptions) -> None:
-        """Show the options chosen last."""
         self._where = options.where
         self.codec.show_choice(options.codec)
         self.quality.show_choice(options.quality)

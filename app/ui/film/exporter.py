@@ -60,9 +60,6 @@ class FilmExporter(QObject):
     The stream is paused meanwhile, since both would take turns on one device.
 
     Args:
-        say: Shows a notice.
-        options: The options chosen last.
-        keep: Called with the fields of Settings that store the options.
         styling: Creates the frame styling on the job's thread; for tests.
         saved: Receives the saved path and one sentence; by default, `say` shows the sentence.
     """
@@ -97,12 +94,10 @@ class FilmExporter(QObject):
 
     @property
     def under_way(self) -> bool:
-        """Whether an export is running."""
         return self._under_way
 
     @property
     def name(self) -> str:
-        """The file name of the exported film."""
         return printable(self._target.name)
 
     @property
@@ -111,7 +106,6 @@ class FilmExporter(QObject):
         return self._session.library.user.parent / "exports"
 
     def ask(self, parent: QWidget, folder: Path) -> None:
-        """Ask for options and a file, then export the open film."""
         if self._under_way:
             self._say(tr(UNDER_WAY))
             return
@@ -158,12 +152,7 @@ class FilmExporter(QObject):
         dialog.open()
 
     def export(self, source: Path, target: Path, options: FilmOptions = DEFAULTS) -> None:
-        """Export a film.
-
-        Args:
-            target: The output file. The codec's usual extension is appended unless `target` already
-                has a suitable one.
-        """
+        """Export a film to `target`, with the codec's usual extension unless it has one."""
         if self._under_way:
             self._say(tr(UNDER_WAY))
             return
@@ -181,7 +170,6 @@ class FilmExporter(QObject):
         self._begin(ExportOrder(source.absolute(), target.absolute(), config, options))
 
     def resume(self, order: ExportOrder) -> None:
-        """Continue an export after its finished parts."""
         if self._under_way:
             self._say(tr(UNDER_WAY))
         else:
@@ -213,7 +201,6 @@ class FilmExporter(QObject):
         )
 
     def pause(self, paused: bool) -> None:
-        """Pause or continue the export."""
         if job := self._job:
             (job.pause if paused else job.resume)()
 
@@ -303,7 +290,6 @@ def _keep(order: ExportOrder, folder: Path) -> None:
 
 
 def progress_text(target: Path, progress: FilmProgress) -> str:
-    """Return the progress of an export in words."""
     text = tr(
         "Exporting {name}: {fps} frames a second",
         name=printable(target.name),

@@ -24,12 +24,7 @@ DAMAGED_ADVICE = mark(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The result of a search.
-
-    Attributes:
-        orders: Exports that can be resumed.
-        damaged: Files that are unreadable or contain no export.
-    """
+    """The result of a search; `damaged` files are unreadable or contain no export."""
 
     orders: tuple[ExportOrder, ...]
     damaged: tuple[Path, ...]

@@ -31,13 +31,7 @@ _LOOKED_FOR = mark("It is being looked for")
 
 @dataclass(frozen=True, slots=True)
 class FilmOptions:
-    """The options of a film export.
-
-    Attributes:
-        codec: A key of CODECS.
-        where: The place of encoding, one of PLACES.
-        quality: One of QUALITIES.
-    """
+    """The options of a film export: keys of CODECS, PLACES and QUALITIES."""
 
     codec: str = next(iter(CODECS))
     where: str = PLACES[0]
@@ -45,12 +39,10 @@ class FilmOptions:
 
     @classmethod
     def stored(cls, settings: Settings) -> FilmOptions:
-        """Return the options stored in the settings."""
         return cls(settings.film_codec, settings.film_encoder, settings.film_quality)
 
     @property
     def settings(self) -> dict[str, str]:
-        """The fields of Settings that store the options."""
         return {
             "film_codec": self.codec,
             "film_encoder": self.where,
@@ -74,12 +66,7 @@ DEFAULTS = FilmOptions()
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """Graphics hardware for a codec.
-
-    Attributes:
-        device: The encoding device; "" if there is none.
-        reason: Why there is none, as a sentence.
-    """
+    """Graphics hardware for a codec; without a `device` (""), `reason` says why, as a sentence."""
 
     device: str = ""
     reason: str = ""
@@ -106,7 +93,6 @@ def _hardware(key: str) -> Hardware:
 
 
 def codec_choices() -> list[Choice]:
-    """Return a choice for each codec."""
     return [
         Choice(key, f"{codec.title} ({enumerated(codec.containers)})", tr(_FOR[key]))
         for key, codec in CODECS.items()
@@ -114,12 +100,7 @@ def codec_choices() -> list[Choice]:
 
 
 def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list[Choice]:
-    """Return a choice for each place of encoding.
-
-    Args:
-        codec: A key of CODECS.
-        hardware: The result of `find_hardware`; None while it is running.
-    """
+    """Return a choice for each place of encoding; `hardware` is None while it is being found."""
     found = Hardware(reason=tr(_LOOKED_FOR)) if hardware is None else hardware[codec]
     automatic = (
         tr("By {device}, which is faster", device=found.device)
@@ -137,5 +118,4 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
 
 
 def quality_choices() -> list[Choice]:
-    """Return a choice for each quality."""
     return [Choice(quality, *map(tr, _QUALITIES[quality])) for quality in QUALITIES]

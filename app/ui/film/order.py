@@ -21,12 +21,7 @@ MAX_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """A film export.
-
-    Attributes:
-        source: Absolute path of the film.
-        target: Absolute path of the output file.
-    """
+    """A film export, with absolute paths."""
 
     source: Path
     target: Path
@@ -34,16 +29,11 @@ class ExportOrder:
     options: FilmOptions = DEFAULTS
 
     def file(self, folder: Path) -> Path:
-        """Return the file in `folder` that stores the export."""
         digest = hashlib.sha256(os.fsencode(self.target)).hexdigest()
         return folder / f"{digest[:16]}.json"
 
     def write(self, folder: Path) -> None:
-        """Store the export in `folder`.
-
-        Raises:
-            OSError: If the file cannot be written.
-        """
+        """Store the export in `folder`. Raises OSError if the file cannot be written."""
         config = self.config
         about = {
             "source": str(self.source),
@@ -61,12 +51,7 @@ class ExportOrder:
 
 
 def read_order(path: Path) -> ExportOrder:
-    """Read the file of an export.
-
-    Raises:
-        ValueError: If the file contains no export.
-        OSError: If the file cannot be read.
-    """
+    """Read the file of an export. Raises ValueError if it is none, OSError if it cannot be read."""
     try:
         stored = small_json.load(path, MAX_BYTES)
         given = stored["options"]

@@ -24,9 +24,7 @@ SETTLED_MS = 400  # delay after a change of the config before thumbnails are sty
 class Painter(Protocol):
     """Styles thumbnails, see StripPainter."""
 
-    def look(self, config: EngineConfig) -> Hashable:
-        """Return the part of a config that affects thumbnails."""
-        ...
+    def look(self, config: EngineConfig) -> Hashable: ...
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
         """Style a thumbnail; called on another thread."""
@@ -38,9 +36,6 @@ class FilmStripController(QObject):
 
     Args:
         painter: Styles the thumbnails; None creates one with its own engine.
-
-    Attributes:
-        strip: The widget to place below the picture.
     """
 
     def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
@@ -65,7 +60,6 @@ class FilmStripController(QObject):
         self._update()
 
     def close(self) -> None:
-        """Stop making thumbnails."""
         self._settled.stop()
         self.thumbnails.close()
 

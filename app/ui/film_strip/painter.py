@@ -16,10 +16,7 @@ from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels
 
 
 def small_config(config: EngineConfig) -> EngineConfig:
-    """Return the config of thumbnails: the look of `config`, computed on the processor.
-
-    There, a small picture takes milliseconds, and the GPU is left to the stream.
-    """
+    """Return the look of `config` on the processor: quick for small pictures, it frees the GPU."""
     return replace(
         config,
         size=SIZE.width() * SCALE,
@@ -44,14 +41,7 @@ class StripPainter:
         return small_config(config)
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
-        """Style a thumbnail.
-
-        Args:
-            pixels: [H, W, 3] uint8 RGB.
-
-        Raises:
-            StyleForgeError: If the style cannot be used.
-        """
+        """Style a thumbnail, [H, W, 3] uint8 RGB. Raises StyleForgeError if unusable."""
         engine = self._engine = self._engine or Engine(self._library)
         wanted = small_config(config)
         if engine.config != wanted:

@@ -48,18 +48,15 @@ class StripModel(QAbstractListModel):
         thumbnails.made.connect(self._on_made)
 
     def set_paths(self, paths: Sequence[Path]) -> None:
-        """Replace the pictures."""
         self.beginResetModel()
         self._paths = tuple(paths)
         self._rows = {path: row for row, path in enumerate(paths)}
         self.endResetModel()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Return the number of pictures."""
         return 0 if parent.isValid() else len(self._paths)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the name, accessible text, tooltip or thumbnail of a picture."""
         path = self._paths[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return printable(path.name)
@@ -82,11 +79,9 @@ class StripDelegate(QStyledItemDelegate):
     """Paints a thumbnail, with a ring around the selected one."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the size of a thumbnail with its margin."""
         return SIZE + QSize(2 * PADDING, 2 * PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one thumbnail."""
         area: QRect = option.rect
         state: QStyle.StateFlag = option.state
         palette = option.palette
@@ -117,11 +112,7 @@ class StripDelegate(QStyledItemDelegate):
 
 
 class FilmStrip(QFrame):
-    """The strip widget, hidden until it has pictures.
-
-    Signals:
-        picked: The row that the user chose.
-    """
+    """The strip widget, hidden until it has pictures; `picked` carries the row the user chose."""
 
     picked = Signal(int)
 
@@ -150,13 +141,11 @@ class FilmStrip(QFrame):
         self.hide()
 
     def show_pictures(self, paths: Sequence[Path]) -> None:
-        """Replace the pictures."""
         self._updating = True
         self.model.set_paths(paths)
         self._updating = False
 
     def show_position(self, row: int) -> None:
-        """Select a picture and scroll to it."""
         index = self.model.index(row)
         if index.isValid() and self.view.currentIndex().row() != row:
             self._updating = True

@@ -76,7 +76,6 @@ class StripThumbnails(QObject):
         return None if shown is None else shown[1]
 
     def close(self) -> None:
-        """Stop making thumbnails."""
         self._closed = True
         self._wanted.clear()
 

@@ -42,12 +42,6 @@ class AboutStyle(QDialog):
     def show_facts(
         self, title: str, picture: QPixmap | None, facts: Sequence[tuple[str, str]]
     ) -> None:
-        """Show the dialog.
-
-        Args:
-            picture: Its thumbnail, or None.
-            facts: Pairs of label and text.
-        """
         self.setWindowTitle(tr("About {title}", title=title))
         self._picture.setVisible(picture is not None)
         if picture is not None:

@@ -38,16 +38,9 @@ def grouped(styles: Iterable[Style], groups: Mapping[str, str]) -> tuple[Style, 
 def arranged(
     styles: Sequence[Style], order: Sequence[str], favorites: Sequence[str]
 ) -> tuple[Style, ...]:
-    """Return the styles in gallery order.
+    """Return the favorites, then the others by group (those without one first).
 
-    Args:
-        styles: The styles in library order.
-        order: Keys in the user's manual order; other styles follow.
-        favorites: Keys of the styles that come first.
-
-    Returns:
-        The favorites, then the other styles by group (styles without a group first). Each part
-        follows the manual order, then library order.
+    Each part follows `order`, the user's keys, then library order.
     """
     places = {key: place for place, key in enumerate(order)}
     groups = list(dict.fromkeys(style.group for style in styles))

@@ -23,11 +23,7 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 
 class Arranging(QObject):
-    """Shows the library's styles in the user's order, filtered by the search.
-
-    Args:
-        keep: Changes settings.
-    """
+    """Shows the library's styles in the user's order, filtered by the search."""
 
     def __init__(
         self,
@@ -45,11 +41,9 @@ class Arranging(QObject):
 
     @property
     def favorites(self) -> tuple[str, ...]:
-        """The keys of the favorite styles."""
         return keys_of(self._settings().favorite_styles)
 
     def show(self) -> None:
-        """Show the styles."""
         styles = found(self._arranged(), self._gallery.search.text())
         self._gallery.model.set_favorites(self.favorites)
         self._gallery.set_styles(styles, self._session.config.style)
@@ -77,10 +71,7 @@ class Arranging(QObject):
         self._gallery.scroll_to(key)
 
     def move(self, key: str, count: int) -> None:
-        """Move a style `count` cards to the right, or left if negative.
-
-        A style moved past a card of another group joins that group.
-        """
+        """Move a style `count` cards right, or left if negative, into the group it reaches."""
         keys = [style.key for style in self._arranged()]
         if key not in keys:
             return

@@ -37,7 +37,6 @@ class CardPreviews(QObject):
         gallery.view.viewport().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow changes of the visible cards."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):
             self._soon.start()
         return False

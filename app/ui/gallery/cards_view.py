@@ -60,7 +60,6 @@ class CardsView(QListView):
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Start dragging the pressed card."""
         way = (event.position().toPoint() - self._pressed_at).manhattanLength()
         if not self._pressed.isValid() or not event.buttons() & Qt.MouseButton.LeftButton:
             super().mouseMoveEvent(event)
@@ -69,7 +68,6 @@ class CardsView(QListView):
             self._drag(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the pressed style."""
         if event.button() == Qt.MouseButton.LeftButton and self._pressed.isValid():
             if self.indexAt(event.position().toPoint()) == self._pressed:
                 self.setCurrentIndex(self._pressed)
@@ -93,19 +91,15 @@ class CardsView(QListView):
     # Dragged cards only; the gallery handles all other drags
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept cards."""
         self._follow(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Show the effect of a drop."""
         self._follow(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Hide the drop mark."""
         self._show_mark(None)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Move the card, or mix its style into the one below."""
         self._show_mark(None)
         key = _dragged(event)
         if not key:
@@ -147,7 +141,6 @@ class CardsView(QListView):
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the cards and the drop mark."""
         super().paintEvent(event)
         if self._mark is None:
             return

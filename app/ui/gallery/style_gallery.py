@@ -81,7 +81,6 @@ class _DropHint(QWidget):
 
     @property
     def text(self) -> str:
-        """The visible title; "" while hidden."""
         return "" if self.isHidden() else self._title
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -96,13 +95,8 @@ class StyleGallery(QFrame):
 
     `mark_style` and `show_mix` follow the config without emitting signals.
 
-    Args:
-        buttons: Buttons on the right that add styles.
-
     Attributes:
-        entries: Returns further entries of a style's context menu.
         mix_reason: Returns why a style cannot be mixed in, as a sentence; "" if it can.
-        additions: The context menu outside the styles.
     """
 
     chosen = Signal(str)
@@ -177,14 +171,12 @@ class StyleGallery(QFrame):
         self.view.setFixedHeight(THUMBNAIL.height() + line + 3 * PADDING + 4 + 12)
 
     def set_styles(self, styles: tuple[Style, ...], chosen: str) -> None:
-        """Show `styles`, with `chosen` marked."""
         self._updating = True
         self.model.set_styles(styles)
         self._updating = False
         self.mark_style(chosen)
 
     def mark_style(self, key: str) -> None:
-        """Mark the style `key` without emitting signals."""
         row = self.model.row_of(key)
         if row < 0:
             self.view.clearSelection()
@@ -195,7 +187,6 @@ class StyleGallery(QFrame):
             self.view.scrollTo(self.model.index(row))
 
     def scroll_to(self, key: str) -> None:
-        """Scroll to the card of a style."""
         self.view.scrollTo(self.model.index(self.model.row_of(key)))
 
     def show_mix(self, parts: Sequence[Part]) -> None:
@@ -206,7 +197,6 @@ class StyleGallery(QFrame):
 
     @property
     def has_focus(self) -> bool:
-        """Whether the gallery has the focus."""
         focused = self.window().focusWidget()
         return focused is not None and self.isAncestorOf(focused)
 
@@ -214,31 +204,24 @@ class StyleGallery(QFrame):
 
     @property
     def drop_hint(self) -> str:
-        """The visible drop hint; "" while no drag is over the gallery."""
         return self._hint.text
 
     def show_drop_hint(self, title: str, detail: str = "", *, accepted: bool = True) -> None:
-        """Show the effect of a drop, during a drag over the gallery."""
         self._hint.say(title, detail, accepted=accepted)
 
     def hide_drop_hint(self) -> None:
-        """Hide the hint at the end of the drag."""
         self._hint.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Forward the drag."""
         self.drag_entered.emit(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Forward the end of the drag."""
         self.drag_left.emit()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Forward the drop."""
         self.dropped.emit(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the hint to the gallery."""
         super().resizeEvent(event)
         self._hint.setGeometry(self.rect())
 
@@ -284,7 +267,6 @@ class StyleGallery(QFrame):
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the styles, in order."""
         return [self.key_at(row) for row in range(self.model.rowCount())]
 
     def keys_in_view(self) -> list[str]:

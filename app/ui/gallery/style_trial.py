@@ -50,19 +50,14 @@ class StyleTrial(QObject):
 
     @property
     def key(self) -> str:
-        """The key of the style on trial; "" if none."""
         return self._session.choice.tried
 
     def stop(self) -> None:
-        """Show the chosen style again."""
         self._rested.stop()
         self._session.choice.try_style("")
 
     def step(self, count: int) -> None:
-        """Try the style `count` cards after the tried or chosen one.
-
-        Reaching the chosen style ends the trial.
-        """
+        """Try the style `count` cards on; reaching the chosen style ends the trial."""
         keys = self._gallery.keys
         chosen = self._session.config.style
         at = self.key or chosen
@@ -79,7 +74,6 @@ class StyleTrial(QObject):
             self._gallery.scroll_to(key)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow pointer, focus and keys of the cards."""
         kind = event.type()
         if kind in (QEvent.Type.Leave, QEvent.Type.FocusOut, QEvent.Type.Hide):
             self._leave()

@@ -15,11 +15,7 @@ _BEFORE = "families_before"  # application property that stores the system's fam
 
 
 def apply_fonts(app: QApplication, language: str) -> None:
-    """Prefer the fonts of a language to the system's.
-
-    Args:
-        language: A key of LANGUAGES.
-    """
+    """Prefer the fonts of a language, a key of LANGUAGES, to the system's."""
     before = app.property(_BEFORE)
     if before is None:
         before = app.font().families()
@@ -32,11 +28,6 @@ def apply_fonts(app: QApplication, language: str) -> None:
 
 
 def families(language: str, before: list[str]) -> list[str]:
-    """Return the font families to request, the best one first.
-
-    Args:
-        language: A key of LANGUAGES.
-        before: The system's families, for characters the others lack.
-    """
+    """Return the font families for a language, best first; the system's `before` come last."""
     own = [name for name in LANGUAGES[language].fonts if QFontDatabase.hasFamily(name)]
     return [*own, *(name for name in before if name not in own)]

@@ -52,7 +52,6 @@ class LanguageMenu(QMenu):
         action.setMenu(self)
 
     def pop_up(self) -> None:
-        """Open the menu at the center of the window."""
         size = self.sizeHint()
         middle = self._window.rect().center() - QPoint(size.width(), size.height()) / 2
         self.popup(self._window.mapToGlobal(middle))

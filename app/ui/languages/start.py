@@ -17,11 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def apply_language(app: QApplication, choice: str) -> None:
-    """Set the language of the window; call this before creating widgets.
-
-    Args:
-        choice: The setting `language`: SYSTEM, or a key of LANGUAGES.
-    """
+    """Set the window's language before creating widgets; `choice` is SYSTEM or of LANGUAGES."""
     system = QLocale.system()
     language = choice if choice != SYSTEM else match(system.uiLanguages(), available())
     texts.use(language)
@@ -33,12 +29,7 @@ def apply_language(app: QApplication, choice: str) -> None:
 
 
 def match(wanted: Sequence[str], known: Sequence[str]) -> str:
-    """Return the first known language among the wanted ones, or English.
-
-    Args:
-        wanted: System names, the best one first: "de-AT", "zh-Hans-CN".
-        known: Keys of LANGUAGES.
-    """
+    """Return the first known of the wanted languages ("de-AT", "zh-Hans-CN"), or English."""
     for name in wanted:
         asked = QLocale(name)
         for key in known:

@@ -40,10 +40,7 @@ class Gallery:
 
 
 def gallery(seconds: float = 120.0) -> Gallery:
-    """Measure how the gallery fills.
-
-    Args:
-        seconds: Duration of the measurement alongside a stream.
+    """Measure how the gallery fills, also alongside a stream for `seconds`.
 
     Raises:
         RuntimeError: If a card was not painted in time.

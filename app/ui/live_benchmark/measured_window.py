@@ -53,10 +53,7 @@ class Metronome(FrameSource):
         )
 
     def _pixels(self, number: int) -> NDArray[np.uint8]:
-        """Return a rendered frame.
-
-        It is moved when first read, since the engine knows its device by then.
-        """
+        """Return a rendered frame, moved when first read: then the engine knows its device."""
         pixels = self._moved.get(number)
         if pixels is None:
             rendered = self._frames[number]
@@ -65,7 +62,6 @@ class Metronome(FrameSource):
         return pixels
 
     def close(self) -> None:
-        """Release the rendered frames."""
         self._frames = []
         self._moved = {}
 

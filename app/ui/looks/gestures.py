@@ -30,7 +30,6 @@ class Gestures(QObject):
 
     @property
     def current(self) -> int | None:
-        """The number of the current gesture, or None."""
         return self._count if self._pressed or self._key is not None else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

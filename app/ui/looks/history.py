@@ -54,7 +54,6 @@ class History:
 
     @property
     def current(self) -> EngineConfig:
-        """The current config."""
         return self._kept[self._at]
 
     @property
@@ -72,7 +71,6 @@ class History:
         """Append a chosen config, and drop everything that could be redone.
 
         Args:
-            config: The config now in use; nothing happens if it is already current.
             gesture: Number of the gesture that chose it; its changes of one control merge into one.
                 None for a separate change.
         """
@@ -90,11 +88,9 @@ class History:
         self._gesture = control
 
     def undo(self) -> EngineConfig:
-        """Go back by one change; return the config then current."""
         return self._go(max(self._at - 1, 0))
 
     def redo(self) -> EngineConfig:
-        """Go forward by one change; return the config then current."""
         return self._go(min(self._at + 1, len(self._kept) - 1))
 
     def refuse(self, returned: EngineConfig) -> None:

@@ -91,7 +91,6 @@ class ResetController(QObject):
         return False
 
     def _add_hint(self, control: QWidget) -> None:
-        """Append the hint to the tip of an enabled control."""
         hint = tr(BOX_HINT if isinstance(control, QComboBox) else HINT)
         tip = control.toolTip()
         if tip.endswith(hint):

@@ -133,7 +133,6 @@ class LookStrip(QFrame):
         return self._shown
 
     def show_looks(self, looks: Sequence[ShownLook], current: Look) -> None:
-        """Show looks, and select the current one."""
         if list(looks) != self._shown:
             row = self.view.currentRow()
             self._shown = list(looks)
@@ -145,7 +144,6 @@ class LookStrip(QFrame):
             self.view.item(row).setSelected(each.look == current)
 
     def context_menu(self, shown: ShownLook) -> QMenu:
-        """Return the context menu of a look; it deletes itself when closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(tr("&Use this look"), lambda: self.used.emit(shown))

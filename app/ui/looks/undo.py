@@ -17,13 +17,7 @@ from utils.translation.texts import tr
 
 
 class UndoController(QObject):
-    """Records every change of the session's config for undo and redo.
-
-    All changes while the slideshow plays count as one.
-
-    Args:
-        gestures: Tells which changes belong together.
-    """
+    """Records changes of the session's config; all changes while the slideshow plays are one."""
 
     def __init__(
         self,
@@ -45,12 +39,10 @@ class UndoController(QObject):
         self._show()
 
     def undo(self) -> None:
-        """Undo the last change."""
         self._record_now()
         self._use(self.history.undo())
 
     def redo(self) -> None:
-        """Redo the change undone last."""
         self._use(self.history.redo())
 
     def _use(self, config: EngineConfig) -> None:

@@ -22,7 +22,6 @@ class Work:
     """Work that has to end before the window closes.
 
     Attributes:
-        runs: Returns whether the work is running.
         stop: Ends it soon and saves what it can. The window calls it again until the work ends.
         words: Returns the clause that tells what quitting does to the work; "" if it simply ends.
     """
@@ -45,10 +44,7 @@ class Closing(QObject):
         self._timer.timeout.connect(self._look)
 
     def may_close(self) -> bool:
-        """Return whether the window may close now.
-
-        If work is running, the window asks first; a second request counts as yes.
-        """
+        """Return whether the window may close; during work, ask first (asking again says yes)."""
         if self._ends_at is not None:
             return self._has_ended()
         said = [words for work in self._works if work.runs() and (words := work.words())]

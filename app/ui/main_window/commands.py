@@ -34,7 +34,6 @@ class Commands:
         self.help: HelpDialog | None = None
 
     def slots(self) -> dict[str, Callable[[], object]]:
-        """Return the slot of each action, by its key."""
         window, views, visible = self._window, self._views, self._visibility
         return {
             "open": lambda: window.opener.ask_files(),

@@ -23,7 +23,6 @@ class SessionDisplay(QObject):
         self._window, self._views = window, views
 
     def show_styled(self, styled: StyledFrame) -> None:
-        """Show a result and which network made it."""
         window = self._window
         window.loading_message.stop()
         window.viewport.show_styled(styled)
@@ -48,7 +47,6 @@ class SessionDisplay(QObject):
         window.settings.save_soon()
 
     def show_source(self, info: SourceInfo | None) -> None:
-        """Show the open source, or that no source is open."""
         window = self._window
         window.status.show_source(info)
         window.setWindowTitle(
@@ -61,7 +59,6 @@ class SessionDisplay(QObject):
         window.settings.save_soon()
 
     def offer_trained(self, style: Style) -> None:
-        """Offer to use a newly trained style."""
         window = self._window
 
         def use() -> None:

@@ -123,15 +123,12 @@ class MainWindow(WindowParts):
     # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Pass the drag to the drop handler."""
         self.drop_handler.enter(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Tell the drop handler that the drag left."""
         self.drop_handler.leave()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Pass the drop to the drop handler."""
         self.drop_handler.drop(event)
 
     # Keys of the focused control

@@ -50,7 +50,6 @@ class WindowSettings:
         return self.value
 
     def update(self, **changes: Any) -> None:
-        """Change these fields and save soon."""
         self.value = replace(self.value, **changes)
         self.save_soon()
 
@@ -63,11 +62,7 @@ class WindowSettings:
         self._saver.save(self.current())
 
     def save_now(self) -> None:
-        """Save and wait for completion.
-
-        Raises:
-            OSError: If the settings cannot be written.
-        """
+        """Save and wait for completion. Raises OSError if the settings cannot be written."""
         self._later.stop()
         self._saver.save_now(self.current())
 

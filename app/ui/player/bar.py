@@ -133,11 +133,9 @@ class PlaybackBar(QFrame):
         self.volume.blockSignals(blocked)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the controls that do not fit."""
         self._arrange()
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size with all optional controls hidden."""
         return QSize(3 * 5 * SPACE + _SLIDER + 12 * SPACE, super().minimumSizeHint().height())
 
     def _arrange(self) -> None:

@@ -20,23 +20,15 @@ class PartSlider(QSlider):
         self._looped = False
 
     def show_part(self, start: int | None, end: int | None, *, looped: bool) -> None:
-        """Show marks.
-
-        Args:
-            start: The value of A, or None.
-            end: The value of B, or None.
-            looped: Whether the range between them is looped.
-        """
+        """Show the marks A and B, or None for no mark, and whether their range is looped."""
         self._part, self._looped = (start, end), looped
         self.update()
 
     @property
     def part(self) -> tuple[int | None, int | None]:
-        """The values of A and B."""
         return self._part
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the marks over the slider."""
         super().paintEvent(event)
         start, end = self._part
         if start is None and end is None:
@@ -57,7 +49,6 @@ class PartSlider(QSlider):
                 painter.fillRect(place, ink)
 
     def _x(self, value: int) -> int:
-        """Return the center of the handle at a value."""
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         span = self.width() - _HANDLE

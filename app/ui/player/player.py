@@ -20,12 +20,7 @@ NO_PART = mark("Mark a part first: A where it begins, B where it ends")
 
 
 class Player(QObject):
-    """Connects the playback bar and its actions to the session.
-
-    Args:
-        update: Stores changed settings.
-        say: Shows a notice.
-    """
+    """Connects the playback bar and its actions to the session."""
 
     def __init__(
         self,
@@ -89,7 +84,6 @@ class Player(QObject):
         self._apply_sound()
 
     def change_volume(self, direction: int) -> None:
-        """Raise the volume, or lower it if `direction` is negative."""
         volume = self._settings().volume + direction * STEP
         self._set_volume(min(1.0, max(0.0, round(volume, 2))))
 

@@ -22,11 +22,7 @@ BLINK_S = 1.0
 
 
 class RecordingLight(QWidget):
-    """Shown in the lower right corner of the picture during a recording.
-
-    Args:
-        told: Returns the seconds and bytes of the recording; None without one.
-    """
+    """A light in the lower right corner; `told` returns seconds and bytes, None when idle."""
 
     def __init__(self, told: Callable[[], tuple[float, int] | None], parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,33 +37,27 @@ class RecordingLight(QWidget):
 
     @property
     def text(self) -> str:
-        """The text next to the dot."""
         return self._text
 
     def sizeHint(self) -> QSize:
-        """Return the size of the dot and its text; changing digits do not affect it."""
         metrics = self.fontMetrics()
         digits = "".join("0" if letter.isdigit() else letter for letter in self._text)
         width = 3 * SPACE + _DOT + metrics.horizontalAdvance(digits)
         return QSize(width, metrics.height() + SPACE)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Start refreshing."""
         self._refresh()
         self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop refreshing."""
         self._timer.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay in the corner."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the blinking dot and the text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -38,12 +38,7 @@ class StylesMenu(QMenu):
         self._keys: tuple[str, ...] = ()
 
     def fill(self, styles: Sequence[StyleName], keys: Sequence[str], on_screen: str) -> None:
-        """Offer the styles.
-
-        Args:
-            keys: The ticked styles; empty for the look on screen.
-            on_screen: The title of the look on screen.
-        """
+        """Offer the styles; no ticked `keys` mean the look `on_screen`, a title."""
         self.clear()
         known = {style.key for style in styles}
         self._keys = tuple(key for key in keys if key in known)
@@ -122,7 +117,6 @@ class AddingBar(QWidget):
             line.addStretch(1)
 
     def show_styles(self, titles: Sequence[str]) -> None:
-        """Show the chosen styles."""
         first = printable(titles[0], MAX_WORDS) if titles else ""
         words = tr("Style: {title}", title=first)
         if len(titles) != 1:
@@ -130,12 +124,10 @@ class AddingBar(QWidget):
         self._name("styles", self.styles, words, ", ".join(titles))
 
     def show_output(self, folder: Path) -> None:
-        """Show the results folder."""
         words = tr("Into: {folder}", folder=printable(folder.name, MAX_WORDS))
         self._name("output", self.output, words, str(folder))
 
     def show_watched(self, folder: Path | None) -> None:
-        """Show the watched folder."""
         shown = "" if folder is None else printable(folder.name, MAX_WORDS)
         name = tr("Watching {folder}", folder=shown) if shown else tr("Watch a folder")
         self._actions["watch"].setChecked(folder is not None)
@@ -150,20 +142,16 @@ class AddingBar(QWidget):
         button.setAccessibleDescription(whole)
 
     def pop_up_styles(self) -> None:
-        """Open the menu of styles."""
         self.menu.popup(self.styles.mapToGlobal(self.styles.rect().bottomLeft()))
 
     def minimumSizeHint(self) -> QSize:
-        """Return the width of the wider line, and the current height."""
         width = max(line.minimumSize().width() for line in self._lines)
         return QSize(width, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Use one line or two."""
         self._fold()
 
     def event(self, event: QEvent) -> bool:
-        """Use one line or two after a text has changed."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self._fold()

@@ -40,12 +40,6 @@ class QueueController(QObject):
 
     `shown_changed()` follows showing and hiding; `words_changed(str)` carries the progress of a
     running queue.
-
-    Args:
-        session: The live session; its config is the look on screen.
-        picture: The widget that the page replaces.
-        look: Returns the title of the look on screen.
-        keep: Changes settings.
     """
 
     shown_changed = Signal()
@@ -105,7 +99,6 @@ class QueueController(QObject):
 
     @property
     def shown(self) -> bool:
-        """Whether the page replaces the picture."""
         return self.page is not None and self.pages.currentWidget() is self.page
 
     @property
@@ -119,11 +112,9 @@ class QueueController(QObject):
         return {} if self.page is None else self.page.actions_by_key
 
     def toggle(self) -> None:
-        """Switch between the page and the picture."""
         (self.hide if self.shown else self.show)()
 
     def show(self) -> None:
-        """Show the page instead of the picture."""
         page = self.page or self._make_page()
         self.pages.setCurrentWidget(page)
         self.pages.setFocusProxy(page.list)
@@ -217,7 +208,6 @@ class QueueController(QObject):
     # Running
 
     def start_or_stop(self) -> None:
-        """Run the queue, or stop it now."""
         (self.runner.stop if self.runner.running else self.runner.start)()
 
     def _on_ended(self, all_run: bool) -> None:

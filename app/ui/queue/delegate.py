@@ -25,12 +25,10 @@ class RowDelegate(QStyledItemDelegate):
     """Paints rows of equal height; only painted rows request thumbnails."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return a size hint; the list determines the width."""
         text = 2 * option.fontMetrics.height() + SPACE
         return QSize(40 * SPACE, max(SIZE.height(), text) + SPACE)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one row."""
         row: Row = index.data(ROW)
         area: QRect = option.rect.adjusted(SPACE // 2, 2, -SPACE // 2, -2)
         palette: QPalette = option.palette

@@ -41,15 +41,12 @@ class FoldingRow(QWidget):
                 row.addSpacing(2 * SPACE)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size without text."""
         return QSize(self._whole() - self._gain(), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold or unfold for the new width."""
         self._fit()
 
     def event(self, event: QEvent) -> bool:
-        """Fold or unfold when texts or fonts change."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self._fit()
@@ -67,7 +64,6 @@ class FoldingRow(QWidget):
         return sum(map(text_width, self._wordy))
 
     def _whole(self) -> int:
-        """Return the width with text."""
         row = self.layout()
         assert row is not None
         return row.totalMinimumSize().width() + (self._gain() if self._folded else 0)

@@ -16,7 +16,6 @@ class Work:
     """The remaining work.
 
     Attributes:
-        pictures: Waiting pictures in entries of known size.
         unknown: Entries of unknown duration: films, and folders not yet read.
         under_way_s: Seconds left for the current entry; None if unknown.
     """
@@ -34,7 +33,6 @@ class Forecast:
         self._seconds: deque[float] = deque(maxlen=LAST)
 
     def note(self, seconds: float) -> None:
-        """Record the seconds that a picture took."""
         self._seconds.append(seconds)
 
     @property

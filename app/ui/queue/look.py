@@ -37,7 +37,6 @@ class Order:
         """Return the arguments of the jobs; reads files, so call it on a background thread.
 
         Args:
-            paths: Pictures, films and folders.
             known: The jobs of the queue, whose results must not be overwritten.
 
         Returns:
@@ -77,12 +76,7 @@ class Order:
 
 
 def look_words(config: EngineConfig, kind: Kind) -> list[str]:
-    """Convert a look to flags of `stylize`.
-
-    Args:
-        config: A config with one style or mix.
-        kind: The kind of input; only films reduce flicker.
-    """
+    """Convert a look, with one style or mix, to flags of `stylize`; only films reduce flicker."""
     (style, _), *others = config.parts
     words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
     for name, row in PARAMETERS.items():
@@ -111,10 +105,7 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
 
 
 def _usable(path: Path) -> bool:
-    """Return whether a path exists and is a folder, or looks like a picture or film.
-
-    The job itself reports why a file cannot be read.
-    """
+    """Return whether a path is a folder or looks usable; the job reports why it cannot read it."""
     named = path.suffix.lower() in FILM_ENDINGS
     return path.is_dir() or (path.exists() and (named or likely_kind(path) != ""))
 

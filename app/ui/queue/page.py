@@ -100,7 +100,6 @@ class QueuePage(QFrame):
 
     @property
     def summary(self) -> str:
-        """The status of the queue, in words."""
         return self._said
 
     def show_summary(self, text: str, share: float | None) -> None:
@@ -132,17 +131,14 @@ class QueuePage(QFrame):
     # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Show that files can be dropped."""
         if material_of(event.mimeData()).paths:
             accept_as_copy(event)
             self._summary.setText(tr(DROP))
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Show the status of the queue again."""
         self._summary.setText(self._said)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Forward the files."""
         self._summary.setText(self._said)
         if paths := material_of(event.mimeData()).paths:
             accept_as_copy(event)

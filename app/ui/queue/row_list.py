@@ -44,7 +44,6 @@ class RowList(QListView):
         self.verticalScrollBar().setToolTip(tr("Scroll the queue"))
 
     def chosen(self) -> list[Row]:
-        """Return the selected rows, in order."""
         indexes = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
         return [index.data(ROW) for index in indexes]
 
@@ -74,7 +73,6 @@ class RowList(QListView):
         menu.popup(self.viewport().mapToGlobal(place))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the rows, or instructions if the list is empty."""
         super().paintEvent(event)
         if self.model().rowCount():
             return

@@ -41,7 +41,6 @@ class RowModel(QAbstractListModel):
 
     @property
     def rows(self) -> Sequence[Row]:
-        """All rows in order."""
         return self._rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
@@ -118,11 +117,9 @@ class RowModel(QAbstractListModel):
     # Overrides of Qt's model interface
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Return the number of rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the title, accessible text, tooltip, thumbnail, or the row itself."""
         row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.title
@@ -135,14 +132,12 @@ class RowModel(QAbstractListModel):
         return row if role == ROW else None
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
-        """Return flags for selecting and dragging rows, and dropping between them."""
         if not index.isValid():
             return Qt.ItemFlag.ItemIsDropEnabled
         flag = Qt.ItemFlag
         return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsDragEnabled
 
     def supportedDropActions(self) -> Qt.DropAction:
-        """Return the move action."""
         return Qt.DropAction.MoveAction
 
     def mimeTypes(self) -> list[str]:
@@ -150,7 +145,6 @@ class RowModel(QAbstractListModel):
         return [JOBS]
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
-        """Return the numbers of the dragged rows, in order."""
         rows = sorted({index.row() for index in indexes})
         words = ",".join(str(self._rows[row].number) for row in rows)
         data = QMimeData()

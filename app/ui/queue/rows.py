@@ -46,7 +46,6 @@ class Progress:
 
     Attributes:
         share: From 0 to 1; None while unknown.
-        done: Finished pictures of several.
         of: Their total; 0 for a single picture or while unknown.
         seconds_left: Remaining seconds; None while unknown.
     """
@@ -63,9 +62,7 @@ class Row:
     """A row of the queue.
 
     Attributes:
-        title: The name of the source file or folder.
         style: The title of the style, or the titles of a mix.
-        source: The source file or folder, as an absolute path.
         result: The result file or folder, as an absolute path; it may not exist.
         pictures: Number of pictures; 0 if unknown.
         reason: The reason for a failure, or "".
@@ -94,12 +91,10 @@ class Row:
 
     @property
     def several(self) -> bool:
-        """Whether the row may contain several pictures."""
         return self.kind in (Kind.FOLDER, Kind.SEVERAL)
 
     @property
     def detail(self) -> str:
-        """The second line: style and kind, or the reason for a failure."""
         if self.reason:
             return f"{self.style} · {self.reason}" if self.style else self.reason
         words = [self.style]
@@ -113,7 +108,6 @@ class Row:
 
     @property
     def words(self) -> str:
-        """The state in words, with progress."""
         if self.state is RowState.RUNNING and self.share is not None:
             if self.several and self.pictures:
                 return tr("{done} of {n}", done=self.done, n=self.pictures)
@@ -133,14 +127,12 @@ def rows_of(views: Iterable[JobView], titles: Mapping[str, str], own: int | None
     """Create the rows of jobs.
 
     Args:
-        titles: Style titles by key.
         own: Number of the job that this program runs, or None.
     """
     return [_row(view, titles, own) for view in views]
 
 
 def with_progress(row: Row, progress: Progress) -> Row:
-    """Return the row of the current entry with its progress."""
     if row.state is not RowState.RUNNING:
         return row
     left = "" if progress.seconds_left is None else format_remaining(progress.seconds_left)
@@ -149,7 +141,6 @@ def with_progress(row: Row, progress: Progress) -> Row:
 
 
 def work_of(rows: Iterable[Row], progress: Progress | None) -> Work:
-    """Return the remaining work of the rows."""
     waiting = [row for row in rows if row.state.waits]
     known = [row for row in waiting if row.kind is Kind.PICTURE or (row.several and row.pictures)]
     pictures = sum(max(1, row.pictures - row.done) for row in known)

@@ -69,17 +69,14 @@ class QueueRunner(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether the process exists."""
         return self.phase is not Phase.IDLE
 
     @property
     def number(self) -> int | None:
-        """The number of the current job, or None."""
         return self._number
 
     @property
     def progress(self) -> Progress | None:
-        """The progress of the current job, or None."""
         if self._number is None:
             return None
         share = self._share
@@ -87,7 +84,6 @@ class QueueRunner(QObject):
         return Progress(self._number, share, self._done, several, self._seconds_left(share))
 
     def start(self) -> None:
-        """Run the queue, unless it is running."""
         if self.running:
             return
         self._jobs_begun = 0

@@ -56,12 +56,10 @@ class QueueStore(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether an operation is running."""
         return self._under_way is not None
 
     @property
     def changing(self) -> bool:
-        """Whether a change is running or waiting."""
         under_way = () if self._under_way is None else (self._under_way,)
         return any(change.writes for change in (*under_way, *self._coming))
 

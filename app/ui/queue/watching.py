@@ -19,9 +19,6 @@ class FolderWatch(QObject):
     """Watches one folder at a time, until it cannot be read.
 
     `added(count)` is emitted after jobs are added, `stopped()` after a fault is reported.
-
-    Args:
-        order: Returns the options for added pictures.
     """
 
     added = Signal(int)
@@ -40,7 +37,6 @@ class FolderWatch(QObject):
 
     @property
     def folder(self) -> Path | None:
-        """The watched folder, or None."""
         return self._folder
 
     def watch(self, folder: Path | None) -> None:

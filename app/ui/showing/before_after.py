@@ -33,8 +33,6 @@ class BeforeAfter:
 
     Args:
         divider: Returns the divider's position in the before/after view, 0 to 1; otherwise None.
-        say: Shows a notice.
-        saved: Receives saved files.
     """
 
     def __init__(
@@ -50,10 +48,7 @@ class BeforeAfter:
         self._say, self._saved, self._dialogs = say, saved, dialogs
 
     def save(self) -> None:
-        """Save one picture of both at once.
-
-        It is divided as on screen in the before/after view, and side by side in other views.
-        """
+        """Save one picture of both: divided as in the before/after view, or side by side."""
         styled = self._current_or_notice()
         if styled is None:
             return
@@ -72,7 +67,6 @@ class BeforeAfter:
         self._session.write(work, done, doing=tr("save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
-        """Ask for the file of a wipe of the current picture."""
         styled = self._current_or_notice()
         if styled is None:
             return
@@ -91,13 +85,7 @@ class BeforeAfter:
         dialog.open()
 
     def save_wipe(self, styled: StyledFrame, path: Path, chosen: str = "") -> None:
-        """Write a wipe.
-
-        Args:
-            styled: The picture and its original.
-            path: The file; an extension is appended unless it has one of the two.
-            chosen: The selected name filter, which determines that extension.
-        """
+        """Write a wipe; if `path` has no extension of one, the name filter `chosen` decides it."""
         if path.suffix.lower() not in (FILM, ANIMATION):
             ending = ANIMATION if ANIMATION in chosen else FILM
             path = path.with_name(path.name + ending)

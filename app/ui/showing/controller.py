@@ -33,13 +33,7 @@ ONE_SCREEN = mark("There is one screen only, so this is a window; a double click
 
 
 class ShowController(QObject):
-    """Owns the projector, the slideshow and before/after saving.
-
-    Args:
-        update: Stores settings: `update(slideshow_seconds=...)`.
-        say: Shows a notice.
-        saved: Receives saved files.
-    """
+    """Owns the projector, the slideshow and before/after saving."""
 
     def __init__(
         self,
@@ -75,7 +69,6 @@ class ShowController(QObject):
         actions["mirror"].triggered.connect(lambda _: self._face())
 
     def act(self, key: str) -> None:
-        """Run the action `key`, one of SHOW_ACTIONS."""
         {
             "show_saved": self.saved.show,
             "before_after": self.before_after.save,
@@ -116,11 +109,7 @@ class ShowController(QObject):
         menu.popup(self._viewport.mapToGlobal(QPoint(0, 0)))
 
     def project(self, screen: QScreen, *, full: bool = True) -> None:
-        """Open the projector.
-
-        Args:
-            full: Whether to fill the screen.
-        """
+        """Open the projector."""
         window = self.projector = ProjectorWindow()
         window.closed.connect(self._on_projector_closed)
         window.resized.connect(
@@ -141,7 +130,6 @@ class ShowController(QObject):
         self._session.set_least_size(0, 0, "projector")
 
     def _face(self) -> None:
-        """Mirror the projector's picture like the window's."""
         if self.projector is not None:
             self.projector.picture.mirrored = self._settings().mirror
 

@@ -50,11 +50,6 @@ class ProjectorWindow(QWidget):
         self.resize(*SIZE)
 
     def open_on(self, screen: QScreen, *, full: bool) -> None:
-        """Show the window.
-
-        Args:
-            full: Whether to fill the screen.
-        """
         self.setScreen(screen)
         self.move(screen.availableGeometry().center() - self.rect().center())
         (self.showFullScreen if full else self.show)()
@@ -65,19 +60,16 @@ class ProjectorWindow(QWidget):
         self.picture.show_styled(styled, timed=False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Close with Escape."""
         if event.key() == Qt.Key.Key_Escape:
             self.close()
         else:
             super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Switch between full screen and a window."""
         (self.showNormal if self.isFullScreen() else self.showFullScreen)()
         self._hide_pointer()
 
     def closeEvent(self, event: object) -> None:
-        """Emit `closed`."""
         self.closed.emit()
 
     def _hide_pointer(self) -> None:

@@ -20,20 +20,13 @@ WORDS = mark("Show in &folder")
 
 
 class SavedFiles:
-    """Remembers the last saved file.
-
-    Args:
-        notices: Shows the notice, with a button for the folder.
-        fail: Called if the folder cannot be shown.
-        run: Runs a background job, since a network folder may respond slowly.
-    """
+    """Remembers the last saved file; jobs show it, since a network folder may respond slowly."""
 
     def __init__(self, notices: NoticeBar, fail: Callable[[Problem], object], run: RunJob) -> None:
         self._notices, self._fail, self._run = notices, fail, run
         self._newest: Path | None = None
 
     def tell(self, path: Path, text: str) -> None:
-        """Report a saved file."""
         self._newest = path
         self._notices.show_notice(
             text,
@@ -41,7 +34,6 @@ class SavedFiles:
         )
 
     def show(self) -> None:
-        """Show the last saved file in its folder."""
         if self._newest is None:
             self._notices.show_notice(tr(NOTHING))
         else:
@@ -68,14 +60,7 @@ class SavedFiles:
 
 
 def show_in_folder(path: Path, system: str = sys.platform) -> bool:
-    """Show a file in its folder, selected on Windows and macOS; elsewhere open the folder.
-
-    Args:
-        system: A value of sys.platform.
-
-    Returns:
-        Whether a program was started.
-    """
+    """Show a file in its folder, selected on Windows and macOS; tell if a program started."""
     if system == "win32":
         return QProcess.startDetached("explorer", ["/select,", str(path)])[0]
     if system == "darwin":

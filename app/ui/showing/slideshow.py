@@ -59,12 +59,10 @@ class Slideshow(QObject):
 
     @property
     def running(self) -> bool:
-        """Whether the slideshow runs."""
         return self._action.isChecked()
 
     @property
     def fading(self) -> bool:
-        """Whether a style is being faded in."""
         return bool(self._target)
 
     def settled(self, config: EngineConfig) -> EngineConfig:
@@ -92,7 +90,6 @@ class Slideshow(QObject):
         self._action.setChecked(False)
 
     def restart(self) -> None:
-        """Apply changed settings."""
         if self.running:
             self._next.start(round(1000 * self._settings().slideshow_seconds))
 
@@ -103,7 +100,6 @@ class Slideshow(QObject):
         return [key for key in keys if not chosen or key in chosen]
 
     def advance(self) -> None:
-        """Change to the next style."""
         self.restart()
         keys, now = self.styles(), self._session.config.style
         if not keys:
@@ -156,10 +152,7 @@ class Slideshow(QObject):
             self._continue()
 
     def _on_config_changed(self, _: object) -> None:
-        """Give up a fade if another style was chosen.
-
-        If the mix was refused, as for networks of different shapes, cut to the style instead.
-        """
+        """Give up a fade if another style was chosen; if the mix was refused, cut to the style."""
         now = self._session.config.parts
         if not self._target or [key for key, _ in now] == [key for key, _ in self._set]:
             return

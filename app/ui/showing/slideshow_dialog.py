@@ -65,7 +65,6 @@ class SlideshowDialog(QDialog):
         WindowGeometry(self)
 
     def show_settings(self, settings: Settings, styles: Sequence[Style]) -> None:
-        """Show the settings without emitting signals."""
         chosen = set(filter(None, settings.slideshow_styles.split("\n")))
         for widget in (self.seconds, self.styles):
             widget.blockSignals(True)

@@ -27,13 +27,7 @@ def fps_text(fps: float) -> str:
 
 
 class SpeedBadge(QPushButton):
-    """Shown in the upper left corner of the picture during a stream, if wanted.
-
-    Args:
-        reading: Returns the figures of the stream.
-        styled: Returns the result on screen; a comparison hides the badge.
-        figures: The action triggered by a click.
-    """
+    """Shown in the upper left corner of the picture during a stream; comparisons hide the badge."""
 
     def __init__(
         self,
@@ -68,7 +62,6 @@ class SpeedBadge(QPushButton):
         self.move(2 * SPACE, 2 * SPACE + covered)
 
     def refresh(self) -> None:
-        """Show the newest rate."""
         styled = self._styled()
         fps = self._reading().displayed_fps if self._wanted and styled is not None else 0.0
         shown = bool(fps) and styled is not None and styled.comparison is None
@@ -79,16 +72,12 @@ class SpeedBadge(QPushButton):
         self.setVisible(shown)
 
     def sizeHint(self) -> QSize:
-        """Return the size of the text; changing digits do not affect it."""
         digits = "".join("0" if letter.isdigit() else letter for letter in self.text())
         metrics = self.fontMetrics()
         return QSize(metrics.horizontalAdvance(digits) + 3 * SPACE, metrics.height() + 2 * SPACE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the text on a dark rounded rectangle, with a ring while focused or under the mouse.
-
-        An overlay is repainted with each frame of a stream, so the painted badge is cached.
-        """
+        """Paint the text on a dark rounded rectangle, cached, as each frame repaints overlays."""
         ringed = self.hasFocus() or self.underMouse()
         ring = self.palette().highlight().color() if ringed else None
         state = self.text(), self.size(), self.devicePixelRatioF(), self.font(), ring

@@ -88,14 +88,7 @@ class SpeedBar(QWidget):
         smooth: FrameTime | None,
         sharp: FrameTime | None,
     ) -> None:
-        """Show the current step without emitting signals.
-
-        Args:
-            titles: The step titles, from smooth to sharp.
-            current: The current step, or None.
-            smooth: The frame time at the left end.
-            sharp: The frame time at the right end.
-        """
+        """Show the current step, or none, and the frame times at both ends, without signals."""
         blocked = self.slider.blockSignals(True)
         self.slider.setRange(0, len(titles) - 1)
         self.slider.setValue(len(titles) // 2 if current is None else current)

@@ -15,13 +15,7 @@ SETTLED_MS = 6000  # until the stream's rate reflects the new kernels
 
 
 class CompileWatch(QObject):
-    """Calls `show` while kernels are being compiled, and with "" once none are.
-
-    Args:
-        fps: Returns displayed pictures a second; 0 without a stream.
-        show: Shows the message while it applies.
-        say: Shows a notice.
-    """
+    """Calls `show` while kernels are compiled, then with ""; `fps` returns 0 without a stream."""
 
     def __init__(
         self,
@@ -41,7 +35,6 @@ class CompileWatch(QObject):
         self._settled.timeout.connect(self.compare)
 
     def look(self) -> None:
-        """Check whether a library is being built."""
         compiling = build.BUILDING in build.reasons().values()
         if compiling:
             self._before = self._fps() or self._before

@@ -21,10 +21,7 @@ FRAME = (1280, 720)  # assumed before the first stream
 
 
 class SpeedController(QObject):
-    """Connects the slider with the session.
-
-    Manually chosen strokes are kept when the slider moves; until then the slider shows Custom.
-    """
+    """Connects the slider with the session; manual strokes stay, and the slider shows Custom."""
 
     def __init__(self, session: Session, bar: SpeedBar, parent: QObject) -> None:
         super().__init__(parent)
@@ -41,7 +38,6 @@ class SpeedController(QObject):
 
     @property
     def steps(self) -> list[Step]:
-        """The steps of the slider, from smooth to sharp."""
         return self._steps
 
     def set_fast_precision(self, fast: Precision) -> None:
@@ -59,7 +55,6 @@ class SpeedController(QObject):
         self._pick(len(self._steps) // 2)
 
     def refresh(self) -> None:
-        """Show the steps and mark the current one."""
         config = self._session.config
         known = {style.key: style for style in self._session.library.styles}
         style = known.get(config.style)

@@ -23,7 +23,6 @@ class Step:
     """A combination that the slider chooses; `size` None means Automatic.
 
     Attributes:
-        network: A key of app.options.NETWORKS.
         size: The long side of the sharper input in pixels; strokes keep their width.
     """
 
@@ -51,12 +50,10 @@ class Machine:
     """The inputs for choosing steps.
 
     Attributes:
-        times: Frame times on this machine.
         frame: (width, height) of the frames.
         strokes: A key of app.options.STROKES.
         now: Kind and sizes that Automatic currently runs; None before it has run.
         fast: The fastest precision in which the device computes well.
-        has_lite: Whether the style has a lite network.
     """
 
     times: FrameTimes
@@ -72,7 +69,6 @@ class Machine:
         return round(STROKE_SIZE * STROKES[self.strokes].scale)
 
     def sizes(self, size: int) -> Sizes:
-        """Return the sizes of the network's inputs for a step of this size."""
         return kept_strokes(*self.frame, size, self.stroke_size)
 
     def time(self, step: Step) -> FrameTime | None:
@@ -88,10 +84,6 @@ def steps_for(machine: Machine, chosen: Step = AUTOMATIC) -> list[Step]:
 
     If Automatic is as fast as the fastest network that keeps the width of strokes, the smoothest
     step uses the smallest automatic size, with wider strokes, as Automatic does on slow machines.
-
-    Args:
-        machine: The properties of the machine and the stream.
-        chosen: The current step, included if possible.
     """
     smooth, sharp = _smooth(machine), _sharp(machine)
     automatic = machine.time(AUTOMATIC)

@@ -35,7 +35,6 @@ class FrameTime:
 
     @property
     def fps(self) -> float:
-        """Frames a second."""
         return 1000 / self.ms
 
 
@@ -48,15 +47,10 @@ class FrameTimes:
         self._last: tuple[Kind, int] | None = None
 
     def add(self, device: str, kind: Kind, pixels: int, ms: float) -> bool:
-        """Record a frame; the first one of a kind and size includes preparation and does not count.
+        """Record a frame; return whether a time became known: a kind's first frame does not count.
 
         Args:
             device: "cpu" or "gpu"; a change discards all earlier times.
-            pixels: Total pixels of its inputs.
-            ms: The engine's time.
-
-        Returns:
-            Whether a new time became known.
         """
         if device != self._device:
             self.clear()
@@ -74,10 +68,7 @@ class FrameTimes:
         self._last = None
 
     def of(self, kind: Kind, pixels: int) -> FrameTime | None:
-        """Return a measured frame time, or an estimate from the nearest measured one.
-
-        Return None before any measurement.
-        """
+        """Return the measured time, or an estimate from the nearest one; None before any."""
         known = {key: median(each) for key, each in self._times.items() if len(each) >= COUNTED}
         if (kind, pixels) in known:
             return FrameTime(known[kind, pixels], measured=True)

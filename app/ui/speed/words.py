@@ -17,9 +17,6 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
 
     An example is "Runs on the processor, no NVIDIA GPU found. Fast version of the style, so that
     the picture stays fluid".
-
-    Args:
-        automatic: Whether the program chose the version of the style.
     """
     return sentences(_where(running), _version(running, chosen=running.lite and automatic))
 

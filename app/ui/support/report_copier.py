@@ -20,11 +20,7 @@ COPIED = mark(
 
 
 class ReportCopier(QObject):
-    """Creates reports in the background and disables `action` meanwhile.
-
-    Args:
-        save_settings: Writes changed settings, so that the report includes them.
-    """
+    """Creates reports in the background, with saved settings; `action` is off meanwhile."""
 
     def __init__(
         self,
@@ -40,7 +36,6 @@ class ReportCopier(QObject):
         self._action = action
 
     def copy(self) -> None:
-        """Create a report and copy it."""
         self._action.setEnabled(False)
         self._show_notice(tr(COLLECTING))
         self._save_settings()

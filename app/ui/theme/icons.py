@@ -17,11 +17,7 @@ _SIZES = (16, 20, 24, 32, 40, 48, 64)  # pixels, also for scaled displays
 
 @cache
 def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
-    """Return the icon `name` in the theme's text color.
-
-    Args:
-        name: File name without extension.
-        checked: Color in the checked state; "" for the accent.
+    """Return the icon `name` in the theme's text color; `checked` "" is the accent.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -58,7 +54,6 @@ def _tinted(lines: QPixmap, color: str) -> QPixmap:
 
 @cache
 def application_icon() -> QIcon:
-    """Return the application's icon."""
     drawing = (FOLDER / "styleforge.svg").read_text("utf-8")
     made = QIcon()
     for size in (*_SIZES, 128, 256):

@@ -73,7 +73,6 @@ class Theme(QObject):
 
     @property
     def choice(self) -> str:
-        """The chosen theme: "system", "light" or "dark"."""
         return self._choice
 
     @choice.setter

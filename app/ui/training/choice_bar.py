@@ -15,10 +15,7 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its label with a mnemonic, its tooltip, and its callback.
-
-    The first answer of a question is the default.
-    """
+    """An answer's label with mnemonic, tooltip and callback; a question's first is the default."""
 
     text: str
     tip: str
@@ -47,12 +44,10 @@ class ChoiceBar(QFrame):
 
     @property
     def question(self) -> str:
-        """The question; "" while hidden."""
         return self.accessibleDescription() if self.topic else ""
 
     @property
     def buttons(self) -> tuple[QPushButton, ...]:
-        """One button per answer."""
         return tuple(self._buttons)
 
     def ask(self, topic: str, question: str, *answers: Answer) -> None:

@@ -24,16 +24,13 @@ class PictureField(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Return the fixed size of the field."""
         return QSize(280, 168)
 
     def show_image(self, image: QImage) -> None:
-        """Show the picture; for a null image, show the invitation again."""
         self._image = image
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the picture, or the invitation with a dashed border."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -83,7 +80,6 @@ class PathLabel(QLabel):
 
     @property
     def path(self) -> Path | None:
-        """The path, or None."""
         return self._path
 
     def show_path(self, path: Path | None, nothing: str = "") -> None:
@@ -92,7 +88,6 @@ class PathLabel(QLabel):
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide the path for the new width."""
         self._fit()
 
     def _fit(self) -> None:

@@ -99,7 +99,6 @@ class Foot(QFrame):
         self.status.setText(text)
 
     def start_or_resume(self) -> None:
-        """Press the button for the current phase."""
         for each in (self.start, self.resume):
             if each.isVisible() and each.isEnabled():
                 each.click()

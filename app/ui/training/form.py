@@ -182,7 +182,6 @@ class TrainingForm(QScrollArea):
         self._show_advanced(False)
 
     def set_editable(self, on: bool) -> None:
-        """Enable or disable the form, which is disabled while a run exists."""
         self._content.setEnabled(on)
 
     def show_run(self, run: RunDirectory | None) -> None:
@@ -201,7 +200,6 @@ class TrainingForm(QScrollArea):
         self._run(lambda: _read(run.style_picture), done, doing="show the style picture")
 
     def choose_preset(self, preset: Preset) -> None:
-        """Select `preset`."""
         self.preset.show_choice(preset)
         self._update_remarks()
 
@@ -243,18 +241,15 @@ class TrainingForm(QScrollArea):
 
     @property
     def style_weight(self) -> float:
-        """The weight of the style loss."""
         return self.weight.value() / STEPS_PER_UNIT
 
     @property
     def needs_download(self) -> bool:
-        """Whether VGG-19 must be downloaded first."""
         return self.vgg.path is None and present_vgg() is None
 
     # The style picture
 
     def ask_picture(self) -> None:
-        """Ask for the style picture."""
         one = QFileDialog.FileMode.ExistingFile
         self._picker.dialog(
             self,
@@ -295,7 +290,6 @@ class TrainingForm(QScrollArea):
     # The photographs
 
     def ask_folder(self) -> None:
-        """Ask for the folder of photographs."""
         one = QFileDialog.FileMode.Directory
         dialog = self._picker.dialog(
             self,

@@ -82,7 +82,6 @@ def scan_text(scan: DatasetScan) -> str:
 
 
 def status_text(state: State) -> str:
-    """Return the activity and progress of a run."""
     run, progress = state.run, state.progress
     if state.phase is Phase.PAUSED and run is not None:
         if not run.iteration:
@@ -121,7 +120,6 @@ def unfinished_text(run: RunDirectory, more: int) -> str:
 
 
 def busy_text(title: str, run: RunDirectory | None) -> str:
-    """Return that a style cannot be trained while `run` is unfinished."""
     if run is None:
         return tr(
             "'{title}' cannot be trained while the training of another style is not finished",
@@ -135,7 +133,6 @@ def busy_text(title: str, run: RunDirectory | None) -> str:
 
 
 def cancel_text(run: RunDirectory, steps: int) -> str:
-    """Return the question before a run is ended."""
     return trn(
         "Stop training '{title}' after {n} step?",
         "Stop training '{title}' after {n} steps?",

@@ -26,12 +26,7 @@ from utils.translation.texts import tr
 
 
 class TrainingLauncher(QObject):
-    """Opens the studio and reports its progress.
-
-    Args:
-        keep: `keep(photographs=, vgg=)` stores the user's choices.
-        key: The shortcut that opens the studio.
-    """
+    """Opens the studio and reports its progress; `keep(photographs=, vgg=)` stores choices."""
 
     progress_text_changed = Signal(str)  # progress as text; "" without a training
     report_requested = Signal()  # for a problem of the studio
@@ -56,12 +51,7 @@ class TrainingLauncher(QObject):
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
     def open(self, settings: Settings, picture: Path | None = None, title: str = "") -> None:
-        """Show the studio, the first time with the choices stored in `settings`.
-
-        Args:
-            picture: The style picture to start with; None keeps the form's.
-            title: Title of the style to train from `picture`.
-        """
+        """Show the studio, first with the stored choices; a `picture` of None keeps the form's."""
         if self.window is None:
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent

@@ -68,7 +68,6 @@ class LossPlot(QWidget):
 
     @property
     def description(self) -> str:
-        """The plot as text."""
         if not self._points:
             return tr("No losses yet")
         first, last = self._points[0], self._points[-1]
@@ -103,23 +102,18 @@ class LossPlot(QWidget):
         self.setAccessibleDescription(self.description)
 
     def showEvent(self, event: object) -> None:
-        """Start the updates."""
         self._timer.start()
 
     def hideEvent(self, event: object) -> None:
-        """Stop the updates."""
         self._timer.stop()
 
     def sizeHint(self) -> QSize:
-        """Return the preferred size."""
         return QSize(420, 190)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the smallest legible size."""
         return QSize(240, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint legend, grid and curves."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         palette = self.palette()

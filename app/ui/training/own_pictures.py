@@ -15,11 +15,7 @@ _TOPIC = "pictures"
 
 
 class OwnPictures:
-    """Sets the pictures folder in the form; asks for permission the first time.
-
-    Args:
-        keep: `keep(own_pictures=)` stores the answer.
-    """
+    """Sets the pictures folder in the form; asks for permission once and keeps the answer."""
 
     def __init__(self, form: TrainingForm, bar: ChoiceBar, keep: Callable[..., None]) -> None:
         self._form, self._bar, self._keep = form, bar, keep

@@ -24,7 +24,6 @@ class Preview(QWidget):
 
     @property
     def image(self) -> QImage:
-        """The picture."""
         return self._image
 
     def show_image(self, image: QImage, caption: str) -> None:
@@ -34,15 +33,12 @@ class Preview(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return the preferred size."""
         return QSize(560, 400)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the smallest useful size."""
         return QSize(260, 180)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the picture and its caption."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)

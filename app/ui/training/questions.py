@@ -31,11 +31,7 @@ class Topic(StrEnum):
 
 
 class Questions:
-    """Asks one question at a time in the bar, and withdraws questions that the state settles.
-
-    Args:
-        starter: Starts runs that the user agrees to.
-    """
+    """Asks one question at a time in the bar, and withdraws questions that the state settles."""
 
     def __init__(self, session: Session, starter: Starter, bar: ChoiceBar) -> None:
         self._session, self._studio = session, session.studio

@@ -24,12 +24,7 @@ _EMPTY = mark("The preview appears here; it shows the picture of the main window
 
 
 class Results(QWidget):
-    """Shows previews and losses of the current run as they arrive.
-
-    Args:
-        session: Owns the training controller; reads previews in the background.
-        frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
-    """
+    """Shows previews and losses of a run; `frame` returns [H, W, 3] uint8 RGB, or None."""
 
     frame_used = Signal()  # the next preview shows the current frame
 

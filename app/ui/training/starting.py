@@ -14,12 +14,7 @@ from app.ui.training.form import TrainingForm
 
 
 class Starter:
-    """Connects the form with the training controller, without asking questions.
-
-    Args:
-        frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
-        keep: `keep(photographs=, vgg=)` stores the user's choices.
-    """
+    """Connects form and training controller; `frame` returns [H, W, 3] uint8 RGB, or None."""
 
     def __init__(
         self,
@@ -33,7 +28,6 @@ class Starter:
         self._attached = False  # whether the run is not from the form's request
 
     def start(self) -> None:
-        """Train with the form's values, if it is complete."""
         start = next((s for s in self._session.library.styles if s.builtin), None)
         request = self._form.request(start, self._session.config.device)
         if request is None:
@@ -43,7 +37,6 @@ class Starter:
         self._studio.start(request, self._frame())
 
     def start_cheaper(self) -> None:
-        """Train the cheaper preset of the forecast."""
         forecast = self._studio.state.forecast
         if forecast is not None and forecast.cheaper is not None:
             self._form.choose_preset(forecast.cheaper)
@@ -63,7 +56,6 @@ class Starter:
         self._form.ask_vgg(self.start)
 
     def resume_run(self, run: RunDirectory) -> None:
-        """Resume a run from an earlier session, and show it in the form."""
         self._studio.attach(run)
         if self._studio.state.run is not None:
             self._attached = True

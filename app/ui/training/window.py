@@ -36,12 +36,7 @@ FORM_WIDTH = 340
 
 
 class TrainingWindow(QDialog):
-    """A modeless window; closing it stops neither the stream nor the training.
-
-    Args:
-        frame: Returns the source picture on screen, [H, W, 3] uint8 RGB, or None.
-        keep: `keep(photographs=, vgg=)` stores the user's choices.
-    """
+    """A modeless window, closing it stops nothing; `frame` returns [H, W, 3] uint8 RGB or None."""
 
     def __init__(
         self,
@@ -175,12 +170,10 @@ class TrainingWindow(QDialog):
     # Drag and drop
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files and folders while no run exists."""
         if self._studio.state.phase is Phase.IDLE and material_of(event.mimeData()).paths:
             accept_as_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Use each dropped file or folder."""
         accept_as_copy(event)
         for path in material_of(event.mimeData()).paths:
             self.open_dropped(path)

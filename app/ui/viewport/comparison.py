@@ -56,7 +56,6 @@ def ratio_text(comparison: Comparison) -> str:
 
 
 def conditions_text(comparison: Comparison) -> str:
-    """Return the size and precision of both networks: "At 384x216, FP32"."""
     width, height = comparison.size
     return tr(
         "At {width}x{height}, {precision}",
@@ -75,7 +74,6 @@ def bound_text(precision: Precision) -> str:
 
 
 def difference_text(comparison: Comparison) -> str:
-    """Return the difference between the two pictures, and the bound."""
     if math.isinf(comparison.psnr):
         return tr("The pictures are identical.")
     values = {
@@ -96,7 +94,6 @@ def difference_text(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """Return everything the comparison shows, as text for a screen reader."""
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
     ratio = ratio_text(comparison)

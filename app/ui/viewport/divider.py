@@ -11,12 +11,7 @@ from utils.translation.texts import tr
 
 
 def paint_divider(painter: QPainter, place: QRect, x: int, title: str) -> None:
-    """Paint a line with a knob, and a label on both sides.
-
-    Args:
-        place: The visible part of the picture.
-        title: Title of the style, shown on the right.
-    """
+    """Paint a line with a knob in the visible `place`, and labels on both sides."""
     down = place.bottom() - SPACE - painter.fontMetrics().height() - SPACE
     half = place.width() // 2 - 2 * SPACE
     draw_pill(painter, QPoint(place.left() + SPACE, down), tr("Original"), widest=half)

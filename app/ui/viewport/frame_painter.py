@@ -40,11 +40,9 @@ class FramePainter:
 
     @property
     def kept(self) -> tuple[Pixels, ...]:
-        """The cached scaled copies."""
         return tuple(pixels for _frame, _size, _part, pixels, _image in self._scaled.values())
 
     def clear(self) -> None:
-        """Drop all copies."""
         self._scaled.clear()
 
     def begin_paint(self) -> None:
@@ -129,12 +127,7 @@ def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
 
 
 def as_image(pixels: Pixels) -> QImage:
-    """Wrap pixels without copying; the image is valid only while the pixels exist.
-
-    Args:
-        pixels: [H, W, 3] uint8 RGB, or [H, W, 4] uint8 as in `Frame.screen`, which Qt paints
-            without conversion.
-    """
+    """Wrap [H, W, 3] or Qt's [H, W, 4] uint8 without copying; valid while the pixels exist."""
     height, width, channels = pixels.shape
     form = QImage.Format.Format_RGB32 if channels == 4 else QImage.Format.Format_RGB888
     return QImage(pixels.data, width, height, pixels.strides[0], form)

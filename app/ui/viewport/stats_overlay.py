@@ -67,11 +67,9 @@ class Overlay(QWidget):
         self._timer.start()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show the newest figures at once."""
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Release the reserved space."""
         self._keep_free(0)
 
     def set_covered_height(self, covered: int) -> None:
@@ -85,7 +83,6 @@ class Overlay(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw the newest figures, unless the overlay is hidden."""
         if not self.isVisible():
             return
         reading, styled = self._reading(), self._styled()
@@ -110,7 +107,6 @@ class Overlay(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the cached pixmap."""
         if not self._pixmap.isNull():
             QPainter(self).drawPixmap(0, 0, self._pixmap)
 
@@ -165,7 +161,6 @@ class Overlay(QWidget):
         return QSize(left - _BETWEEN + _MARGIN, bottom + SPACE), words
 
     def _top(self, title: str) -> int:
-        """Return the top edge of the table's rows."""
         return SPACE + (self._line() + SPACE if title else 0)
 
     def _strip(self, title: str, rows: Rows) -> tuple[QSize, list[TextRun]]:

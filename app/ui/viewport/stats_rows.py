@@ -41,10 +41,7 @@ _GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the overlay, omitted if `text` returns "".
-
-    The label is marked for translation. A `brief` row also appears if space is scarce.
-    """
+    """A row of the overlay, omitted if `text` returns ""; `brief` ones stay in little space."""
 
     label: str
     text: Callable[[StreamStats, StyledFrame], str]
@@ -132,8 +129,6 @@ def overlay_columns(
     A still picture keeps showing its own timings.
 
     Args:
-        reading: Statistics of the stream.
-        brief: Whether to return only brief rows.
         layers: Whether to return every layer's time, in a second column; if none was timed, a row
             in the first column tells why.
     """

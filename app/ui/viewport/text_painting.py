@@ -61,7 +61,6 @@ def draw_pill(
 
 
 def pill_size(metrics: QFontMetrics, text: str) -> QSize:
-    """Return the size of the label that `draw_pill` draws."""
     return QSize(metrics.horizontalAdvance(text) + 2 * SPACE, metrics.height() + SPACE)
 
 

@@ -79,16 +79,10 @@ class Viewport(QWidget):
 
     @property
     def styled(self) -> StyledFrame | None:
-        """The result on screen, or None."""
         return self._styled
 
     def show_styled(self, styled: StyledFrame | None, *, timed: bool = True) -> None:
-        """Show a result from the next paint on.
-
-        Args:
-            styled: The result; None clears the viewport.
-            timed: Whether to report its paint; False for a result made for a file.
-        """
+        """Show a result from the next paint on; None clears, `timed` is False for a file's."""
         changed = styled is None or self._styled is None or styled.config != self._styled.config
         if styled is not None:
             whole = styled.captured or styled.frame
@@ -108,7 +102,6 @@ class Viewport(QWidget):
 
     @property
     def view(self) -> str:
-        """The view, one of VIEWS."""
         return self._view
 
     @view.setter
@@ -146,7 +139,6 @@ class Viewport(QWidget):
             self.update()
 
     def set_headroom(self, headroom: int) -> None:
-        """Reserve `headroom` pixels at the top of the compare view."""
         if headroom != self._headroom:
             self._headroom = headroom
             self.update()
@@ -157,12 +149,10 @@ class Viewport(QWidget):
         self.update()
 
     def set_style_title(self, title: str) -> None:
-        """Set the title of the styled side in the split view."""
         self._title = title
         self.update()
 
     def show_empty(self, title: str, detail: str) -> None:
-        """Set the texts shown while the viewport has no picture."""
         self._empty_text = (title, detail)
         self._update_description()
         self.update()
@@ -180,7 +170,6 @@ class Viewport(QWidget):
         self.update()
 
     def hide_drop_hint(self) -> None:
-        """Hide the hint at the end of the drag."""
         self._drop_hint = None
         self.update()
 
@@ -344,17 +333,14 @@ class Viewport(QWidget):
         self._set_cursor(event.position().x())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Release the picture."""
         self.zoom.release()
         self._set_cursor(event.position().x())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show the picture at actual size, or fit it."""
         if self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
             self.zoom.toggle(event.position())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom at the pointer."""
         if self._styled is None or not self.zoom.wheel(event):
             event.ignore()
 

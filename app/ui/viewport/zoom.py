@@ -48,10 +48,7 @@ class Zoom:
         return self.to(self.scale(picture, area) * factor, at, picture, area)
 
     def to(self, factor: float, at: QPointF, picture: QSize, area: QRect) -> Zoom:
-        """Zoom to a factor about a point.
-
-        The factor is limited to the allowed range and snaps to the fitting one when close to it.
-        """
+        """Zoom to a factor about a point, limited to the range, snapping to the fitting one."""
         fit = fitting(picture, area)
         factor = min(max(LARGEST, fit), max(min(1.0, fit), factor))
         if abs(factor / fit - 1) < _SAME:
@@ -67,7 +64,6 @@ class Zoom:
         return Zoom(factor, x, y).kept_inside(picture, area)
 
     def moved(self, by: QPointF, picture: QSize, area: QRect) -> Zoom:
-        """Move the picture with the pointer."""
         place = self.place(picture, area)
         x, y = self.x - by.x() / place.width(), self.y - by.y() / place.height()
         return Zoom(self.factor, x, y).kept_inside(picture, area)
@@ -83,7 +79,6 @@ class Zoom:
 
 
 def fitting(picture: QSize, area: QRect) -> float:
-    """Return the factor that fits a picture into an area."""
     return min(area.width() / picture.width(), area.height() / picture.height())
 
 

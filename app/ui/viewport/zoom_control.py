@@ -20,13 +20,7 @@ _KEYS: dict[int, tuple[int, int]] = {
 
 
 class ZoomControl(QObject):
-    """Zooms and moves a picture painted in one area, or in two areas alike.
-
-    It emits `changed` when the picture must be repainted.
-
-    Args:
-        widget: The widget that shows the picture and forwards its events.
-    """
+    """Zooms and moves a picture painted in one or two areas; `changed` asks for a repaint."""
 
     changed = Signal()
 
@@ -43,12 +37,10 @@ class ZoomControl(QObject):
 
     @property
     def zoomed(self) -> bool:
-        """Whether the picture is zoomed instead of fitted into its area."""
         return self._zoom.factor is not None
 
     @property
     def dragging(self) -> bool:
-        """Whether the picture follows the pointer."""
         return self._dragged is not None
 
     @property
@@ -86,15 +78,12 @@ class ZoomControl(QObject):
             self._use(self._zoom.by(factor, self._on_screen(at, area), self._picture, area))
 
     def zoom_in(self) -> None:
-        """Show the picture a step larger."""
         self.zoom_by(STEP)
 
     def zoom_out(self) -> None:
-        """Show the picture a step smaller."""
         self.zoom_by(1 / STEP)
 
     def fit(self) -> None:
-        """Fit the whole picture into its area."""
         self._use(Zoom())
 
     def actual_size(self, at: QPointF | None = None) -> None:
@@ -103,13 +92,11 @@ class ZoomControl(QObject):
             self._use(self._zoom.to(1.0, self._on_screen(at, area), self._picture, area))
 
     def toggle(self, at: QPointF) -> None:
-        """Fit the picture, or show it at actual size about a point."""
         self.fit() if self.zoomed else self.actual_size(at)
 
     # Events of the widget; each method returns whether it used the event
 
     def wheel(self, event: QWheelEvent) -> bool:
-        """Zoom at the pointer."""
         turned = event.angleDelta().y()
         if turned:
             self.zoom_by(STEP ** (turned / NOTCH), event.position())
@@ -136,14 +123,12 @@ class ZoomControl(QObject):
         return True
 
     def press(self, event: QMouseEvent) -> bool:
-        """Grab a zoomed picture."""
         if not self.zoomed or event.button() not in _BUTTONS:
             return False
         self._dragged = event.position()
         return True
 
     def move(self, event: QMouseEvent) -> bool:
-        """Move a grabbed picture."""
         if self._dragged is None or not any(event.buttons() & button for button in _BUTTONS):
             return False
         self._move(event.position() - self._dragged)
@@ -151,7 +136,6 @@ class ZoomControl(QObject):
         return True
 
     def release(self) -> None:
-        """Release the picture."""
         self._dragged = None
 
     def has_key(self, event: QKeyEvent) -> bool:
@@ -160,7 +144,6 @@ class ZoomControl(QObject):
         return self.zoomed and alone == Qt.KeyboardModifier.AltModifier and event.key() in _KEYS
 
     def key(self, event: QKeyEvent) -> bool:
-        """Move the picture with a key."""
         area = self._area(None)
         if area is None or not self.has_key(event):
             return False

@@ -63,7 +63,6 @@ class CameraDialog(QDialog):
         WindowGeometry(self)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the settings without emitting signals."""
         self.size_box.show_choice(settings.camera_size)
         self.rate.show_choice(settings.camera_rate)
         self.format.show_choice(settings.camera_format)

@@ -23,7 +23,6 @@ DOING = mark("switch the virtual camera on")
 
 
 def choice_from_settings(settings: Settings) -> CameraChoice:
-    """Return the virtual camera's settings."""
     width, height = parse_size(settings.camera_size)
     return CameraChoice(
         width,
@@ -37,13 +36,7 @@ def choice_from_settings(settings: Settings) -> CameraChoice:
 
 
 class CameraSwitch(QObject):
-    """Sends every result of the session to a virtual camera while it is on.
-
-    Args:
-        action: The switch, checked while the camera is on.
-        update: Stores settings: `update(camera_size=...)`.
-        say: Shows the state of the camera; "" while it is off.
-    """
+    """Sends every result of the session to a virtual camera while `action` is checked."""
 
     _told = Signal(object)  # CameraStatus, from the camera's thread
 
@@ -77,14 +70,12 @@ class CameraSwitch(QObject):
         return self._camera
 
     def toggle(self) -> None:
-        """Follow the action: switch the camera on or off."""
         if self._action.isChecked():
             self._open()
         else:
             self.close()
 
     def ask(self) -> None:
-        """Show the settings of the camera."""
         if self._dialog is None:
             self._dialog = CameraDialog(self._settings(), self._window)
             self._dialog.picked.connect(self._pick)

@@ -58,12 +58,10 @@ class WelcomeController(QObject):
         window.installEventFilter(self)
 
     def offer(self) -> None:
-        """Show the page, now and whenever no source is open."""
         self._offered = True
         self._update()
 
     def act(self, key: str) -> None:
-        """Run the action `key`, one of CARDS."""
         if key == "open_camera":
             self._camera_wanted = True
             self._session.cameras()
@@ -115,7 +113,6 @@ class WelcomeController(QObject):
         self.page.show_page(self._offered and nothing and not self._dragging)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hide the page during a drag over the window."""
         if event.type() == QEvent.Type.DragEnter:
             self._dragging = True
         elif event.type() in (QEvent.Type.DragLeave, QEvent.Type.Drop):

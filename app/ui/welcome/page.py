@@ -63,14 +63,12 @@ class Card(QPushButton):
         )
 
     def sizeHint(self) -> QSize:
-        """Return the size of the card's content."""
         column = self.layout()
         assert column is not None
         width = max(CARD_WIDTH, column.minimumSize().width())
         return QSize(width, column.totalHeightForWidth(max(width, self.width())))
 
     def minimumSizeHint(self) -> QSize:
-        """Return `sizeHint()`."""
         return self.sizeHint()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -94,11 +92,7 @@ class _DropZone(QLabel):
 
 
 class WelcomePage(QScrollArea):
-    """Covers its parent while shown; drops on it still reach the window.
-
-    Args:
-        cards: Actions, each with a line that describes it.
-    """
+    """Covers its parent while shown; drops on it still reach the window."""
 
     def __init__(self, cards: Sequence[tuple[QAction, str]], parent: QWidget) -> None:
         super().__init__(parent)
@@ -136,7 +130,6 @@ class WelcomePage(QScrollArea):
         self.hide()
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
-        """Follow the size of the picture."""
         if event.type() == QEvent.Type.Resize:
             self.setGeometry(self._parent.rect())
         return False

@@ -453,7 +453,6 @@ class ControlPanel(QScrollArea):
     # Controls opened by keys
 
     def reveal(self, control: QWidget) -> None:
-        """Focus a control and scroll to it."""
         self._lay_out_now()
         control.setFocus()
         self.ensureWidgetVisible(control)
@@ -487,7 +486,6 @@ class ControlPanel(QScrollArea):
         self.source.show_choice(current)
 
     def ask_address(self) -> None:
-        """Show the address field and focus it."""
         self.address_row.show()
         self.reveal(self.address)
         self.address.selectAll()

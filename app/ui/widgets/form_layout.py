@@ -24,7 +24,6 @@ class FormLayout(QGridLayout):
         self.setColumnMinimumWidth(_VALUE, widest)
 
     def add_heading(self, text: str) -> None:
-        """Add the heading of a group."""
         label = QLabel(text)
         label.setProperty("role", "heading")
         label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)

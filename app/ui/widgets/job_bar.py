@@ -44,7 +44,6 @@ class JobBar(QFrame):
 
     @property
     def text(self) -> str:
-        """The work in progress; "" if none."""
         return self._text
 
     def show_progress(self, text: str) -> None:
@@ -71,10 +70,7 @@ class JobBar(QFrame):
 
 
 class FilmBar(JobBar):
-    """Shows the progress of a film export.
-
-    `paused` is emitted when the user pauses or continues.
-    """
+    """Shows the progress of a film export; `paused` is emitted when the user pauses or resumes."""
 
     paused = Signal(bool)
     _tells_share = True

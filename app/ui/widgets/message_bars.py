@@ -69,7 +69,6 @@ class ProblemBar(QFrame):
         return tuple(self._problems)
 
     def add(self, problem: Problem) -> None:
-        """Queue a problem."""
         if problem not in self._problems:
             self._problems.append(problem)
             log.info("problem: %s\n%s", problem.summary, problem.details)
@@ -82,7 +81,6 @@ class ProblemBar(QFrame):
             self._refresh()
 
     def copy_details(self) -> None:
-        """Copy the current problem with its details to the clipboard."""
         if self._problems:
             problem = self._problems[0]
             told = problem.summary, problem.advice, problem.details
@@ -129,7 +127,6 @@ class NoticeBar(QFrame):
 
     @property
     def text(self) -> str:
-        """The visible text; "" while hidden."""
         return self._notice or self._offer or self._state
 
     def show_notice(self, text: str, button: Button | None = None) -> None:
@@ -140,7 +137,6 @@ class NoticeBar(QFrame):
         QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_offer(self, text: str, words: str, tip: str, taken: Callable[[], object]) -> None:
-        """Show `text` with a button."""
         self._offer, self._offered = text, (words, tip, taken)
         self._refresh()
 
@@ -155,7 +151,6 @@ class NoticeBar(QFrame):
         self.show_state(text)
 
     def dismiss(self) -> None:
-        """Remove the visible notice, offer or state."""
         if self._notice:
             self._notice = ""
         elif self._offer:
@@ -190,7 +185,6 @@ class NoticeBar(QFrame):
 
 
 def bar_layout(frame: QFrame) -> QHBoxLayout:
-    """Return the common layout of the bars."""
     row = QHBoxLayout(frame)
     row.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
     row.setSpacing(SPACE)

@@ -1,7 +1,4 @@
-"""A wheel for mixing up to four styles.
-
-The styles are on its rim, and a handle between them sets their shares.
-"""
+"""A wheel for mixing up to four styles on its rim, by a handle between them."""
 
 from __future__ import annotations
 
@@ -54,26 +51,17 @@ class WheelStyle:
 
 
 def corners(count: int) -> tuple[tuple[float, float], ...]:
-    """Return the positions of 2 to 4 styles on a unit circle, with y pointing down.
-
-    Two styles are left and right; more start at the top and go clockwise.
-    """
+    """Return 2 to 4 positions on a unit circle, y down: left and right, or from the top on."""
     begin = math.pi if count == 2 else -math.pi / 2
     angles = (begin + 2 * math.pi * n / count for n in range(count))
     return tuple((math.cos(angle), math.sin(angle)) for angle in angles)
 
 
 def shares_at(x: float, y: float, count: int) -> tuple[float, ...]:
-    """Return the shares of the styles for a position of the handle.
+    """Return the shares, adding up to 1, of 2 to 4 styles for a handle; the radius is 1, y down.
 
-    Args:
-        x: Horizontal position of the handle; the wheel has radius 1.
-        y: Vertical position, downward.
-        count: Number of styles, 2 to 4.
-
-    Returns:
-        The barycentric coordinates (bilinear ones for a square) of the nearest point between the
-        styles, which add up to 1.
+    They are the barycentric coordinates (bilinear ones for a square) of the nearest point between
+    the styles.
     """
     x, y = _nearest(x, y, corners(count))
     if count == 2:
@@ -140,7 +128,6 @@ class MixWheel(QAbstractSlider):
         return self._shares
 
     def sizeHint(self) -> QSize:
-        """Return the preferred size, with a fixed height."""
         return _SIZE
 
     def show_mix(self, styles: Sequence[WheelStyle], shares: Sequence[float]) -> None:
@@ -158,7 +145,6 @@ class MixWheel(QAbstractSlider):
         return min(self.width(), self.height()) / 2 - _MARK - SPACE
 
     def point(self, x: float, y: float) -> QPointF:
-        """Convert a position on the unit wheel to widget coordinates."""
         return self._center() + QPointF(x, y) * self._radius()
 
     # The user's changes
@@ -169,12 +155,10 @@ class MixWheel(QAbstractSlider):
             self._move_to(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag the handle."""
         if event.buttons() & Qt.MouseButton.LeftButton:
             self._move_to(event.position())
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Give all styles the same share."""
         self._pick(0.0, 0.0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -223,7 +207,6 @@ class MixWheel(QAbstractSlider):
     # Painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint disc, styles and handle."""
         if len(self._styles) < 2:
             return
         painter = QPainter(self)

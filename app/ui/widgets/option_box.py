@@ -26,10 +26,7 @@ _REMARK = Qt.ItemDataRole.UserRole + 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice: its value, its title, and an optional remark below the title.
-
-    With a `reason`, it is disabled and shows the reason instead of the remark.
-    """
+    """A value, a title and an optional remark; a `reason` disables it and replaces the remark."""
 
     value: Any
     title: str
@@ -133,7 +130,6 @@ class OptionBox(QComboBox):
 
     @property
     def remark(self) -> str:
-        """The remark of the current choice."""
         return str(self.currentData(_REMARK) or "")
 
     def showPopup(self) -> None:
@@ -170,7 +166,6 @@ class OptionBox(QComboBox):
         whole.setGeometry(place)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Emit `focused`."""
         super().focusInEvent(event)
         self.focused.emit()
 

@@ -37,11 +37,9 @@ class FractionControl(NoWheelSlider):
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        """All widgets of the control."""
         return self, self.percent
 
     def add_to(self, form: FormLayout) -> None:
-        """Add a row to `form`."""
         form.add(tr(self._row.label), self, self.percent)
 
 
@@ -63,11 +61,9 @@ class CheckControl(QCheckBox):
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        """All widgets of the control."""
         return (self,)
 
     def add_to(self, form: FormLayout) -> None:
-        """Add a row to `form`."""
         form.add_below(self)
 
 
@@ -87,19 +83,14 @@ class ListControl(OptionBox):
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        """All widgets of the control."""
         return (self,)
 
     def add_to(self, form: FormLayout) -> None:
-        """Add a row to `form`."""
         form.add(tr(self._row.label), self)
 
 
 class AmountControl(FractionControl):
-    """A slider with its value, and a check box for the automatic amount.
-
-    The slider follows the automatic amount; moving it ends automatic mode.
-    """
+    """A slider that follows the automatic amount of its check box until the user moves it."""
 
     def __init__(self, row: AmountParameter) -> None:
         super().__init__(row)
@@ -120,11 +111,9 @@ class AmountControl(FractionControl):
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        """All widgets of the control."""
         return *super().parts, self.automatic
 
     def add_to(self, form: FormLayout) -> None:
-        """Add a row to `form`, and the check box below it."""
         super().add_to(form)
         form.add_below(self.automatic)
 
@@ -136,7 +125,6 @@ Control = FractionControl | AmountControl | CheckControl | ListControl
 
 
 def control_of(row: Parameter) -> Control:
-    """Return the control for a row of the table."""
     match row:
         case FractionParameter():
             return FractionControl(row)

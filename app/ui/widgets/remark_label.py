@@ -7,12 +7,7 @@ from PySide6.QtWidgets import QLabel
 
 
 class RemarkLabel(QLabel):
-    """Wrapped plain text.
-
-    Args:
-        reserved: Whether an empty label keeps the height of a line, so that a new remark moves no
-            control; otherwise it is hidden.
-    """
+    """Wrapped plain text; `reserved` keeps an empty line's height, so that no control moves."""
 
     def __init__(self, *, reserved: bool = True) -> None:
         super().__init__()

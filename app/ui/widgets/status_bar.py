@@ -42,7 +42,6 @@ class ElidedLabel(QLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the elided text."""
         shown = self.fontMetrics().elidedText(
             self.text(), Qt.TextElideMode.ElideRight, self.width()
         )
@@ -58,11 +57,7 @@ class ElidedLabel(QLabel):
 
 
 class StatusBar(QFrame):
-    """The bar at the bottom, of constant height.
-
-    Args:
-        details: A button that shows details of the running network.
-    """
+    """The bar at the bottom, of constant height, with the button `details`."""
 
     def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,12 +95,7 @@ class StatusBar(QFrame):
         return label
 
     def show_running(self, words: str, details: str = "") -> None:
-        """Show the running network and device.
-
-        Args:
-            words: A plain description.
-            details: A technical description, for the tooltip.
-        """
+        """Show the running network and device; technical `details` are the tooltip."""
         tip = f"{words}\n{details}" if details else words
         if tip != self.running.toolTip():
             self.running.setText(words)
@@ -125,6 +115,5 @@ class StatusBar(QFrame):
         self.camera.setVisible(bool(text))
 
     def show_source(self, info: SourceInfo | None) -> None:
-        """Show the properties of the source."""
         self.source.setText(source_text(info))
         self.source.setToolTip(self.source.text())

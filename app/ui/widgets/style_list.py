@@ -62,19 +62,13 @@ class StyleModel(QAbstractListModel):
         self.layoutChanged.emit()  # headings make cards wider
 
     def set_tried(self, key: str) -> None:
-        """Mark the style on trial; "" for none."""
         if key != self._tried:
             self._tried = key
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [TRIED])
 
     def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
-        """Show the user's picture in a style instead of its thumbnail.
-
-        Args:
-            preview: The picture; a null one restores the thumbnail.
-            reason: Why the preview is missing, as a sentence.
-        """
+        """Show the user's picture in a style instead of its thumbnail; a null one restores it."""
         if preview.isNull():
             self._previews.pop(key, None)
             self._refusals[key] = reason
@@ -86,7 +80,6 @@ class StyleModel(QAbstractListModel):
             self.dataChanged.emit(self.index(row), self.index(row), roles)
 
     def clear_previews(self) -> None:
-        """Show the thumbnails of all styles again."""
         self._previews.clear()
         self._refusals.clear()
         last = self.index(max(0, len(self._styles) - 1))
@@ -100,7 +93,6 @@ class StyleModel(QAbstractListModel):
             self.dataChanged.emit(self.index(0), last, [SHARE])
 
     def set_styles(self, styles: tuple[Style, ...]) -> None:
-        """Replace the styles and load missing thumbnails."""
         self.beginResetModel()
         self._styles = styles
         self._headings = self._headed()
@@ -129,11 +121,9 @@ class StyleModel(QAbstractListModel):
         self._run(lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
-        """Return the number of styles."""
         return 0 if parent.isValid() else len(self._styles)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the title, accessible text, tooltip, thumbnail, share or key of a style."""
         style = self._styles[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return style.title
@@ -215,7 +205,6 @@ class StyleDelegate(QStyledItemDelegate):
     """
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        """Return the size of a thumbnail with its title and any heading before it."""
         metrics = option.fontMetrics
         title = str(index.data())
         width = max(THUMBNAIL.width(), min(160, metrics.horizontalAdvance(title)))
@@ -223,7 +212,6 @@ class StyleDelegate(QStyledItemDelegate):
         return QSize(width + 2 * PADDING, THUMBNAIL.height() + metrics.height() + 3 * PADDING)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Paint one style."""
         area = card_place(option.rect, index, option.direction)
         state: QStyle.StateFlag = option.state
         palette = option.palette

@@ -96,15 +96,12 @@ class Toolbar(QFrame):
     # Folding
 
     def minimumSizeHint(self) -> QSize:
-        """Return the size with everything folded."""
         return QSize(self._needed_widths()[-1], super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold or unfold for the new width."""
         self._fit()
 
     def event(self, event: QEvent) -> bool:
-        """Fold or unfold when texts, icons or fonts change."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self._fit()
@@ -143,7 +140,6 @@ class Toolbar(QFrame):
 
     @property
     def _text_buttons(self) -> list[QToolButton]:
-        """The buttons with texts, other than the views."""
         return [self._open_button, *(self._told[key] for key in sorted(self._telling))]
 
     def show_training(self, words: str) -> None:
@@ -170,11 +166,9 @@ class Toolbar(QFrame):
         button.setAccessibleDescription(words or button.toolTip())
 
     def pop_up_menu(self) -> None:
-        """Open the menu of all commands."""
         _pop_up_below(self._menu_button, self.menu)
 
     def pop_up_sources(self) -> None:
-        """Open the menu of sources."""
         _pop_up_below(self.sources_button, self._sources)
 
 
@@ -193,10 +187,7 @@ def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QTo
 
 
 def text_width(button: QToolButton) -> int:
-    """Return the width that the text adds to `button`, computed as QToolButton does.
-
-    Asking the button for both sizes would change it, from within a layout that asks for its size.
-    """
+    """Return the width that text adds to `button`, without changing it within a layout."""
     metrics = button.fontMetrics()
     text = metrics.size(Qt.TextFlag.TextShowMnemonic, button.text()).width()
     return 4 + text + 2 * metrics.horizontalAdvance(" ")

@@ -21,13 +21,11 @@ class Layout(NamedTuple):
     """The gathered blocks in the order of a row, the visible ones first.
 
     Attributes:
-        places: The index of each block among the blocks of all heads of all samples: [N * H * rows
-            * most].
+        places: The index of each block among all heads of all samples: [N * H * rows * most].
         mask: bool [N, H * rows, 1, most * keys], true for keys of visible blocks, and for all keys
             if a row sees none.
         any_seen: bool [N, H, rows, 1].
-        inverse: The places of each block, see `gathered.inverse_of`; None until a gradient is
-            needed.
+        inverse: The places of each block, see `inverse_of`; None until a gradient is needed.
     """
 
     places: Tensor
@@ -37,12 +35,7 @@ class Layout(NamedTuple):
 
 
 def slower_reason(q: Tensor, block_mask: Tensor, most: int) -> str:
-    """Return why attention with a whole mask runs, or "" if gathering blocks is faster.
-
-    Args:
-        block_mask: The mask that the caller passed.
-        most: Number of blocks to gather per row.
-    """
+    """Return why attention with a whole mask runs, or "" if gathering blocks is faster."""
     columns = block_mask.shape[-1]
     if most == columns:
         return "nothing would be left out"
@@ -67,10 +60,9 @@ _masks: Any = WeakTensorKeyDictionary()  # mask -> _Found, which lives as long a
 
 
 def most_seen(block_mask: Tensor) -> int:
-    """Return the most blocks that a row sees. The first call with a mask waits for the GPU.
+    """Return the most blocks that a row of a mask with any element sees.
 
-    Args:
-        block_mask: bool, with at least one element.
+    The first call with a mask waits for the GPU.
     """
     found = _found(block_mask)
     if found is None:
@@ -83,14 +75,9 @@ def most_seen(block_mask: Tensor) -> int:
 def layout_of(
     block_mask: Tensor, seen: Tensor, keys: int, most: int, gradients: bool = False
 ) -> Layout:
-    """Return the layout of the blocks to gather for a mask.
+    """Return the layout of the blocks to gather for a mask, with the inverse for `gradients`.
 
-    Args:
-        block_mask: The mask that the caller passed.
-        seen: The same mask for every sample and head: [N, H, rows, columns].
-        keys: Keys per block.
-        most: Number of blocks to gather per row.
-        gradients: Whether the inverse is needed.
+    `seen` is the same mask for every sample and head, [N, H, rows, columns]; `keys` is per block.
     """
     found = _found(block_mask)
     stream = raw_stream(seen.get_device()) if seen.is_cuda else 0

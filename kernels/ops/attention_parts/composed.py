@@ -22,7 +22,6 @@ def flash(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Implement `flash_attention`."""
     _check(q, k, v, mask, causal, "flash_attention")
     return _attend(q, k, v, scale, mask, causal)
 
@@ -49,7 +48,6 @@ def flash_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Compute `flash_attention` with a score matrix."""
     _check(q, k, v, mask, causal, "flash_attention")
     if causal:
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
@@ -65,7 +63,6 @@ def multihead(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Implement `multihead_attention`."""
     split = _heads(q, k, v, num_heads)
     _check(*split, mask, causal, "multihead_attention")
     return _attend(*split, scale, mask, causal).transpose(1, 2).flatten(2)
@@ -80,7 +77,6 @@ def multihead_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Compute `multihead_attention` with a score matrix."""
     split = _heads(q, k, v, num_heads)
     return flash_reference(*split, scale, mask, causal).transpose(1, 2).flatten(2)
 
@@ -96,7 +92,6 @@ def with_rope(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Implement `rope_attention`."""
     _check(q, k, v, mask, causal, "rope_attention")
     turn: Any = torch.ops.styleforge.apply_rope
     q, k = (turn(x, cos, sin, interleaved, False) for x in (q, k))
@@ -114,7 +109,6 @@ def with_rope_reference(
     mask: Tensor | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """Compute `rope_attention` with a score matrix."""
     q, k = (rope.reference(x, cos, sin, interleaved) for x in (q, k))
     return flash_reference(q, k, v, scale, mask, causal)
 
@@ -127,7 +121,6 @@ def block_sparse(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Implement `block_sparse_attention`, in which a block of queries sees some blocks of keys."""
     seen = _blocks(q, k, v, block_mask)
     n, heads, rows, columns = seen.shape
     queries, keys = q.shape[2] // rows, k.shape[2] // columns
@@ -182,7 +175,6 @@ def block_sparse_reference(
     scale: float | None = None,
     most_blocks: int | None = None,
 ) -> Tensor:
-    """Compute `block_sparse_attention` with a score matrix."""
     seen = _blocks(q, k, v, block_mask)
     rows, columns = seen.shape[2:]
     mask = seen.repeat_interleave(q.shape[2] // rows, 2)

@@ -1,4 +1,7 @@
-"""Blocks gathered to places, and the sum over places, which is the gradient of the gather."""
+"""Blocks gathered to places, and the sum over places, which is the gradient of the gather.
+
+FP64 runs in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,10 @@ _PLACES, _OF_PLACE = 4, 2  # kCopyPlaces and kCopyVectors
 
 
 def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
-    """Find the places of each block without waiting for a GPU.
+    """Find the places of each block, without waiting for a GPU, from int64 [places].
 
-    Args:
-        places: int64 [places], the block at each place.
-        blocks: Number of blocks.
-
-    Returns:
-        The indices of the places, grouped by block and ascending in each group, int64 [places], and
-        where each group begins and the last one ends, int64 [blocks + 1].
+    Returns the indices of the places, grouped by block and ascending in each group, int64 [places],
+    and where each group begins and the last one ends, int64 [blocks + 1].
     """
     of_place, order = places.sort(stable=True)
     each = torch.arange(blocks + 1, device=places.device)
@@ -36,13 +34,11 @@ def inverse_of(places: Tensor, blocks: int) -> tuple[Tensor, Tensor]:
 
 
 def reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """Compute `gather_blocks` in PyTorch."""
     _check("gather_blocks", x, begins.numel() - 1, places, order, begins)
     return x[places]
 
 
 def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
-    """Compute `sum_blocks` in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     total = wide.new_zeros((begins.numel() - 1, *x.shape[1:]))
@@ -56,7 +52,6 @@ def sum_reference(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
 def gather_on_cpu(
     launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """Run `gather_blocks` in the C++ kernel; FP64 runs in PyTorch."""
     blocks = begins.numel() - 1
     _check("gather_blocks", x, blocks, places, order, begins)
     if x.dtype not in TYPES or not x.numel() or not places.numel():
@@ -71,7 +66,6 @@ def gather_on_cpu(
 def launch_gather(
     launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """Run `gather_blocks` in the CUDA kernel; FP64 runs in PyTorch."""
     blocks, count = begins.numel() - 1, places.numel()
     _check("gather_blocks", x, blocks, places, order, begins)
     if x.dtype not in TYPES or not x.numel() or not count:
@@ -91,7 +85,6 @@ def launch_gather(
 def sum_on_cpu(
     launch: CpuLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """Run `sum_blocks` in the C++ kernel; FP64 runs in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     if x.dtype not in TYPES or not x.numel():
         return sum_reference(x, places, order, begins)
@@ -112,7 +105,6 @@ def _call(
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     x: Tensor = arguments["x"]
     return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
 
@@ -120,7 +112,6 @@ def refuses(**arguments: Any) -> str:
 def launch_sum(
     launch: CudaLauncher, x: Tensor, places: Tensor, order: Tensor, begins: Tensor
 ) -> Tensor:
-    """Run `sum_blocks` in the CUDA kernel; FP64 runs in PyTorch."""
     _check("sum_blocks", x, places.numel(), places, order, begins)
     if x.dtype not in TYPES or not x.numel():
         return sum_reference(x, places, order, begins)
@@ -138,18 +129,15 @@ def launch_sum(
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the index tensors, which both operations save."""
     return list(arguments[1:])
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of `gather_blocks`."""
     summed: Any = torch.ops.styleforge.sum_blocks
     return summed(grad, *kept.tensors), None, None, None
 
 
 def gradients_of_sum(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of `sum_blocks`."""
     gather: Any = torch.ops.styleforge.gather_blocks
     return gather(grad, *kept.tensors), None, None, None
 

@@ -22,9 +22,7 @@ _VECTOR = 4  # elements in 16 bytes
 def slower_reason(q: Tensor, k: Tensor) -> str:
     """Return why PyTorch's product runs, or "" if `launch` is faster.
 
-    Args:
-        q: [..., queries, depth].
-        k: [..., keys, depth], of q's dtype and leading dimensions.
+    q is [..., queries, depth]; k is [..., keys, depth], of q's dtype and leading dimensions.
     """
     (queries, depth), keys = q.shape[-2:], k.shape[-2]
     if q.dtype != torch.float32 or q.device.type != "cuda":
@@ -57,12 +55,9 @@ def _fits(q: Tensor, k: Tensor) -> bool:
 def launch(launch: CudaLauncher, q: Tensor, k: Tensor, scores: Tensor) -> None:
     """Write q k^T to `scores`, with the precision of FP32 for finite numbers.
 
-    Args:
-        launch: Launcher of the library attention_parts_cuda.
-        q: FP32 [..., queries, depth] of up to four dimensions. The depth is dense and a multiple of
-            4; other strides and the address are multiples of 16 bytes.
-        k: [..., keys, depth], like q.
-        scores: [..., queries, keys], contiguous.
+    q [..., queries, depth] and k [..., keys, depth] are FP32 of up to four dimensions. The depth is
+    dense and a multiple of 4; other strides and the address are multiples of 16 bytes. `scores` is
+    [..., queries, keys], contiguous; `launch` launches from the library attention_parts_cuda.
     """
     q, k = (x[(None,) * (4 - x.dim())] for x in (q, k))
     planes, heads, queries, depth = q.shape

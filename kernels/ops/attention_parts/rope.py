@@ -1,4 +1,7 @@
-"""Rotary position embeddings (Su et al., "RoFormer", 2021), which rotate pairs of numbers."""
+"""Rotary position embeddings (Su et al., "RoFormer", 2021), which rotate pairs of numbers.
+
+FP64 runs in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ _THREADS, _VECTOR, _MOST_GROUPS = 256, 16, 2**31 - 1
 
 
 def check(x: Tensor, cos: Tensor, sin: Tensor) -> None:
-    """Raise ValueError if the tensors do not match."""
     if x.dim() not in (3, 4) or not x.is_floating_point() or x.shape[-1] % 2:
         raise ValueError(
             f"apply_rope: x is {x.dtype} {list(x.shape)}; expected floating [N, H, L, D] or "
@@ -39,7 +41,6 @@ def check(x: Tensor, cos: Tensor, sin: Tensor) -> None:
 def reference(
     x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, back: bool = False
 ) -> Tensor:
-    """Compute `apply_rope` in PyTorch."""
     check(x, cos, sin)
     wide = torch.promote_types(x.dtype, torch.float32)
     first, second = _pairs(x.to(wide), interleaved)
@@ -69,7 +70,6 @@ def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | 
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of x, cos and sin."""
     x, cos, sin = kept.tensors
     interleaved, back = kept.options[3:]
     turn: Any = torch.ops.styleforge.apply_rope
@@ -98,7 +98,6 @@ def launch_cpu(
     interleaved: bool = False,
     back: bool = False,
 ) -> Tensor:
-    """Run `apply_rope` in the C++ kernel; FP64 runs in PyTorch."""
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, cos, sin, interleaved, back)
@@ -116,7 +115,6 @@ def launch_cuda(
     interleaved: bool = False,
     back: bool = False,
 ) -> Tensor:
-    """Run `apply_rope` in the CUDA kernel; FP64 runs in PyTorch."""
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel() or x.numel() // 2 > _MOST_GROUPS:
         return reference(x, cos, sin, interleaved, back)
@@ -155,7 +153,6 @@ def _arguments(
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     x: Tensor = arguments["x"]
     return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
 

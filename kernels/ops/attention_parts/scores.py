@@ -1,4 +1,7 @@
-"""Attention weights: a product, then one in-place pass for scale, mask and softmax."""
+"""Attention weights: a product, then one in-place pass for scale, mask and softmax.
+
+FP64 runs in PyTorch, and on a GPU so do long rows.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,6 @@ def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_scor
 def reference(
     q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Compute `attention_score` in PyTorch."""
     check(q, k, mask)
     scores = torch.matmul(q, k.transpose(-1, -2))
     return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
@@ -72,7 +74,6 @@ def weights_of(scores: Tensor, scale: float, mask: Tensor | None) -> Tensor:
 
 
 def backward_reference(grad: Tensor, weights: Tensor) -> Tensor:
-    """Compute `attention_score_backward` in PyTorch."""
     if grad.shape != weights.shape or grad.dtype != weights.dtype:
         raise ValueError(
             f"attention_score_backward: grad is {grad.dtype} {list(grad.shape)}; expected "
@@ -84,13 +85,11 @@ def backward_reference(grad: Tensor, weights: Tensor) -> Tensor:
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors to save for backward."""
     q, k, _, mask = arguments
     return [q, k, mask if mask is not None and mask.is_floating_point() else None, *results]
 
 
 def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of q, k, scale and mask from the gradient of the scores."""
     q, k, mask, _ = kept.tensors
     scale = _scale(q, kept.options[2])
     of_q = _scaled_product(change, k, scale) if kept.needs[0] else None
@@ -115,8 +114,6 @@ def launch_cpu(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Run `attention_score` in the C++ kernel; FP64 runs in PyTorch."""
-
     def softmax(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax", *arguments, rows)
 
@@ -130,7 +127,6 @@ def launch_cuda(
     scale: float | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Run `attention_score` in the CUDA kernels; FP64 and long rows run in PyTorch."""
     check(q, k, mask)
     keys = k.shape[-2]
     if keys > MOST_KEYS:
@@ -187,8 +183,6 @@ def _run(
 
 
 def backward_on_cpu(launch: CpuLauncher, grad: Tensor, weights: Tensor) -> Tensor:
-    """Run `attention_score_backward` in the C++ kernel; FP64 runs in PyTorch."""
-
     def gradient(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax_gradient", *arguments, rows)
 
@@ -196,7 +190,6 @@ def backward_on_cpu(launch: CpuLauncher, grad: Tensor, weights: Tensor) -> Tenso
 
 
 def backward_on_cuda(launch: CudaLauncher, grad: Tensor, weights: Tensor) -> Tensor:
-    """Run `attention_score_backward` in the CUDA kernel; FP64 and long rows run in PyTorch."""
     if weights.dim() and weights.shape[-1] > MOST_KEYS:
         return backward_reference(grad, weights)
 
@@ -220,7 +213,6 @@ def _run_backward(gradient: Callable[..., None], grad: Tensor, weights: Tensor) 
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     first: Tensor = arguments["q" if "q" in arguments else "weights"]
     keys = arguments["k"].shape[-2] if "k" in arguments else first.shape[-1]
     if first.dtype not in TYPES:

@@ -27,11 +27,7 @@ _QUERIES_OF_PYTORCH = 64  # per GPU block, in its FP32 attention
 def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
     """Return why PyTorch's attention runs, or "" if the kernel runs.
 
-    Args:
-        q: [N, H, Lq, D].
-        k: [N, H, Lk, D].
-        v: [N, H, Lk, Dv].
-        block_mask: bool [..., rows, columns].
+    q is [N, H, Lq, D], k [N, H, Lk, D], v [N, H, Lk, Dv], and the mask bool [..., rows, columns].
     """
     if q.dtype not in DTYPES or q.device.type != "cuda":
         return f"there is no such kernel in {q.dtype} on {q.device.type}"
@@ -86,7 +82,6 @@ def launch(
 
 @cache
 def capability(device: torch.device) -> tuple[int, int]:
-    """Return the compute capability of a GPU."""
     return torch.cuda.get_device_capability(device)
 
 
@@ -102,7 +97,6 @@ def _readable(x: Tensor) -> Tensor:
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> None:
-    """Raise ValueError for invalid arguments of `block_sparse_forward`."""
     fits = (
         q.dim() == k.dim() == v.dim() == 4
         and (*q.shape[:2], q.shape[3]) == (*k.shape[:2], k.shape[3])

@@ -166,7 +166,6 @@ def new_result(q: Tensor) -> tuple[Tensor, Tensor]:
 def struct_of(
     q: Tensor, k: Tensor, v: Tensor, out: Tensor, scale: float, causal: bool
 ) -> StyleforgeAttention:
-    """Return the kernel argument of every rung."""
     p = StyleforgeAttention(
         q=q.data_ptr(),
         k=k.data_ptr(),

@@ -29,12 +29,7 @@ def faster_reason(
 ) -> str:
     """Return why PyTorch's attention runs, or "" if ours is faster.
 
-    Args:
-        dtype: Dtype of q, k and v.
-        head_size: D.
-        length: Number of queries.
-        plain: Whether the call has neither mask nor dropout.
-        gradients: Whether gradients are needed.
+    `length` is the number of queries. A `plain` call has neither mask nor dropout.
     """
     if device.type != "cuda":
         return f"PyTorch's attention is faster on the {device.type.upper()}"

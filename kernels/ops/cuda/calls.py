@@ -34,10 +34,8 @@ def run(
     """Run an operation as prepared for an earlier call like this one.
 
     Args:
-        prepare: Called with `launch`, `tensors` and `*options`; checks them and records the
-            launches.
-        tensors: Tensors of the operation. Their dtypes, shapes, strides and alignment distinguish
-            calls.
+        prepare: Called with `launch`, `tensors` and `*options`; checks and records the launches.
+        tensors: Their dtypes, shapes, strides and alignment distinguish calls.
         options: Everything else that the call depends on.
     """
     # Every attribute of a tensor is read once: together they take as long as a launch.
@@ -59,13 +57,7 @@ def run(
 
 
 class Picture(NamedTuple):
-    """An image in memory, as kernels see it.
-
-    Attributes:
-        address: Address of its first element.
-        shape: N, C, H, W.
-        strides: In elements.
-    """
+    """An image in memory, as kernels see it: `shape` is N, C, H, W; `strides` are in elements."""
 
     address: int
     shape: tuple[int, int, int, int]
@@ -73,16 +65,10 @@ class Picture(NamedTuple):
 
 
 class Recording:
-    """A recording of the launches of an operation's call.
+    """A recording of the launches of an operation's call; `library` only records them.
 
-    Args:
-        given: Tensors as kernels read them; the first is an image.
-
-    Attributes:
-        library: The launchers, which only record their launches.
-
-    Raises:
-        ValueError: If a tensor is on another device.
+    The first of the tensors, given as kernels read them, is an image. Raise ValueError if another
+    is on another device.
     """
 
     def __init__(self, launch: CudaLauncher, given: Tensors) -> None:
@@ -96,7 +82,6 @@ class Recording:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype of the first tensor."""
         return self._given[0].dtype
 
     def input(self, number: int) -> int | None:
@@ -105,7 +90,6 @@ class Recording:
         return None if x is None else place(_INPUTS + number, x.data_ptr())
 
     def picture(self, number: int) -> Picture:
-        """Return an image among the tensors."""
         x = self._given[number]
         return Picture(place(_INPUTS + number, x.data_ptr()), _four(x.shape), x.stride())
 
@@ -131,11 +115,7 @@ class Recording:
     ) -> PreparedCall:
         """Return a function that repeats the launches with other tensors.
 
-        Args:
-            what: Operation name for error messages.
-            result: Returned by `result`.
-            convert: Converts an operation's tensors to the form that kernels read; None if they
-                have it.
+        `convert` converts the tensors to the form that kernels read; None if they have it.
         """
         shape, strides, size = result.shape, result.strides, self._scratch
         launches = LaunchSequence(self.library.launches)

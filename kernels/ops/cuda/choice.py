@@ -13,9 +13,7 @@ class FasterCase:
         min_stride: Minimum of the larger stride.
         max_outputs: Maximum number of output channels; 0 for any.
         kernel: Kernel side; 0 for any.
-        exact: Whether it matches only FP32 without TF32.
-        channels_last: Whether it matches only channels-last inputs.
-        upsample: Whether it matches only convolutions after an enlargement.
+        exact: Whether it matches only FP32 without TF32; `channels_last` and `upsample` likewise.
     """
 
     min_stride: int = 0
@@ -40,12 +38,7 @@ def own_kernel_is_faster(
 ) -> bool:
     """Return whether our kernel is faster than cuDNN: whether a row of FASTER_CASES matches.
 
-    Args:
-        stride: The larger of the two strides.
-        outputs: Number of output channels.
-        kernel: Kernel side.
-        exact: Whether the convolution is in FP32 without TF32.
-        upsample: Whether it follows an enlargement to twice the size.
+    `stride` is the larger one, and `exact` means FP32 without TF32.
     """
     return any(
         stride >= row.min_stride

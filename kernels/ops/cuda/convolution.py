@@ -65,7 +65,6 @@ def conv_forward(
     stride_w: int = 1,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Run `fused_conv_reflection_pad_forward`."""
     options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv, (input, weight, bias), options)
 
@@ -84,7 +83,6 @@ def conv_norm_forward(
     upsample: bool = False,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Run `fused_conv_instancenorm_forward`."""
     tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
     options = eps, padding, stride, relu, upsample, own_kernel, convolutions_use_tf32()
     return run(launch, _prepare_conv_norm, tensors, options)
@@ -104,7 +102,6 @@ def residual_block_forward(
     eps: float = 1e-5,
     own_kernel: bool = False,
 ) -> Tensor:
-    """Run `fused_residual_block_forward`."""
     first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
     second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
     options = eps, own_kernel, convolutions_use_tf32()
@@ -120,10 +117,7 @@ def _prepare_conv(
     own_kernel: bool,
     tf32: bool,
 ) -> PreparedCall:
-    """Check the arguments, or raise ValueError, and record the launches.
-
-    `tf32` is whether cuDNN may use it.
-    """
+    """Check the arguments, or raise ValueError, and record launches; cuDNN has TF32 if `tf32`."""
     x, weight, bias = tensors
     check(x, weight, bias, pad, min(stride_h, stride_w))
     shape = _Shape.of(x, weight, pad, (stride_h, stride_w))
@@ -282,7 +276,6 @@ class _Shape:
 
     @property
     def elements(self) -> int:
-        """The number of elements of the result."""
         return torch.Size(self.out).numel()
 
 

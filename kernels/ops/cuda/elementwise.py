@@ -25,7 +25,6 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """Run `kernels.ops.elements.reference.forward` in a kernel."""
     return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
 
 
@@ -38,7 +37,6 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Run `kernels.ops.elements.reference.backward` in a kernel."""
     submit = functools.partial(_submit, launch)
     return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
 
@@ -56,7 +54,7 @@ def backward_sums(
 ) -> list[Tensor]:
     """Run `kernels.ops.elements.sums.of_gradients`, in one pass if the sums are over rows.
 
-    The sums are over FP32 values before their rounding to the dtype: first within chunks, then over
+    FP32 values are summed before their rounding to the dtype: first within chunks, then over
     chunks.
     """
     sums.check(wanted, like, of)

@@ -38,7 +38,6 @@ def first_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Run `fused_attention_v1`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _first, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 
@@ -53,7 +52,6 @@ def second_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Run `fused_attention_v2_forward`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _second, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 
@@ -68,7 +66,6 @@ def third_rung(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Run `fused_attention_v3_forward`."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     return _block(launch, _third, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
 

@@ -44,20 +44,11 @@ _Stream = c_void_p | int | None
 
 
 class Operations:
-    """The single operations on one GPU.
+    """The single operations on the GPU with the driver's number `device`.
 
     Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
-    for success. No launcher allocates memory.
-
-    Attributes:
-        launches: The recorded launches; None if the launchers launch.
-
-    Args:
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If no image supports the GPU, an image is damaged, or the library's structs
-            differ.
+    for success. No launcher allocates memory. `launches` is None unless the launchers record. Raise
+    BuildError if no image supports the GPU, an image is damaged, or the library's structs differ.
     """
 
     def __init__(
@@ -102,7 +93,6 @@ class Operations:
     # Convolutions
 
     def styleforge_packed_bytes(self, p: StyleforgeConvolution) -> int:
-        """Return the bytes of a packed weight."""
         if p.type not in self._tiles:
             return INVALID_VALUE
         tile, c = self._layout(p)
@@ -131,7 +121,6 @@ class Operations:
         )
 
     def styleforge_convolve(self, p: StyleforgeConvolution, stream: _Stream) -> int:
-        """Convolve with a packed weight."""
         if p.type not in self._tiles:
             return INVALID_VALUE
         tile, c = self._layout(p)
@@ -151,7 +140,6 @@ class Operations:
         return p.samples * p.channels * parts * MOMENTS_BYTES
 
     def styleforge_norm(self, p: StyleforgeNorm, stream: _Stream) -> int:
-        """Normalize."""
         if not p.samples * p.channels * p.pixels:
             return 0
         if p.type not in self._of_type:
@@ -180,14 +168,12 @@ class Operations:
     # Sequences
 
     def styleforge_conv_norm_relu(self, p: StyleforgeConvNormRelu, stream: _Stream) -> int:
-        """Run a convolution, its norm and ReLU."""
         if error := self.styleforge_convolve(p.conv, stream):
             return error
         tiles = self.styleforge_tiles(p.conv)
         return self.styleforge_finish_norm(p.norm, p.conv.parts, tiles, stream)
 
     def styleforge_residual_block(self, p: StyleforgeResidualBlock, stream: _Stream) -> int:
-        """Run a residual block."""
         if error := self.styleforge_convolve(p.first, stream):
             return error
         tiles = self.styleforge_tiles(p.first)

@@ -36,16 +36,11 @@ _BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 
 
 class LibraryKernels:
-    """The kernels for any model on one GPU.
+    """The kernels for any model on the GPU with the driver's number `device`.
 
     Structs are passed by value. A launcher returns a CUresult as a number, 0 for success. No
-    launcher allocates memory.
-
-    Args:
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If no image supports the GPU, or the library's structs differ.
+    launcher allocates memory. Raise BuildError if no image supports the GPU, or the library's
+    structs differ.
     """
 
     def __init__(
@@ -68,14 +63,7 @@ class LibraryKernels:
         multiprocessors: int,
         stream: c_void_p | int | None,
     ) -> int:
-        """Launch a pass of an elementwise function.
-
-        Args:
-            p: The kernel's argument.
-            walk: The walk that `p` describes.
-            dtype: "float32", "float16", "bfloat16" or "float64".
-            stream: A CUstream.
-        """
+        """Launch a pass of a function in "float32", "float16", "bfloat16" or "float64"."""
         told = self._told["elementwise"]
         width = 16 // _BYTES[dtype]
         addresses = 0
@@ -104,13 +92,7 @@ class LibraryKernels:
         return launch((max(1, blocks), 1, 1), stream, p)
 
     def chunk_of_rows(self, columns: int, rows: int, dtype: str, multiprocessors: int) -> int:
-        """Return how many rows `columns` sums together, so that all blocks run at once.
-
-        Args:
-            columns: Number of columns.
-            rows: Number of rows.
-            dtype: "float32", "float16" or "bfloat16".
-        """
+        """Return how many rows `columns` sums together, so that all blocks run at once."""
         told = self._told["elementwise"]
         at_once = told["column_blocks"][dtype] * multiprocessors
         chunks = max(1, at_once // self._tiles(columns, dtype))
@@ -118,13 +100,7 @@ class LibraryKernels:
         return max(-(-rows // chunks), told["threads"] // told["column_lanes"])
 
     def columns(self, p: StyleforgeColumns, dtype: str, stream: c_void_p | int | None) -> int:
-        """Launch the gradients of an elementwise function, and their sums over rows.
-
-        Args:
-            p: The kernel's argument.
-            dtype: "float32", "float16" or "bfloat16".
-            stream: A CUstream.
-        """
+        """Launch an elementwise function's gradients, and their sums over rows; not in FP64."""
         told = self._told["elementwise"]
         kernel = told["kernels"][dtype][_NAMES[p.call.function]]["columns"]
         launch = self._library.kernel(told["source"], kernel, told["threads"])
@@ -133,13 +109,7 @@ class LibraryKernels:
         return launch((blocks, 1, 1), stream, p)
 
     def totals(self, p: StyleforgeTotals, dtype: str, stream: c_void_p | int | None) -> int:
-        """Launch the sums over chunks of one or two gradients' sums from `columns`.
-
-        Args:
-            p: The kernel's argument.
-            dtype: Dtype of the totals: "float32", "float16" or "bfloat16".
-            stream: A CUstream.
-        """
+        """Launch the sums over chunks of one or two gradients' sums from `columns`; not in FP64."""
         source, told = self._told["elementwise"]["source"], self._told["elementwise"]["totals"]
         threads: int = told["threads"]
         launch = self._library.kernel(source, told["kernels"][dtype], threads)

@@ -91,7 +91,6 @@ def norm_out(
     interleave: bool,
     out: Tensor,
 ) -> None:
-    """Run `fused_instance_norm_out`."""
     y = norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
     if (out.shape, out.dtype, out.stride()) != (y.shape, y.dtype, y.stride()):
         raise ValueError(
@@ -113,10 +112,7 @@ def norm_of(
 ) -> StyleforgeNorm:
     """Return the struct of an in-place norm of a dense image.
 
-    Args:
-        dtype: Dtype of the image.
-        parameters: Gamma, its address, beta and its address, as returned by `readable`.
-        eps: Added to the variance.
+    `parameters` are gamma, its address, beta and its address, as returned by `readable`.
     """
     n, c, h, w = y.shape
     gamma, gamma_at, beta, beta_at = parameters

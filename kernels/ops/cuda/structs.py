@@ -13,15 +13,12 @@ class StyleforgeNorm(Structure):
     does.
 
     Attributes:
-        x: An address, like the other pointers.
-        residual: Like x, or null.
+        residual: Like x, or null; y is like x and may be x.
         gamma: [C], or null; likewise `beta`.
-        y: Like x; may be x.
         scratch: styleforge_norm_scratch bytes, 16-byte aligned.
         type: Dtype of x, residual and y, numbered as in include/common/data_type.h.
         parameter_type: Dtype of gamma and beta.
         vectorized: Whether to use 16-byte loads if shape and addresses allow.
-        multiprocessors: Number of multiprocessors of the GPU.
         clusters: Whether the GPU has thread block clusters.
         width: Width of a row of pixels, if y has a margin.
         pad: Pixels of y's margin on each side, or 0.

@@ -36,7 +36,6 @@ class Rows(NamedTuple):
     """The memory of q, k or v: [samples, heads, rows, columns].
 
     Attributes:
-        address: Address of its first element.
         sizes: Columns, rows, heads, samples.
         strides: Strides of rows, heads and samples, in elements.
         box: Columns per copy, 32 or 64; columns beyond the last become zeros.
@@ -49,16 +48,11 @@ class Rows(NamedTuple):
 
 
 class Transformer:
-    """The transformer kernels on one GPU.
+    """The transformer kernels on the GPU with the driver's number `device`.
 
     Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
-    for success. No launcher allocates memory.
-
-    Args:
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If no image supports the GPU, or the library's structs differ.
+    for success. No launcher allocates memory. Raise BuildError if no image supports the GPU, or the
+    library's structs differ.
     """
 
     def __init__(
@@ -94,7 +88,6 @@ class Transformer:
         return self._forward("v1", self._told["v1"]["types"][dtype]["any"], p, stream)
 
     def second_rung(self, p: StyleforgeAttention, dtype: str, stream: _Stream) -> int:
-        """Launch the second rung's attention."""
         return self._forward("v2", self._told["v2"]["types"][dtype][str(p.columns)], p, stream)
 
     def third_rung(
@@ -115,13 +108,10 @@ class Transformer:
         multiprocessors: int,
         stream: _Stream,
     ) -> int:
-        """Launch attention on Hopper.
+        """Launch attention on Hopper, in FP16 or BF16 without mask and dropout.
 
-        Args:
-            p: Without mask and dropout; its q, k and v are not read.
-            dtype: "float16" or "bfloat16".
-            rows: The memory of q, k and v, with addresses and strides in multiples of 16 bytes.
-            stream: A CUstream.
+        The q, k and v of `p` are not read. Addresses and strides of `rows`, the memory of q, k and
+        v, are multiples of 16 bytes.
         """
         told = self._told["v3_sm90"]
         kinds = told["types"][dtype]
@@ -146,7 +136,6 @@ class Transformer:
         return launch((min(_works(kernel, p), multiprocessors), 1, 1), stream, maps, p)
 
     def gradients(self, p: StyleforgeAttentionBackward, dtype: str, stream: _Stream) -> int:
-        """Launch the gradients of the third rung."""
         told, f = self._told["v3_backward"], p.forward
         rows = f.samples * f.heads * f.queries
         delta = self._library.kernel(told["source"], told["kernels"][dtype], 128)
@@ -175,9 +164,7 @@ class Transformer:
 
         Args:
             part: "ffn" for bias and GELU, "output_projection" for bias and residual.
-            p: The kernel's argument.
-            dtype: Dtype of its tensors; "float16" or "bfloat16" for "output_projection".
-            stream: A CUstream.
+            dtype: "float16" or "bfloat16" for "output_projection".
             vectorized: Whether to use 16-byte loads if shape and addresses allow.
         """
         told = self._told[part]

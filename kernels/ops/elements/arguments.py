@@ -13,14 +13,10 @@ from kernels.ops.elements.functions import FUNCTIONS, TYPES
 def check(
     function: str, inputs: Sequence[Tensor], names: Sequence[str] | None = None
 ) -> torch.Size:
-    """Return the shape of the result.
+    """Return the shape of the result; `names` are the inputs' in messages, if not the function's.
 
-    Args:
-        names: Names of the inputs in messages. Defaults to the function's.
-
-    Raises:
-        ValueError: If a tensor is not floating, is on another device than the first, or does not
-            broadcast.
+    Raise ValueError if a tensor is not floating, on another device than the first, or does not
+    broadcast.
     """
     names = FUNCTIONS[function].inputs if names is None else names
     shape, first = inputs[0].shape, inputs[0]
@@ -45,11 +41,7 @@ def check(
 
 
 def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
-    """Return the broadcast shape of two shapes.
-
-    Raises:
-        RuntimeError: If they do not broadcast.
-    """
+    """Return the broadcast shape of two shapes; raise RuntimeError if there is none."""
     return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
@@ -87,13 +79,8 @@ def new_result(function: str, inputs: Sequence[Tensor], shape: torch.Size) -> Te
 def channel_weights(alpha: Tensor, dims: int, channels: int) -> Tensor:
     """Return the weights of a PReLU in their broadcast shape: one for all, or one per channel.
 
-    Args:
-        alpha: One element, or [channels].
-        dims: Number of dimensions of the other factor.
-        channels: The size of its dimension 1, or 1 without that dimension.
-
-    Raises:
-        ValueError: If `alpha` has another shape.
+    `dims` and `channels` are the other factor's number of dimensions and size of dimension 1, or 1.
+    Raise ValueError unless `alpha` has one element or is [channels].
     """
     if alpha.numel() == 1 and alpha.dim() <= 1:
         return alpha.reshape(())

@@ -51,16 +51,13 @@ def run(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Run a pass over contiguous tensors of the same shape and dtype.
+    """Run a pass over contiguous tensors of one shape and dtype.
+
+    Returns the result or the gradient, and the bits.
 
     Args:
         inputs: The function's inputs; backward the gradient and the tensors read besides it.
         bits: The bits that backward reads; None in the forward pass.
-        p: The dropout probability of an element.
-        state: The random state of dropout in the forward pass.
-
-    Returns:
-        The result or the gradient, and the bits.
     """
     first = inputs[0]
     count = first.numel()

@@ -19,13 +19,10 @@ _LEAST_COLUMNS = 64  # with fewer, a block would have hardly any work
 
 
 class Columns(NamedTuple):
-    """A pass prepared for a layout of the tensors.
+    """A pass prepared for a layout of the tensors; `struct` has neither addresses nor chunks.
 
-    Attributes:
-        struct: Kernel arguments without addresses and chunks.
-        shape: Shape of the whole gradients; likewise `strides`.
-        dtype: Dtype of the gradients and of the tensors that kernels read.
-        numbers: For each sum, whether it is over columns as well.
+    `shape` and `strides` describe whole gradients, `dtype` also the tensors that kernels read. For
+    each sum, `numbers` is whether it is over columns as well.
     """
 
     struct: StyleforgeColumns
@@ -36,24 +33,17 @@ class Columns(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """The number of columns."""
         return self.struct.call.sizes[0]
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
         return self.struct.call.sizes[1]
 
 
 def planned(
     grad: Tensor, inputs: Sequence[Tensor], function: str, like: Sequence[Tensor]
 ) -> Columns | None:
-    """Prepare the pass of a call with checked arguments; return None for an unsupported one.
-
-    Args:
-        inputs: As in `elements.reference.backward`.
-        like: For each sum, a tensor of its shape.
-    """
+    """Prepare the pass of a call with checked arguments; return None for an unsupported one."""
     row, shape, dtype = FUNCTIONS[function], grad.shape, result_type(inputs)
     given = read_by_backward(function, grad, inputs)
     if dtype == torch.float64 or row.drops or any(x.dtype != dtype for x in given):
@@ -82,9 +72,7 @@ def filled(
 ) -> StyleforgeColumns | None:
     """Return the struct with addresses; None if an address is not a multiple of 16 bytes.
 
-    Args:
-        given: The gradient and the inputs.
-        whole: For each distinct gradient, its output tensor or None.
+    `whole` has for each distinct gradient its output tensor or None.
     """
     p = StyleforgeColumns.from_buffer_copy(plan.struct)
     addresses = 0

@@ -1,4 +1,7 @@
-"""Elementwise functions on the CPU, by cpu/elementwise.cpp where it is faster than PyTorch."""
+"""Elementwise functions on the CPU, by cpu/elementwise.cpp where it is faster than PyTorch.
+
+FP64 runs in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,6 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """Run `reference.forward` in the kernel; FP64 runs in PyTorch."""
     if _runs_on_pytorch(inputs):
         return reference.forward(function, inputs, p, state)
     return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
@@ -45,7 +47,6 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Run `reference.backward` in the kernel; FP64 runs in PyTorch."""
     if _runs_on_pytorch(inputs):
         return reference.backward(grad, inputs, function, wanted, p, state)
     submit = functools.partial(_submit, launch)
@@ -65,7 +66,7 @@ def backward_sums(
 ) -> list[Tensor]:
     """Run `sums.of_gradients`, in one pass if the sums are over rows.
 
-    The sums are over FP32 values before their rounding to the dtype: first within chunks, then over
+    FP32 values are summed before their rounding to the dtype: first within chunks, then over
     chunks.
     """
     sums.check(wanted, like, of)

@@ -1,4 +1,7 @@
-"""Dropout that saves one bit per element for backward instead of drawing its numbers again."""
+"""Dropout that saves one bit per element for backward instead of drawing its numbers again.
+
+FP64 runs in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ _READS = {"gelu_dropout": True, "attention_dropout": False}  # whether the gradi
 
 
 def meaning(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute `dropout_masked` in PyTorch."""
     _check(function)
     check_dropout(function, p, state, active=True)
     y = reference.forward(function, (x.contiguous(),), p, state)
@@ -28,7 +30,6 @@ def meaning(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, 
 def backward_meaning(
     grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
 ) -> Tensor:
-    """Compute `dropout_mask_backward` in PyTorch."""
     _check_mask(grad, x, mask, function)
     factors = bits.are_set(mask, grad.numel()).view(grad.shape) * kept_scale(p)
     found = reference.of_factors(grad, grad if x is None else x, function, factors)
@@ -38,7 +39,6 @@ def backward_meaning(
 def launch(
     launch: CpuLauncher, x: Tensor, function: str, p: float, state: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Run `dropout_masked` in the C++ kernel; FP64 runs in PyTorch."""
     _check(function)
     check_dropout(function, p, state, active=True)
     x = x.contiguous()
@@ -50,7 +50,6 @@ def launch(
 def launch_backward(
     launch: CpuLauncher, grad: Tensor, x: Tensor | None, mask: Tensor, function: str, p: float
 ) -> Tensor:
-    """Run `dropout_mask_backward` in the C++ kernel; FP64 runs in PyTorch."""
     _check_mask(grad, x, mask, function)
     grad = grad.contiguous()
     read = grad if x is None else x.contiguous()
@@ -66,7 +65,6 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of `dropout_masked`."""
     x, mask = kept.tensors
     _, function, p, _ = kept.options
     of_x: Any = torch.ops.styleforge.dropout_mask_backward(grad, x, mask, function, p)
@@ -117,7 +115,6 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield gradients of the same results."""
     for x, function, p, state in samples():
         mask = meaning(x, function, p, state)[1]
         yield x.flip(0), x if _READS[function] else None, mask, function, p

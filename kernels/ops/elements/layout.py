@@ -49,10 +49,8 @@ class StyleforgeTotals(Structure):
 class Walk(NamedTuple):
     """The order in which a pass walks its tensors, which follows the result's memory.
 
-    Attributes:
-        elements: Number of elements of the result.
-        sizes: Sizes of the dimensions, innermost first; at least one.
-        strides: For each input, its strides along them in elements; 0 where it is broadcast.
+    `sizes` has the dimensions, innermost first; at least one. `strides` has for each input its
+    strides along them in elements; 0 where it is broadcast.
     """
 
     elements: int
@@ -89,10 +87,8 @@ def walk(
 ) -> Walk:
     """Join the dimensions that are adjacent in memory in every tensor.
 
-    Args:
-        shape: Shape of the result.
-        result: Strides of the result, which is dense.
-        inputs: Shape and strides of each input, which broadcast to `shape`.
+    `shape` and `result` are the shape and the strides of the result, which is dense. The inputs,
+    given by shape and strides, broadcast to `shape`.
     """
     count = 1
     for size in shape:
@@ -138,5 +134,4 @@ def described(found: Walk, function: int, kind: int, backward: bool) -> Stylefor
 
 
 def traits(x: Tensor) -> tuple[object, ...]:
-    """Return the properties of a tensor that a walk depends on."""
     return x.dtype, x.shape, x.stride()

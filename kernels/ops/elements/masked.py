@@ -1,4 +1,7 @@
-"""relu(x + y) that saves one bit per element for backward instead of the result."""
+"""relu(x + y) that saves one bit per element for backward instead of the result.
+
+FP64 runs in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,6 @@ def check(x: Tensor, y: Tensor) -> None:
 
 
 def reference(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute `add_relu_masked` in PyTorch."""
     check(x, y)
     result = meaning.forward("add_relu", (x.contiguous(), y.contiguous()))
     return result, of_elements.of(~(result <= 0))
@@ -63,14 +65,12 @@ def check_mask(grad: Tensor, mask: Tensor) -> None:
 
 
 def backward_reference(grad: Tensor, mask: Tensor) -> Tensor:
-    """Compute `relu_mask_backward` in PyTorch."""
     check_mask(grad, mask)
     passes = of_elements.are_set(mask, grad.numel())
     return torch.where(passes.view(grad.shape), grad, 0.0).contiguous()
 
 
 def launch_on_cpu(launch: CpuLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Run `add_relu_masked` in the C++ kernel; FP64 runs in PyTorch."""
     check(x, y)
     x, y = x.contiguous(), y.contiguous()
     if not of_elements.are_kept(x, y):
@@ -79,7 +79,6 @@ def launch_on_cpu(launch: CpuLauncher, x: Tensor, y: Tensor) -> tuple[Tensor, Te
 
 
 def backward_on_cpu(launch: CpuLauncher, grad: Tensor, mask: Tensor) -> Tensor:
-    """Run `relu_mask_backward` in the C++ kernel; FP64 runs in PyTorch."""
     check_mask(grad, mask)
     grad = grad.contiguous()
     if not of_elements.are_kept(grad):
@@ -116,7 +115,6 @@ def _run(launch: CudaLauncher, kernel: str, first: Tensor, *tensors: Tensor) -> 
 
 
 def save(_arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the mask, which `add_relu_masked` saves."""
     return [results[1]]
 
 
@@ -127,7 +125,6 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 
 
 def save_backward(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the mask, which `relu_mask_backward` saves."""
     return [arguments[1]]
 
 
@@ -144,7 +141,6 @@ def in_place_of_add_relu(x: Tensor, y: Tensor) -> Tensor | None:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Yield full and partial blocks."""
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for shape in ((8,), (3, 40), (5, 1024)):
@@ -153,6 +149,5 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield gradients of the same results."""
     for x, y in samples():
         yield y, reference(x, y)[1]

@@ -17,14 +17,10 @@ from kernels.ops.transformer_reference.philox import dropped_numbers, kept_scale
 
 
 class Pass(NamedTuple):
-    """A pass prepared for a layout of the tensors.
+    """A pass prepared for a layout of the tensors; `struct` has no addresses.
 
-    Attributes:
-        struct: Kernel arguments without addresses.
-        walk: The order of elements.
-        shape: Shape of the results; likewise `strides`.
-        dtype: Dtype of the results and of the tensors that kernels read.
-        copies: Whether the inputs have more dimensions than kernels walk.
+    `shape` and `strides` describe the results, `dtype` also the tensors that kernels read. `copies`
+    is whether the inputs have more dimensions than kernels walk.
     """
 
     struct: StyleforgeElements
@@ -47,15 +43,7 @@ def forward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> Tensor:
-    """Run `reference.forward` in a kernel.
-
-    Args:
-        calls: Caches prepared calls.
-        submit: Runs the pass.
-        inputs: Tensors on one device.
-        p: The dropout probability of an element.
-        state: The random state of dropout; None drops nothing.
-    """
+    """Run `reference.forward` in a kernel on tensors of one device."""
     key = (function, *map(_key, inputs))
     prepared: Pass | None = calls.calls.get(key)
     if prepared is None:
@@ -75,7 +63,7 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Run `reference.backward` in a kernel; the arguments are as there and in `forward`."""
+    """Run `reference.backward` in a kernel on tensors of one device."""
     key = ("backward", function, len(wanted), *map(_key, (grad, *inputs)))
     prepared: Pass | None = calls.calls.get(key)
     if prepared is None:

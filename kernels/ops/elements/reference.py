@@ -21,15 +21,9 @@ from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 def forward(
     function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
 ) -> Tensor:
-    """Compute a function of the table.
+    """Compute a function of the table; without a `state`, dropout drops nothing.
 
-    Args:
-        inputs: Broadcastable shapes of any floating dtype.
-        p: The dropout probability of an element.
-        state: The random state of dropout; None drops nothing.
-
-    Raises:
-        ValueError: If a tensor is invalid.
+    Raise ValueError unless the inputs have broadcastable shapes and floating dtypes.
     """
     shape = check(function, inputs)
     wide = _widened(inputs)
@@ -46,14 +40,9 @@ def backward(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Compute the distinct gradients of a function, in the shape of its result.
+    """Compute the distinct gradients that are `wanted`, in the shape of the function's result.
 
-    Args:
-        inputs: As in `forward`; only the result if the gradients follow from it.
-        wanted: Whether to compute each distinct gradient.
-
-    Raises:
-        ValueError: If a tensor is invalid.
+    The inputs are as in `forward`; only the result if the gradients follow from it.
     """
     shape = check_backward(grad, inputs, function, wanted)
     wide = _widened(inputs)
@@ -67,11 +56,9 @@ def backward(
 
 
 def of_factors(grad: Tensor, x: Tensor, function: str, factors: Tensor) -> Tensor:
-    """Compute the gradient of a function with dropout.
+    """Compute the gradient of a function with dropout of x.
 
-    Args:
-        x: The input, in its dtype.
-        factors: 0 for dropped elements, and the scale of the others.
+    The factors are 0 for dropped elements, and the scale of the others.
     """
     wide_grad, wide = _widened((grad, x))
     return _BACKWARD[function](wide_grad, wide, factors.to(wide.dtype))[0].to(grad.dtype)
@@ -82,8 +69,7 @@ def check_backward(
 ) -> torch.Size:
     """Return the shape of the gradients.
 
-    Raises:
-        ValueError: If the function is unknown, or an argument does not match it.
+    Raise ValueError if the function is unknown, or an argument does not match it.
     """
     row = FUNCTIONS.get(function)
     if row is None:

@@ -28,9 +28,7 @@ class Run(Protocol):
 
     def __call__(
         self, function: str, inputs: Sequence[Tensor], p: float = 0.0, state: Tensor | None = None
-    ) -> Tensor:
-        """Compute `reference.forward`."""
-        ...
+    ) -> Tensor: ...
 
 
 def _same(*inputs: Tensor) -> Sequence[Tensor]:
@@ -50,7 +48,6 @@ class Spelling:
         function: Returns the function's name from all arguments, with None in place of tensors.
         places: For each input of the function, the index of its argument.
         dropped: Returns the dropout probability from the arguments.
-        adapted: Returns the inputs as the function reads them.
     """
 
     forward: Callable[..., Tensor]
@@ -162,11 +159,7 @@ def elementwise(
 ) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
     """Register the decorated signature as an elementwise operation.
 
-    All other arguments match `fused`.
-
-    Args:
-        spelling: Maps the arguments to a function of the table.
-        complete: Draws the random state if the caller passed none.
+    All other arguments match `fused`; `complete` draws the random state if the caller passed none.
     """
 
     def means(*args: Any, **kwargs: Any) -> Tensor:

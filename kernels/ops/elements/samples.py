@@ -33,7 +33,6 @@ def pairs() -> Iterator[tuple[Any, ...]]:
 
 
 def with_gelu() -> Iterator[tuple[Any, ...]]:
-    """Yield arguments for both kinds of GELU."""
     for x, bias in pairs():
         yield x, bias, "none"
         yield x, bias, "tanh"
@@ -58,7 +57,6 @@ def with_prelu() -> Iterator[tuple[Any, ...]]:
 
 
 def of_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield every function with all of its gradients."""
     state = torch.tensor([12345, 678])
     for name, row in FUNCTIONS.items():
         for x, y in pairs():

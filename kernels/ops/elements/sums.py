@@ -26,20 +26,9 @@ def of_gradients(
 ) -> list[Tensor]:
     """Return the gradients that `backward` computes, and sums of them by PyTorch.
 
-    All other arguments match `backward`.
-
-    Args:
-        backward: Computes whole gradients.
-        wanted: Whether to return each distinct gradient in full.
-        like: For each sum, a tensor of its shape, which broadcasts to the gradients' shape.
-        of: For each sum, the index of its gradient.
-
-    Returns:
-        The wanted gradients, then the sums, all in the dtype of the result.
-
-    Raises:
-        ValueError: If `of` and `like` differ in length, if `of` names no gradient, or if `backward`
-            raises it.
+    Returns the wanted gradients, then the sums, all in the dtype of the result. For each sum,
+    `like` has a tensor of its shape, which broadcasts to the gradients' shape, and `of` the index
+    of its gradient. Raise ValueError as `check` and `backward` do.
     """
     check(wanted, like, of)
     needed = [want or number in of for number, want in enumerate(wanted)]
@@ -73,7 +62,6 @@ def reference_sums(
     p: float = 0.0,
     state: Tensor | None = None,
 ) -> list[Tensor]:
-    """Compute `of_gradients` in PyTorch alone."""
     return of_gradients(reference.backward, grad, inputs, function, wanted, like, of, p, state)
 
 

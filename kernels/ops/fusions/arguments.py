@@ -14,13 +14,9 @@ BYTES = 16  # per load
 
 
 def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
-    """Return the dtype that PyTorch promotes the tensors of an operation to.
+    """Return the dtype that PyTorch promotes the tensors of an operation to; the first is not None.
 
-    Args:
-        given: The tensors by argument name; the first one is not None.
-
-    Raises:
-        ValueError: If a tensor is not floating, or is on another device than the first.
+    Raise ValueError if a tensor is not floating, or is on another device than the first.
     """
     found: torch.dtype | None = None
     (first_name, first), *_ = given.items()
@@ -61,7 +57,6 @@ def mean_and_variance(x: Tensor, dims: list[int], keepdim: bool) -> tuple[Tensor
 
 
 def dense(x: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """Return a tensor as kernels read it, or None for None."""
     return None if x is None else x.to(dtype).contiguous()
 
 

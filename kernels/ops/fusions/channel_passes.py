@@ -18,11 +18,7 @@ _AT_ONCE = 1024  # threads that fit a multiprocessor's registers
 
 
 class Passes:
-    """The kernels of fusion.cu over dense tensors [samples, channels, inner].
-
-    Args:
-        shape: The three sizes; `inner` is 1 for channels last.
-    """
+    """The kernels of fusion.cu over dense [samples, channels, inner], inner 1 for channels last."""
 
     def __init__(
         self, launch: CudaLauncher, shape: tuple[int, int, int], dtype: torch.dtype
@@ -34,11 +30,8 @@ class Passes:
     def sums(self, grad: Tensor | None, x: Tensor, *of: Tensor | None) -> tuple[Tensor, int]:
         """Return FP32 [channels, splits, 2] of styleforge_channels_sums, and the splits.
 
-        Args:
-            grad: The gradient of the result; None for sums of x.
-            x: The input of the norm.
-            of: Four FP32 [channels] tensors: the mean and inverse deviation of x, weight and bias;
-                or None.
+        `grad` is the gradient of the result; None for sums of x. `of` has four FP32 [channels]
+        tensors: the mean and inverse deviation of x, weight and bias; or None.
         """
         channels, inner, size = self._channels, self._inner, self._dtype.itemsize
         vector = inner > 1 and takes_vectors(inner, x, grad)
@@ -91,11 +84,8 @@ class Passes:
     ) -> None:
         """Write the normalized values through ReLU.
 
-        Args:
-            x: The input of the norm.
-            of: As in `sums`, then the output.
-            kept: Outputs for means and reciprocal standard deviations, if `of` has variances.
-            eps: Added to the variances.
+        `of` is as in `sums`, then the output. `kept` has outputs for means and reciprocal standard
+        deviations, if `of` has variances, to which `eps` is added.
         """
         vector, chunks = self._work(x)
         self._launch(
@@ -107,15 +97,9 @@ class Passes:
     def gradient(
         self, grad: Tensor, x: Tensor, *of: Tensor, sums: Tensor | None, dx: Tensor, each: int
     ) -> None:
-        """Write the gradient of x.
+        """Write the gradient of x to `dx`, from the result's, `grad`.
 
-        Args:
-            grad: The gradient of the result.
-            x: The input of the norm.
-            of: As in `sums`.
-            sums: As in styleforge_channels_gradient.
-            dx: Output.
-            each: As in styleforge_channels_gradient.
+        `of` is as in `sums`; `sums` and `each` are as in styleforge_channels_gradient.
         """
         vector, chunks = self._work(x, grad)
         self._launch(

@@ -26,13 +26,9 @@ LEAST_CHANNELS, MOST_BYTES = 32, 1 << 20
 
 
 class Layout(NamedTuple):
-    """A dense tensor as [samples, channels, inner].
+    """A dense tensor as [samples, channels, inner], with contiguous inner elements.
 
-    Attributes:
-        samples: How many times the channels repeat.
-        channels: Number of channels.
-        inner: Contiguous elements of a channel; 1 for channels last.
-        memory_format: Memory format of the tensor.
+    `samples` is how many times the channels repeat; `inner` is 1 for channels last.
     """
 
     samples: int
@@ -50,9 +46,8 @@ class Kernels(NamedTuple):
     """The functions of a library.
 
     Attributes:
-        train: Called with x, weight and bias as FP32 [channels], the output, and eps. Returns the
-            means of x and the reciprocal standard deviations that it normalizes by, FP32
-            [channels].
+        train: Called with x, weight and bias as FP32 [channels], the output, and eps. Returns FP32
+            [channels]: the means of x and the reciprocal standard deviations that it normalizes by.
         evaluate: Like `train`, called with the means and variances to normalize by after x.
         backward: Called with grad, x, the mean, inverse, weight and bias, the output, and whether
             the statistics depend on x. Returns FP32 [2, channels]: the gradients of weight and
@@ -72,11 +67,7 @@ def checked(
     var: Tensor | None,
     training: bool,
 ) -> Layout:
-    """Return the channel layout of x as a dense tensor.
-
-    Raises:
-        ValueError: If an argument is invalid.
-    """
+    """Return the layout of x as a dense tensor; raise ValueError for an invalid argument."""
     if x.dim() < 2:
         raise ValueError(f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...]")
     given = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": var}
@@ -133,8 +124,7 @@ def reference_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, and of weight and bias if given.
 
-    In training `mean` and `inverse` depend on x. They are recomputed, so that second derivatives
-    are right.
+    In training `mean` and `inverse` are recomputed from x, so that second derivatives are right.
     """
     check_shape(f"{NAME}_backward", "grad", grad, x.shape)
     layout = checked(x, weight, bias, mean, inverse, False)
@@ -197,7 +187,6 @@ def forward(
     training: bool,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run `reference` in the kernels of a library."""
     layout = checked(x, weight, bias, mean, var, training)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, weight, bias, mean, var, training, eps)
@@ -223,7 +212,6 @@ def backward(
     training: bool,
     eps: float,
 ) -> list[Tensor]:
-    """Run `reference_backward` in the kernels of a library."""
     check_shape(f"{NAME}_backward", "grad", grad, x.shape)
     layout = checked(x, weight, bias, mean, inverse, False)
     if x.dtype not in TYPES or not x.numel():
@@ -250,7 +238,6 @@ def _parameters(
 
 
 def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
-    """Return the functions of cpu/fusion.cpp."""
     samples, channels, inner, _ = layout
     numbers = TYPES[dtype], samples, channels, inner
 
@@ -305,7 +292,6 @@ def on_cpu(launch: CpuLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
 
 
 def on_cuda(launch: CudaLauncher, layout: Layout, dtype: torch.dtype) -> Kernels:
-    """Return the kernels of fusion.cu."""
     passes, channels = Passes(launch, layout[:3], dtype), layout.channels
     slabs = held.Slabs(*layout[:3])
 

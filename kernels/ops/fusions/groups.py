@@ -104,7 +104,7 @@ def reference_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, and of shift, weight and bias if given.
 
-    `kept` depends on x. It is recomputed, so that second derivatives are right.
+    `kept` is recomputed from x, so that second derivatives are right.
     """
     _check_backward(grad, x, shift, groups, weight, bias, kept)
     normed, _, inverse = _normed(x, shift, groups, eps)
@@ -147,7 +147,6 @@ def forward_on_cpu(
     bias: Tensor | None,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """Run `reference` in C++."""
     _check(x, shift, groups, weight, bias)
     if x.dtype not in TYPES or not x.numel():
         return reference(x, shift, groups, weight, bias, eps)
@@ -169,7 +168,6 @@ def backward_on_cpu(
     kept: Tensor,
     eps: float,
 ) -> list[Tensor]:
-    """Run `reference_backward` in C++."""
     _check_backward(grad, x, shift, groups, weight, bias, kept)
     if x.dtype not in TYPES or not x.numel():
         return reference_backward(grad, x, shift, groups, weight, bias, kept, eps)

@@ -53,9 +53,7 @@ class StyleforgeSlabs(Structure):
 class Slabs(NamedTuple):
     """The normalization groups of dense tensors [samples, channels, inner].
 
-    Attributes:
-        inner: Elements per plane.
-        group: Channels per group; 0 to normalize a channel over all samples.
+    `group` is the channels per group; 0 to normalize a channel over all samples.
     """
 
     samples: int
@@ -65,12 +63,10 @@ class Slabs(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The number of slabs."""
         return self.samples * self.channels // self.group if self.group else self.channels
 
     @property
     def planes(self) -> int:
-        """The number of planes per slab."""
         return self.group or self.samples
 
 
@@ -104,11 +100,9 @@ class Normed(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def share(gpu: Gpu, slabs: Slabs, row: int, tensors: int) -> Share | None:
-    """Return how the blocks of a GPU share slabs; None if they cannot hold one.
+    """Return how the blocks of a GPU share slabs of tensors to read; None if they cannot hold one.
 
-    Args:
-        row: 16-byte loads per plane.
-        tensors: Number of tensors to read.
+    `row` is the number of 16-byte loads per plane.
     """
     blocks, room = BLOCKS * gpu.multiprocessors, room_of(gpu) // (BYTES * tensors)
     if gpu.major < 8 or row < _LEAST_ROW or slabs.samples * slabs.channels * row >= 1 << 32:
@@ -148,18 +142,12 @@ def forward(
     normed: Normed,
     eps: float,
 ) -> None:
-    """Write y = relu(norm(x + shift) * weight + bias) and the statistics of the norm.
+    """Write y = relu(norm(x + shift) * weight + bias) and the statistics of the norm, `normed`.
 
     Args:
-        slabs: The normalization groups.
-        by: Result of `shared_by` for x.
-        x: Dense tensor.
+        by: Result of `shared_by` for x, a dense tensor like y.
         shift: FP32 [channels] for groups, or None.
-        weight: FP32 [channels].
-        bias: FP32 [channels].
-        y: Output like x.
-        normed: Output.
-        eps: Added to the variances.
+        weight: FP32 [channels], like `bias`.
     """
     given = {"x": x, "result": y, "shift": shift, "weight": weight, "bias": bias}
     given = {**given, **normed._asdict()}
@@ -180,18 +168,13 @@ def backward(
     *,
     follows: bool = True,
 ) -> None:
-    """Write the gradient of x, and the sums behind the gradients of the parameters.
+    """Write the gradient of x, `dx`, and the sums behind the gradients of the parameters.
 
-    All other arguments match `forward`.
+    All other arguments match `forward`; `grad` is the gradient of y.
 
     Args:
-        by: Result of `shared_by` for x and grad.
-        grad: The gradient of y.
-        x: Dense tensor.
-        weight: [channels]; None for groups, whose `of_groups` contains it.
-        bias: Like `weight`.
-        normed: Statistics from the forward pass.
-        dx: Output like x.
+        by: Result of `shared_by` for x and grad, dense tensors.
+        weight: [channels], like `bias`; None for groups, whose `of_groups` contains it.
         sums: FP32 output: [2, channels], the gradients of weight and bias; for groups, the plane
             sums that styleforge_groups_gradients reads.
         follows: Whether the statistics depend on x.

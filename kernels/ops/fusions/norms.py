@@ -43,12 +43,10 @@ def update_statistics(arguments: Sequence[Any], results: Sequence[Tensor]) -> No
 
 
 def save_batch(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that batch_norm_relu saves for backward."""
     return [*arguments[:3], *results[1:]]
 
 
 def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of batch_norm_relu."""
     training, _, eps = kept.options[5:]
     found = iter(
         getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
@@ -67,7 +65,6 @@ def by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[...
 
 
 def refuses_dtype(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     return refuses(arguments["x"])
 
 
@@ -85,13 +82,11 @@ def group_norm(
 
 
 def save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that group_norm_relu saves for backward."""
     x, shift, _, weight, bias, _ = arguments
     return [x, shift, weight, bias, results[1]]
 
 
 def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradients of the arguments of group_norm_relu."""
     x, shift, weight, bias, of_planes = kept.tensors
     found = iter(
         getattr(torch.ops, NAMESPACE).group_norm_relu_backward(

@@ -24,11 +24,7 @@ _MOST_SAMPLES = 64  # for which channel sums are not split again
 class Layout(NamedTuple):
     """A dense tensor as kernels see it, [outer, reduced, inner].
 
-    Attributes:
-        outer: Elements of the dimensions before the reduced ones.
-        reduced: Elements of the reduced dimensions.
-        inner: Elements of the dimensions after them.
-        is_apart: Whether other dimensions separate the reduced ones, which no kernel supports.
+    `is_apart` is whether other dimensions separate the reduced ones, which no kernel supports.
     """
 
     outer: int
@@ -38,11 +34,7 @@ class Layout(NamedTuple):
 
 
 def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
-    """Return the reduced dimensions, sorted.
-
-    Raises:
-        ValueError: If a dimension does not exist, or occurs twice.
-    """
+    """Return the reduced dimensions, sorted; raise ValueError for a missing or repeated one."""
     most = max(x.dim(), 1)
     if dim is None or not len(dim):
         return list(range(x.dim()))
@@ -56,7 +48,6 @@ def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
 
 
 def layout_of(x: Tensor, dims: Sequence[int]) -> Layout:
-    """Return the layout of x once dense."""
     first, last = (dims[0], dims[-1]) if dims else (0, -1)
     outer, inner = math.prod(x.shape[:first]), math.prod(x.shape[last + 1 :])
     reduced = math.prod(x.shape[d] for d in dims)
@@ -64,7 +55,6 @@ def layout_of(x: Tensor, dims: Sequence[int]) -> Layout:
 
 
 def kept_shape(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
-    """Return the shape of a result that keeps the dimensions."""
     dims = dims_of(name, x, dim)
     return [1 if d in dims else size for d, size in enumerate(x.shape)]
 
@@ -124,7 +114,6 @@ def forward_on_cpu(
     dim: Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> Tensor:
-    """Run `reference` in C++."""
     dims = dims_of(name, x, dim)
     layout = layout_of(x, dims)
     if _runs_on_pytorch(x, layout):
@@ -264,7 +253,6 @@ def _shaped(sums: Tensor, name: str, x: Tensor, dims: Sequence[int], keepdim: bo
 def backward_on_cpu(
     launch: CpuLauncher, grad: Tensor, x: Tensor, function: str, dim: list[int] | None
 ) -> Tensor:
-    """Run `reference_backward` in C++."""
     layout = _checked_backward(grad, x, function, dim)
     if _runs_on_pytorch(x, layout):
         return reference_backward(grad, x, function, dim)
@@ -281,7 +269,6 @@ def backward_on_cpu(
 def backward_on_cuda(
     launch: CudaLauncher, grad: Tensor, x: Tensor, function: str, dim: list[int] | None
 ) -> Tensor:
-    """Run `reference_backward` in CUDA."""
     layout = _checked_backward(grad, x, function, dim)
     if _runs_on_pytorch(x, layout):
         return reference_backward(grad, x, function, dim)

@@ -40,12 +40,7 @@ def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[A
 
 
 def launched(spell: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the launch of an operation: `spell` with `run` bound to the launcher.
-
-    Args:
-        spell: The operation, called with a function that computes it and its arguments.
-        run: Called with a launcher and the arguments that `spell` passes.
-    """
+    """Return the launch of an operation: `spell` with `run` bound to the launcher."""
 
     def launch_with(launch: Any, *args: Any, **kwargs: Any) -> Any:
         return spell(functools.partial(run, launch), *args, **kwargs)
@@ -69,13 +64,10 @@ def row_norm(
     aliases: tuple[str, ...],
     is_flat: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the decorated signature as a norm over rows.
+    """Register the decorated signature as a norm over rows; all other arguments match `fused`.
 
-    All other arguments match `fused`.
-
-    Args:
-        spell: The operation, called with a function like `rows.reference` and its arguments.
-        norm_of: Returns the norm from the arguments by name.
+    `spell` is the operation, called with a function like `rows.reference` and its arguments.
+    `norm_of` returns the norm from the arguments by name.
     """
     first, *names = inspect.signature(spell).parameters
     assert first == "run"

@@ -38,7 +38,6 @@ class Block(NamedTuple):
 
     @property
     def most_width(self) -> int:
-        """The widest row."""
         return self.held * self.threads
 
 
@@ -59,7 +58,6 @@ def forward_on_cpu(
     eps: float,
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run `reference` in C++."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
@@ -97,7 +95,6 @@ def backward_on_cpu(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """Run `reference_backward` in C++."""
     given = checked_backward(
         grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
     )
@@ -154,7 +151,6 @@ def forward_on_cuda(
     eps: float,
     residual: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run `reference` in CUDA."""
     given = checked(norm.name, x, normalized_shape, weight, bias, launch, residual=residual)
     if _runs_on_pytorch(given, MOST_WIDTH):
         return reference(norm, x, normalized_shape, weight, bias, eps, residual)
@@ -198,7 +194,6 @@ def backward_on_cuda(
     centered: bool,
     eps: float,
 ) -> list[Tensor]:
-    """Run `reference_backward` in CUDA."""
     given = checked_backward(
         grad, x, normalized_shape, weight, bias, statistics, added, activation, launch
     )

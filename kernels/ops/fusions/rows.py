@@ -17,12 +17,9 @@ ACTIVATIONS = ("none", "relu", "gelu")  # numbered as in include/fusion/activati
 
 
 class Norm(NamedTuple):
-    """A kind of row norm.
+    """A kind of row norm, named for messages, with one of ACTIVATIONS.
 
-    Attributes:
-        name: Operation name for messages.
-        activation: One of ACTIVATIONS.
-        centered: Whether to subtract the mean, as in a layer norm but not in an RMS norm.
+    `centered` is whether to subtract the mean, as in a layer norm but not in an RMS norm.
     """
 
     name: str
@@ -31,14 +28,9 @@ class Norm(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Checked arguments, dense and in one dtype.
+    """Checked arguments, dense and in one dtype: x in the caller's shape, and `same` of that shape.
 
-    Attributes:
-        x: The input of the norm, in the caller's shape.
-        weight: One row, or None.
-        bias: One row, or None.
-        same: Other tensors of x's shape, or None.
-        width: Elements of a row.
+    Weight and bias are one row of `width` elements, or None.
     """
 
     x: Tensor
@@ -67,18 +59,10 @@ def checked(
     calls: Calls | None = None,
     **same: Tensor | None,
 ) -> Rows:
-    """Return the arguments as rows.
+    """Return the arguments as rows, or raise ValueError if one is invalid.
 
-    Args:
-        x: Any shape that ends in `normalized_shape`.
-        normalized_shape: The dimensions to normalize over.
-        weight: A tensor of that shape, or None.
-        bias: A tensor of that shape, or None.
-        calls: Caches the checks of a call.
-        same: Other tensors of x's shape, by argument name.
-
-    Raises:
-        ValueError: If one is invalid.
+    x has any shape that ends in `normalized_shape`, the shape of weight and bias. `same` has other
+    tensors of x's shape, by argument name; `calls` caches the checks of a call.
     """
     tensors: tuple[Tensor | None, ...] = (x, weight, bias, *same.values())
     if calls is None:
@@ -168,7 +152,7 @@ def reference_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, and of weight and bias if given; `added` is added to x's.
 
-    The statistics depend on x. They are recomputed, so that second derivatives are right.
+    The statistics are recomputed from x, so that second derivatives are right.
     """
     given = checked_backward(grad, x, normalized_shape, weight, bias, statistics, added, activation)
     wide = torch.promote_types(given.x.dtype, torch.float32)
@@ -220,11 +204,7 @@ def checked_backward(
     activation: str,
     calls: Calls | None = None,
 ) -> Rows:
-    """Return the arguments of a backward as rows; `same` has grad and added.
-
-    Raises:
-        ValueError: If one is invalid.
-    """
+    """Return a backward's arguments as rows, with grad and added in `same`, or raise ValueError."""
     name = "row_norm_backward"
     if activation not in ACTIVATIONS:
         raise ValueError(f"{name}: activation is '{activation}'; expected {', '.join(ACTIVATIONS)}")

@@ -51,7 +51,6 @@ def of_rows() -> Iterator[tuple[Any, ...]]:
 
 
 def of_rms_rows() -> Iterator[tuple[Any, ...]]:
-    """Yield the same without a bias."""
     for x, normalized, weight, _, eps in of_rows():
         yield x, normalized, weight, eps
 
@@ -92,7 +91,6 @@ def of_channels() -> Iterator[tuple[Any, ...]]:
 
 
 def of_channel_gradients() -> Iterator[tuple[Any, ...]]:
-    """Yield gradients in training and evaluation."""
     for x, weight, bias, *_, training, _momentum, eps in of_channels():
         wide, dims = x.float(), [d for d in range(x.dim()) if d != 1]
         var, mean = torch.var_mean(wide, dims, correction=0)
@@ -112,7 +110,6 @@ def of_groups() -> Iterator[tuple[Any, ...]]:
 
 
 def of_group_gradients() -> Iterator[tuple[Any, ...]]:
-    """Yield gradients of the same norms."""
     for x, shift, count, weight, bias, eps in of_groups():
         _, kept = groups.reference(x, shift, count, weight, bias, eps)
         yield _normal(7, *x.shape).to(x), x, shift, count, weight, bias, kept, eps
@@ -140,6 +137,5 @@ def of_reduction_gradients(function: str, samples: Callable[[], Iterator[Any]]) 
 
 
 def gradients_of(*functions: str) -> Iterator[Any]:
-    """Yield the gradients of every reduction."""
     for each in map(partial(of_reduction_gradients, samples=of_reductions), functions):
         yield from each

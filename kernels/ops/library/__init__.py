@@ -1,6 +1,7 @@
 """The operations for any model, by group; they form a family of their own.
 
-The style networks do not load these libraries, and the program does not list the operations.
+The style networks do not load these libraries, and the program does not list the operations. An
+argument of an invalid shape, dtype, device or value raises ValueError.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def attention_score(
 ) -> Tensor:
     """Compute the attention weights softmax(q k^T scale + mask) in the memory of the product.
 
-    A query whose keys are all hidden gets zeros and no gradient.
+    A query whose keys are all hidden gets zeros and no gradient. Returns [..., Lq, Lk] of q's
+    dtype; rows sum to 1.
 
     Args:
         q: [..., Lq, D] of FP16, BF16, FP32 or FP64.
@@ -90,12 +91,6 @@ def attention_score(
         scale: Scale of the scores. Defaults to D**-0.5.
         mask: Broadcasts to [..., Lq, Lk]: bool, true where a query sees a key, or numbers of q's
             dtype to add to the scores; or None.
-
-    Returns:
-        [..., Lq, Lk] of q's dtype; rows sum to 1.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -114,15 +109,11 @@ def attention_score(
 def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
     """Compute weights * (grad - sum(grad * weights)), the gradient of the scores before softmax.
 
+    Returns a contiguous tensor of the same shape.
+
     Args:
         grad: The gradient of the weights, of their shape and dtype.
         weights: [..., Lk], as `attention_score` returned them.
-
-    Returns:
-        A contiguous tensor of the same shape.
-
-    Raises:
-        ValueError: If the gradient's shape, dtype or device is invalid.
     """
     ...
 
@@ -138,19 +129,14 @@ def attention_dropout(
 ) -> Tensor:
     """Compute dropout(scores), where `attention_score` returned the scores.
 
+    Returns a contiguous tensor of the same shape.
+
     Args:
         scores: Any shape and strides; FP16, BF16, FP32 or FP64.
         p: The probability that a weight becomes 0, from 0 to 1, in steps of 1 / 65536; the others
             are multiplied by 1 / (1 - p).
-        training: Whether to drop elements.
         state: int64 [2] on the device of the scores, a seed and an offset: the same state drops the
             same weights. Drawn from PyTorch's generator if None.
-
-    Returns:
-        A contiguous tensor of the same shape.
-
-    Raises:
-        ValueError: If a dtype, `p` or `state` is invalid.
     """
     ...
 
@@ -177,21 +163,13 @@ def flash_attention(
     Runs `fused_attention` where it measured faster: without gradients and masks, in FP16 and BF16,
     on a GPU of compute capability 9.0. Otherwise it runs
     `torch.nn.functional.scaled_dot_product_attention`. The one that runs decides the result of a
-    query whose keys are all hidden.
+    query whose keys are all hidden. Returns [N, H, Lq, Dv].
 
     Args:
-        q: [N, H, Lq, D] of any floating dtype.
-        k: [N, H, Lk, D].
-        v: [N, H, Lk, Dv].
+        q: [N, H, Lq, D] of any floating dtype; k is [N, H, Lk, D] and v [N, H, Lk, Dv].
         scale: Scale of the scores. Defaults to D**-0.5.
         mask: As in `attention_score`.
         causal: Whether query i sees only keys 0 to i. Excludes `mask`.
-
-    Returns:
-        [N, H, Lq, Dv].
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -217,20 +195,14 @@ def multihead_attention(
 ) -> Tensor:
     """Compute `flash_attention` of heads stored side by side, without copies to split them.
 
+    Returns [N, Lq, Ev].
+
     Args:
-        q: [N, Lq, E] of any floating dtype.
-        k: [N, Lk, E].
-        v: [N, Lk, Ev].
+        q: [N, Lq, E] of any floating dtype; k is [N, Lk, E] and v [N, Lk, Ev].
         num_heads: A divisor of E and of Ev.
         scale: Scale of the scores. Defaults to (E / num_heads)**-0.5.
         mask: Broadcasts to [N, num_heads, Lq, Lk], as in `attention_score`.
         causal: Whether query i sees only keys 0 to i. Excludes `mask`.
-
-    Returns:
-        [N, Lq, Ev].
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -257,23 +229,16 @@ def block_sparse_attention(
 
     For each block of queries, the operation gathers the blocks it sees, up to the number in the
     mask's fullest row. Time and memory scale with that number. A query that sees no key gets zeros.
+    Returns [N, H, Lq, Dv].
 
     Args:
-        q: [N, H, Lq, D] of any floating dtype.
-        k: [N, H, Lk, D].
-        v: [N, H, Lk, Dv].
+        q: [N, H, Lq, D] of any floating dtype; k is [N, H, Lk, D] and v [N, H, Lk, Dv].
         block_mask: bool [rows, columns] or [N, H, rows, columns] (or 1 for N and H), true for a
             visible block. Rows must divide Lq, and columns Lk; the quotients are the block sizes.
         scale: Scale of the scores. Defaults to D**-0.5.
         most_blocks: The most blocks that a row sees. A smaller number drops the last blocks of a
             row. If None, they are counted: the first call with a mask, and the first after a write
             to it, waits for the GPU.
-
-    Returns:
-        [N, H, Lq, Dv].
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -296,18 +261,14 @@ def apply_rope(
 ) -> Tensor:
     """Apply rotary position embedding (Su et al., 2021): rotate pairs of numbers by their angles.
 
+    Returns a contiguous tensor of x's shape and dtype.
+
     Args:
         x: Queries or keys, [N, H, L, D] or [N, L, D], of any strides; FP16, BF16, FP32 or FP64.
-        cos: [L, D / 2], or [N, L, D / 2] for per-sample positions, of any floating dtype.
-        sin: A tensor of the shape of `cos`.
+        cos: [L, D / 2], or [N, L, D / 2] for per-sample positions, of any floating dtype, like
+            `sin`.
         interleaved: Whether elements 2i and 2i + 1 form a pair, instead of i and i + D / 2.
         back: Whether to rotate back.
-
-    Returns:
-        A contiguous tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -334,22 +295,14 @@ def rope_attention(
 ) -> Tensor:
     """Compute `flash_attention` of queries and keys rotated by `apply_rope`.
 
+    Returns [N, H, L, Dv].
+
     Args:
-        q: [N, H, L, D] of any floating dtype.
-        k: [N, H, L, D].
-        v: [N, H, L, Dv].
-        cos: As in `apply_rope`.
-        sin: A tensor of the shape of `cos`.
-        interleaved: As in `apply_rope`.
+        q: [N, H, L, D] of any floating dtype, like k; v is [N, H, L, Dv].
+        cos: As in `apply_rope`, like `sin` and `interleaved`.
         scale: Scale of the scores. Defaults to D**-0.5.
         mask: As in `attention_score`.
         causal: Whether query i sees only keys 0 to i. Excludes `mask`.
-
-    Returns:
-        [N, H, L, Dv].
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -372,18 +325,14 @@ def block_sparse_forward(
 ) -> Tensor:
     """Compute `block_sparse_attention` in one kernel, as it does in 16 bits without gradients.
 
-    With gradients, `block_sparse_attention` gathers the blocks on a GPU.
+    With gradients, `block_sparse_attention` gathers the blocks on a GPU. Returns [N, H, Lq, D],
+    contiguous, with zeros for a row that sees no key.
 
     Args:
-        q: [N, H, Lq, D] of FP16 or BF16, with D 64 or 128.
-        k: [N, H, Lk, D].
-        v: [N, H, Lk, D].
+        q: [N, H, Lq, D] of FP16 or BF16, with D 64 or 128; k and v are [N, H, Lk, D].
         block_mask: bool [rows, columns] or [N, H, rows, columns]. On a GPU a block has a multiple
             of 16 queries and of 32 keys.
         scale: Scale of the scores. Defaults to D**-0.5.
-
-    Returns:
-        [N, H, Lq, D], contiguous, with zeros for a row that sees no key.
     """
     ...
 
@@ -404,6 +353,8 @@ def block_sparse_forward(
 def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
     """Return x[places]; its gradient is `sum_blocks`, a sum in FP32 and in a fixed order.
 
+    The result is [places, ...], contiguous.
+
     Args:
         x: [blocks, ...] of FP16, BF16, FP32 or FP64.
         places: int64 [places], the block at each place.
@@ -411,12 +362,6 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
             group.
         begins: int64 [blocks + 1], where each block's group begins in `order`, and the end of the
             last.
-
-    Returns:
-        [places, ...], contiguous.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -437,16 +382,10 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
 def sum_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
     """Sum each block over its places, in FP32 and in a fixed order.
 
+    Returns [blocks, ...], contiguous, with zeros for a block without places.
+
     Args:
         x: [places, ...] of FP16, BF16, FP32 or FP64.
-        places: As in `gather_blocks`.
-        order: As in `gather_blocks`.
-        begins: As in `gather_blocks`.
-
-    Returns:
-        [blocks, ...], contiguous, with zeros for a block without places.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+        places: As in `gather_blocks`, like `order` and `begins`.
     """
     ...

@@ -113,29 +113,16 @@ def conv2d_bn_relu(
 ) -> Tensor:
     """Compute relu(batch_norm(conv2d(x))).
 
-    Inference needs one convolution and at most one more pass.
+    Inference needs one convolution and at most one more pass. Returns [N, out, H', W'].
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
-        bn_weight: [out] or None for ones.
-        bn_bias: [out] or None for zeros.
-        running_mean: [out]; updated in training.
-        running_var: [out]; updated in training.
-        training: Whether the norm uses the statistics of x.
+        bn_weight: [out] or None for ones; likewise `bn_bias`, for zeros.
+        running_mean: [out], like `running_var`; updated in training.
         momentum: Update factor of the running statistics, from 0 to 1.
-        eps: Added to the variance.
-        stride: Two numbers, or one for both; None for 1.
-        padding: Two numbers, or one for both; None for 0.
-        dilation: Two numbers, or one for both; None for 1.
-        groups: Groups of the convolution.
-
-    Returns:
-        [N, out, H', W'].
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+        stride: Two numbers, or one for both, like `padding` and `dilation`; None for 1, 0 and 1.
     """
     ...
 
@@ -158,24 +145,16 @@ def depthwise_pointwise_conv(
 ) -> Tensor:
     """Compute a depthwise separable convolution (Howard et al., 2017).
 
-    It convolves each channel, then mixes the channels.
+    It convolves each channel, then mixes the channels. Returns [N, out, H', W'].
 
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         depthwise: [in multiplier, 1, height, width].
         pointwise: [out, in multiplier, 1, 1].
-        depthwise_bias: [in multiplier] or None.
-        pointwise_bias: [out] or None.
+        depthwise_bias: [in multiplier] or None; pointwise_bias is [out] or None.
         activation: Activation of the result, as in `linear_activation`.
-        stride: Stride of the depthwise convolution; two numbers, or one for both; None for 1.
-        padding: Its padding; two numbers, or one for both; None for 0.
-        dilation: Its dilation; two numbers, or one for both; None for 1.
-
-    Returns:
-        [N, out, H', W'].
-
-    Raises:
-        ValueError: If a shape, dtype, device or `activation` is invalid.
+        stride: Of the depthwise convolution, like `padding` and `dilation`: two numbers, or one for
+            both; None for 1, 0 and 1.
     """
     ...
 
@@ -199,23 +178,15 @@ def conv2d_gelu_dropout(
 ) -> Tensor:
     """Compute dropout(gelu(conv2d(x))), with the exact GELU and the dropout of `gelu_dropout`.
 
+    Returns [N, out, H', W'].
+
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
         p: The probability that an element becomes 0, from 0 to 1, in steps of 1 / 65536.
-        training: Whether to drop elements.
         state: int64 [2] on x's device, a seed and an offset. Drawn if None.
-        stride: Two numbers, or one for both; None for 1.
-        padding: Two numbers, or one for both; None for 0.
-        dilation: Two numbers, or one for both; None for 1.
-        groups: Groups of the convolution.
-
-    Returns:
-        [N, out, H', W'].
-
-    Raises:
-        ValueError: If a shape, dtype, device, `p` or `state` is invalid.
+        stride: Two numbers, or one for both, like `padding` and `dilation`; None for 1, 0 and 1.
     """
     ...
 
@@ -241,24 +212,15 @@ def grouped_conv_norm(
 ) -> Tensor:
     """Compute activation(group_norm(conv2d(x))) (Wu and He, 2018).
 
+    Returns [N, out, H', W'].
+
     Args:
         x: [N, in, H, W]; FP16, BF16, FP32 or FP64.
         weight: [out, in / groups, height, width].
         bias: [out] or None.
         norm_groups: Groups of the norm, a divisor of out.
-        norm_weight: [out] or None for ones.
-        norm_bias: [out] or None for zeros.
+        norm_weight: [out] or None for ones; likewise `norm_bias`, for zeros.
         activation: As in `linear_activation`.
-        eps: Added to the variance.
-        stride: Two numbers, or one for both; None for 1.
-        padding: Two numbers, or one for both; None for 0.
-        dilation: Two numbers, or one for both; None for 1.
-        groups: Groups of the convolution.
-
-    Returns:
-        [N, out, H', W'].
-
-    Raises:
-        ValueError: If a shape, dtype, device, `activation` or `norm_groups` is invalid.
+        stride: Two numbers, or one for both, like `padding` and `dilation`; None for 1, 0 and 1.
     """
     ...

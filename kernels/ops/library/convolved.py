@@ -33,17 +33,7 @@ def folded(
     var: Tensor,
     eps: float,
 ) -> tuple[Tensor, Tensor]:
-    """Fold a batch norm in inference into the weight and bias of a convolution.
-
-    Args:
-        weight: [out, ...].
-        bias: [out] or None.
-        bn_weight: [out] or None for ones.
-        bn_bias: [out] or None for zeros.
-        mean: [out], the running mean.
-        var: [out], the running variance.
-        eps: Epsilon of the batch norm.
-    """
+    """Fold a batch norm in inference into the weight and bias of a convolution."""
     scale = torch.rsqrt(var + eps)
     scale = scale if bn_weight is None else scale * bn_weight
     shift = (-mean if bias is None else bias - mean) * scale
@@ -148,7 +138,6 @@ def conv2d_bn_relu(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """Implement kernels.ops.library.conv.conv2d_bn_relu."""
     per_channel: dict[str, Tensor | None] = {
         "bias": bias,
         "bn_weight": bn_weight,
@@ -185,7 +174,6 @@ def conv2d_bn_relu_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """Run PyTorch's calls one after another."""
     y = _conv2d(x, weight, bias, *sizes)
     return torch.relu(F.batch_norm(y, mean, var, bn_weight, bn_bias, training, momentum, eps))
 
@@ -199,7 +187,6 @@ def depthwise_pointwise_conv(
     activation: str = "none",
     *sizes: Any,
 ) -> Tensor:
-    """Implement kernels.ops.library.conv.depthwise_pointwise_conv."""
     what = "depthwise_pointwise_conv"
     check_activation(what, activation)
     channels = x.shape[1] if x.dim() == 4 else 1
@@ -226,7 +213,6 @@ def depthwise_pointwise_reference(
     activation: str = "none",
     *sizes: Any,
 ) -> Tensor:
-    """Run PyTorch's calls one after another."""
     y = _conv2d(x, depthwise, depthwise_bias, *_by_channel(x, sizes))
     return ACTIVATIONS[activation](F.conv2d(y, pointwise, pointwise_bias))
 
@@ -240,7 +226,6 @@ def conv2d_gelu_dropout(
     state: Tensor | None = None,
     *sizes: Any,
 ) -> Tensor:
-    """Implement kernels.ops.library.conv.conv2d_gelu_dropout."""
     _check("conv2d_gelu_dropout", x, weight, _groups(sizes), bias=bias)
     return gelu_dropout(_convolved(x, weight, bias, *sizes), p, training, state)
 
@@ -254,7 +239,6 @@ def conv2d_gelu_dropout_reference(
     state: Tensor | None = None,
     *sizes: Any,
 ) -> Tensor:
-    """Run PyTorch's calls one after another."""
     y = F.gelu(_conv2d(x, weight, bias, *sizes))
     if not training or state is None:
         return y
@@ -272,7 +256,6 @@ def grouped_conv_norm(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """Implement kernels.ops.library.conv.grouped_conv_norm."""
     what, biases = "grouped_conv_norm", {"norm_weight": norm_weight, "norm_bias": norm_bias}
     check_activation(what, activation)
     _check(what, x, weight, _groups(sizes), bias=bias, **biases)
@@ -311,6 +294,5 @@ def grouped_conv_norm_reference(
     eps: float = 1e-5,
     *sizes: Any,
 ) -> Tensor:
-    """Run PyTorch's calls one after another."""
     y = _conv2d(x, weight, bias, *sizes)
     return ACTIVATIONS[activation](F.group_norm(y, norm_groups, norm_weight, norm_bias, eps))

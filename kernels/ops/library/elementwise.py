@@ -69,15 +69,8 @@ def _refuses_backward(**arguments: Any) -> str:
 def add_relu(x: Tensor, y: Tensor) -> Tensor:
     """Compute relu(x + y).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        y: A shape that broadcasts with x's.
-
-    Returns:
-        A non-negative tensor of the broadcast shape. NaN stays NaN.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and y are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast. Returns a
+    non-negative tensor; NaN stays NaN.
     """
     ...
 
@@ -89,15 +82,8 @@ def add_relu(x: Tensor, y: Tensor) -> Tensor:
 def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
     """Compute relu(x y).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        y: A shape that broadcasts with x's.
-
-    Returns:
-        A non-negative tensor of the broadcast shape. NaN stays NaN.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and y are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast. Returns a
+    non-negative tensor; NaN stays NaN.
     """
     ...
 
@@ -109,15 +95,7 @@ def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
 def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
     """Compute sigmoid(x + y).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        y: A shape that broadcasts with x's.
-
-    Returns:
-        A tensor of the broadcast shape, with values from 0 to 1.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and y are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast.
     """
     ...
 
@@ -130,15 +108,7 @@ def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
 def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
     """Compute tanh(x y).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        y: A shape that broadcasts with x's.
-
-    Returns:
-        A tensor of the broadcast shape, with values from -1 to 1.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and y are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast.
     """
     ...
 
@@ -155,14 +125,7 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         bias: A shape that broadcasts with x's, such as [features].
-        approximate: "none" for the exact GELU, "tanh" for its approximation (Hendrycks and Gimpel,
-            2016).
-
-    Returns:
-        A tensor of the broadcast shape.
-
-    Raises:
-        ValueError: If a shape, dtype, device or `approximate` is invalid.
+        approximate: "none" for the exact GELU, or "tanh" (Hendrycks and Gimpel, 2016).
     """
     ...
 
@@ -183,21 +146,14 @@ def gelu_dropout(
 
     The random state comes from PyTorch's generator of the device, so `torch.manual_seed` determines
     the dropped elements. The backward pass drops the same ones. It saves no mask on a GPU, and one
-    bit per element on the CPU.
+    bit per element on the CPU. Returns a contiguous tensor of x's shape.
 
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         p: The probability that an element becomes 0, from 0 to 1, in steps of 1 / 65536; the others
             are multiplied by 1 / (1 - p).
-        training: Whether to drop elements.
         state: int64 [2] on x's device, a seed and an offset: the same state drops the same
             elements. Drawn if None.
-
-    Returns:
-        A contiguous tensor of x's shape.
-
-    Raises:
-        ValueError: If a dtype, `p` or `state` is invalid.
     """
     ...
 
@@ -209,15 +165,7 @@ def gelu_dropout(
 def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
     """Compute silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        gate: A shape that broadcasts with x's.
-
-    Returns:
-        A tensor of the broadcast shape.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and gate are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast.
     """
     ...
 
@@ -229,15 +177,7 @@ def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
 def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     """Compute mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019).
 
-    Args:
-        x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        scale: A shape that broadcasts with x's.
-
-    Returns:
-        A tensor of the broadcast shape.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+    x and scale are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast.
     """
     ...
 
@@ -253,12 +193,6 @@ def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         alpha: One element, or [C] for dimension 1 of the sum, as in torch.nn.PReLU.
         bias: A shape that broadcasts with x's; [C, 1, 1] for the channels of [N, C, H, W].
-
-    Returns:
-        A tensor of the broadcast shape of x and bias.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -285,20 +219,14 @@ def elementwise_backward(
 ) -> list[Tensor]:
     """Compute the gradients of an elementwise operation before their sum over broadcast dimensions.
 
+    Returns the wanted gradients, each of the result's shape and dtype.
+
     Args:
         grad: The gradient of the result, of its shape.
         inputs: The tensors of the operation. For prelu_bias: x, bias and alpha in its broadcast
             shape; for add_relu and add_sigmoid: only the result.
         function: The operation's name; "bias_gelu_tanh" for the approximation.
         wanted: Whether to compute each distinct gradient. Tensors that are added share one.
-        p: The dropout probability of an element.
-        state: The random state of dropout, or None.
-
-    Returns:
-        The wanted gradients, each of the result's shape and dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -327,18 +255,13 @@ def elementwise_sums_backward(
 ) -> list[Tensor]:
     """Compute the gradients of an elementwise operation and their sums over broadcast dimensions.
 
-    All other arguments match `elementwise_backward`.
+    All other arguments match `elementwise_backward`. Returns the wanted gradients, then the sums,
+    in the dtype of the result.
 
     Args:
         wanted: Whether to return each distinct gradient in full.
         like: For each sum, a tensor of its shape, which broadcasts to the gradients' shape.
         of: For each sum, the index of its gradient.
-
-    Returns:
-        The wanted gradients, then the sums, in the dtype of the result.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -359,13 +282,12 @@ def elementwise_sums_backward(
 def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd.
 
+    Returns the result, contiguous, and uint8 [elements / 8]: one bit per element in order, lowest
+    bit first, which is 1 where the result is above 0 or NaN.
+
     Args:
         x: Any shape with a multiple of 8 elements; FP16, BF16 or FP32.
         y: A tensor like x.
-
-    Returns:
-        The result, contiguous, and uint8 [elements / 8]: one bit per element in order, lowest bit
-        first, which is 1 where the result is above 0 or NaN.
 
     Raises:
         ValueError: If the tensors differ in shape, dtype or device, or the number of elements is
@@ -388,15 +310,11 @@ def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """Compute the gradient of relu: `grad` where the mask of `add_relu_masked` is set, 0 elsewhere.
 
+    Returns a contiguous tensor of grad's shape.
+
     Args:
         grad: The gradient of the result; FP16, BF16 or FP32.
         mask: uint8 [elements / 8].
-
-    Returns:
-        A contiguous tensor of grad's shape.
-
-    Raises:
-        ValueError: If the mask is invalid.
     """
     ...
 
@@ -416,18 +334,14 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
 def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
     """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd.
 
+    Returns the function's result, contiguous, and uint8 [ceil(elements / 8)]: one bit per element
+    in order, lowest bit first, which is 1 for a kept element.
+
     Args:
         x: Any shape; FP16, BF16 or FP32.
         function: "gelu_dropout" or "attention_dropout".
         p: The probability that an element becomes 0, above 0 and up to 1.
         state: int64 [2], a seed and an offset, as in the function.
-
-    Returns:
-        The function's result, contiguous, and uint8 [ceil(elements / 8)]: one bit per element in
-        order, lowest bit first, which is 1 for a kept element.
-
-    Raises:
-        ValueError: If the function is unknown, or `state` is invalid.
     """
     ...
 
@@ -445,17 +359,12 @@ def dropout_mask_backward(
 ) -> Tensor:
     """Compute the gradient of a dropout from the bits of `dropout_masked`.
 
+    Returns a contiguous tensor of grad's shape.
+
     Args:
         grad: The gradient of the result; FP16, BF16 or FP32.
         x: The input of "gelu_dropout"; None for "attention_dropout", which does not need it.
         mask: uint8 [ceil(elements / 8)].
-        function: As in `dropout_masked`.
-        p: As in `dropout_masked`.
-
-    Returns:
-        A contiguous tensor of grad's shape.
-
-    Raises:
-        ValueError: If the mask, `x` or the function is invalid.
+        function: As in `dropout_masked`, like `p`.
     """
     ...

@@ -85,18 +85,12 @@ def layer_norm_relu(
 ) -> Tensor:
     """Compute relu(layer_norm(x)) (Ba et al., 2016).
 
+    Returns a contiguous, non-negative tensor of x's shape.
+
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
         normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
-        weight: [*normalized_shape] or None.
-        bias: [*normalized_shape] or None.
-        eps: Added to the variance.
-
-    Returns:
-        A contiguous, non-negative tensor of x's shape.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+        weight: [*normalized_shape] or None, like `bias`.
     """
     ...
 
@@ -116,18 +110,12 @@ def layer_norm_gelu(
 ) -> Tensor:
     """Compute gelu(layer_norm(x)) with the exact GELU.
 
+    Returns a contiguous tensor of x's shape.
+
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
         normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
-        weight: [*normalized_shape] or None.
-        bias: [*normalized_shape] or None.
-        eps: Added to the variance.
-
-    Returns:
-        A contiguous tensor of x's shape.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
+        weight: [*normalized_shape] or None, like `bias`.
     """
     ...
 
@@ -141,19 +129,14 @@ def rms_norm_gelu(
 ) -> Tensor:
     """Compute gelu(rms_norm(x)) with the exact GELU.
 
-    The norm is x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, 2019).
+    The norm is x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, 2019). Returns a contiguous tensor of
+    x's shape.
 
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
         normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
         weight: [*normalized_shape] or None.
         eps: Added to the mean of squares.
-
-    Returns:
-        A contiguous tensor of x's shape.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...
 
@@ -175,21 +158,15 @@ def add_norm(
 ) -> tuple[Tensor, Tensor]:
     """Compute x + residual and its norm, as between the blocks of a transformer.
 
+    Returns both, contiguous and of x's shape. The sum is rounded before normalization.
+
     Args:
         x: [..., *normalized_shape] of any strides; FP16, BF16, FP32 or FP64.
         residual: A tensor of x's shape.
         normalized_shape: The trailing dimensions of x to normalize over; an int for one dimension.
-        weight: [*normalized_shape] or None.
-        bias: [*normalized_shape] or None.
+        weight: [*normalized_shape] or None, like `bias`.
         eps: Added to the variance, or to the mean of squares.
         kind: "layer", or "rms", which does not subtract the mean.
-
-    Returns:
-        The sum and its norm, both contiguous and of x's shape. The sum is rounded before
-        normalization.
-
-    Raises:
-        ValueError: If a shape, dtype, device or `kind` is invalid.
     """
     ...
 
@@ -220,22 +197,16 @@ def row_norm_backward(
 ) -> list[Tensor]:
     """Compute the gradients of a norm over rows.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns the gradients of x, and of weight and bias
+    if given.
 
     Args:
         grad: The gradient of the result, of its shape.
-        x: The input of the norm.
-        statistics: FP32 [rows, 2]: the subtracted mean (0 if not centered) and the reciprocal
-            standard deviation.
+        statistics: FP32 [rows, 2]: the mean (0 if not centered) and the reciprocal standard
+            deviation.
         added: A tensor of x's shape to add to x's gradient, or None.
         activation: "none", "relu" or "gelu".
         centered: Whether the norm subtracted the mean.
-
-    Returns:
-        The gradients of x, and of weight and bias if given.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -270,25 +241,19 @@ def batch_norm_relu(
     """Compute relu(batch_norm(x)) (Ioffe and Szegedy, 2015).
 
     The arguments are as in torch's batch_norm. Training uses the batch statistics and updates the
-    running ones in place, as PyTorch does. The dispatcher's operation writes nothing and also
-    returns the mean and the reciprocal standard deviation.
+    running ones in place, as PyTorch does. The function returns a non-negative tensor of x's shape,
+    dtype and layout. The dispatcher's operation writes nothing and also returns the mean and the
+    reciprocal standard deviation.
 
     Args:
         x: [N, C, ...], contiguous or channels last; FP16, BF16, FP32 or FP64.
-        weight: [C] or None. The remaining tensors may have any of these dtypes.
-        bias: [C] or None.
-        running_mean: [C]; None in training tracks no statistics.
-        running_var: [C], passed together with running_mean.
-        training: Whether to use the statistics of x.
+        weight: [C] or None, like `bias`. The remaining tensors may have any of these dtypes.
+        running_mean: [C]; None in training tracks no statistics. Passed together with
+            `running_var`.
         momentum: Update factor of the running statistics, from 0 to 1.
-        eps: Added to the variance.
-
-    Returns:
-        A non-negative tensor of x's shape, dtype and layout.
 
     Raises:
-        ValueError: If a shape, dtype or device is invalid, or if a channel has a single value in
-            training.
+        ValueError: If an argument is invalid, or if a channel has a single value in training.
     """
     ...
 
@@ -317,19 +282,14 @@ def batch_norm_relu_backward(
 ) -> list[Tensor]:
     """Compute the gradients of batch_norm_relu.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns the gradients of x, and of weight and bias
+    if given.
 
     Args:
         grad: The gradient of the result, of x's shape.
         mean: [C], the mean that the forward pass subtracted.
         inverse: [C], the reciprocal standard deviation.
         training: Whether `mean` and `inverse` depend on x.
-
-    Returns:
-        The gradients of x, and of weight and bias if given.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -360,22 +320,15 @@ def group_norm_relu(
 ) -> Tensor:
     """Compute relu(group_norm(x + shift)) (Wu and He, 2018).
 
-    The shift can be the bias of a preceding convolution. The dispatcher's operation also returns
-    the numbers that its gradients need.
+    The shift can be the bias of a preceding convolution. The function returns a contiguous,
+    non-negative tensor of x's shape and dtype. The dispatcher's operation also returns the numbers
+    that its gradients need.
 
     Args:
         x: [N, C, ...]; FP16, BF16, FP32 or FP64.
         shift: [C] or None. The remaining tensors may have any of these dtypes.
         groups: A divisor of C.
-        weight: [C] or None for ones.
-        bias: [C] or None for zeros.
-        eps: Added to the variance.
-
-    Returns:
-        A contiguous, non-negative tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If a shape, dtype, device or `groups` is invalid.
+        weight: [C] or None for ones; likewise `bias`, for zeros.
     """
     ...
 
@@ -404,16 +357,11 @@ def group_norm_relu_backward(
 ) -> list[Tensor]:
     """Compute the gradients of group_norm_relu.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns the gradients of x, and of shift, weight and
+    bias if given.
 
     Args:
         grad: The gradient of the result, of x's shape.
         kept: [5, N C], the second result of the forward pass.
-
-    Returns:
-        The gradients of x, and of shift, weight and bias if given.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

@@ -57,11 +57,7 @@ def _check_layer(what: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> N
 
 
 def check_alike(what: str, x: Tensor, **others: Tensor | None) -> None:
-    """Check that all tensors have one floating dtype and are on one device.
-
-    Raises:
-        ValueError: If one differs; the message names it.
-    """
+    """Raise ValueError, naming the tensor, unless all have one floating dtype and one device."""
     for name, other in {"x": x, **others}.items():
         if other is None:
             continue
@@ -75,7 +71,6 @@ def check_alike(what: str, x: Tensor, **others: Tensor | None) -> None:
 
 
 def check_activation(what: str, activation: str) -> None:
-    """Raise ValueError if `activation` is unknown."""
     if activation not in ACTIVATIONS:
         expected = ", ".join(map(repr, ACTIVATIONS))
         raise ValueError(f"{what}: activation is '{activation}'; expected one of {expected}")
@@ -336,17 +331,13 @@ def linear_activation(
 ) -> Tensor:
     """Compute activation(x weight^T + bias).
 
+    Returns [..., out].
+
     Args:
         x: [..., in]; FP16, BF16, FP32 or FP64.
         weight: [out, in], as in torch.nn.Linear.
         bias: [out] or None.
         activation: "none", "relu", "gelu" (exact), "gelu_tanh", "sigmoid", "silu" or "tanh".
-
-    Returns:
-        [..., out].
-
-    Raises:
-        ValueError: If a shape, dtype, device or `activation` is invalid.
     """
     ...
 
@@ -372,21 +363,13 @@ def ffn(
 ) -> Tensor:
     """Compute a transformer's feed-forward network.
 
-    The network is activation(x weight1^T + bias1) weight2^T + bias2.
+    The network is activation(x weight1^T + bias1) weight2^T + bias2. Returns [..., out].
 
     Args:
         x: [..., in]; FP16, BF16, FP32 or FP64.
-        weight1: [hidden, in].
-        bias1: [hidden] or None.
-        weight2: [out, hidden].
-        bias2: [out] or None.
+        weight1: [hidden, in]; bias1 is [hidden] or None.
+        weight2: [out, hidden]; bias2 is [out] or None.
         activation: As in `linear_activation`.
-
-    Returns:
-        [..., out].
-
-    Raises:
-        ValueError: If a shape, dtype, device or `activation` is invalid.
     """
     ...
 
@@ -416,7 +399,7 @@ def transformer_layer(
     """Compute a transformer layer, batch first and without dropout (Vaswani et al., 2017).
 
     Args:
-        x: [N, L, E]; FP16, BF16, FP32 or FP64.
+        x: [N, L, E], like the result; FP16, BF16, FP32 or FP64.
         weights: The 12 parameters of an encoder layer, or the 18 of a decoder layer if `memory` is
             given, in the order of `torch.nn.TransformerEncoderLayer(...).parameters()` or of its
             decoder counterpart.
@@ -427,12 +410,5 @@ def transformer_layer(
         mask: Broadcasts with [N, heads, L, L]: bool, true where a query sees a key, or numbers to
             add to the scores.
         causal: Whether no position sees a later one. Excludes `mask`.
-        eps: Epsilon of the norms.
-
-    Returns:
-        [N, L, E].
-
-    Raises:
-        ValueError: If a shape, dtype, device, `activation` or the number of weights is invalid.
     """
     ...

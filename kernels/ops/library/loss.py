@@ -202,7 +202,9 @@ def cross_entropy(
 
     The forward pass reads the logits once with an online softmax (Milakov and Gimelshein, 2018) and
     saves one number per row. The backward pass reads them once more and writes the gradient.
-    Classes are always the last dimension, whatever the number of dimensions.
+    Classes are always the last dimension, whatever the number of dimensions. Returns the loss: [],
+    or [...] without a reduction. The operation itself also returns the logarithms of the sums of
+    exponentials and the divisor of a mean, for the backward pass.
 
     Args:
         logits: [..., classes], FP16, BF16, FP32 or FP64. Up to three dimensions of any strides are
@@ -216,12 +218,7 @@ def cross_entropy(
         weight: [classes], a factor for each class's loss, or None. It has no gradient.
         dtype: Dtype of the loss. Defaults to the dtype of the logits, and to FP32 under autocast.
 
-    Returns:
-        The loss: [], or [...] without a reduction. The operation itself also returns the logarithms
-        of the sums of exponentials and the divisor of a mean, for the backward pass.
-
     Raises:
-        ValueError: If a shape, dtype, device, `reduction` or `label_smoothing` is invalid.
         RuntimeError: If `weight` requires a gradient.
     """
     ...
@@ -247,19 +244,13 @@ def cross_entropy_backward(
 ) -> Tensor:
     """Compute the gradient of `cross_entropy` with respect to the logits, in one pass.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns a contiguous tensor of the logits' shape and
+    dtype.
 
     Args:
         grad: The gradient of the loss: one element, or the labels' shape.
         lse: Log-sum-exp of each row from the forward pass: [rows], FP32 (FP64 for FP64).
         divisor: The divisor of the forward pass, [].
-        ignore_index: The label of rows without a gradient.
-
-    Returns:
-        A contiguous tensor of the logits' shape and dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -298,29 +289,22 @@ def linear_cross_entropy(
     memory than the weight's gradient, and the backward pass computes the two products. Without a
     reduction, and for second derivatives, the backward pass recomputes the logits.
 
+    The operation itself returns, besides the loss, the divisor of a mean and the gradients of the
+    sum of losses with respect to logits, hidden, weight and bias; gradients that are not saved or
+    not wanted are empty. A backward pass that does not retain its graph scales the last three in
+    place.
+
     Args:
         hidden: [..., features], FP16, BF16, FP32 or FP64.
-        weight: [classes, features] of hidden's dtype.
-        labels: As in `cross_entropy`.
-        bias: [classes] of hidden's dtype, or None.
-        ignore_index: The label of rows without loss.
+        weight: [classes, features] of hidden's dtype; `bias` is [classes], or None.
+        labels: As in `cross_entropy`, like `ignore_index` and `label_smoothing`.
         reduction: "mean", "sum" or "none".
-        label_smoothing: From 0 to 1.
         chunk_size: Rows at a time. With 0, a chunk is an eighth of the rows, or, if that is more,
             the rows whose logits number a quarter of the weight gradient's elements; at most 2^27
             logits.
         dtype: Dtype of the loss. Defaults to hidden's dtype, and to FP32 under autocast.
         wanted: The gradients that the forward pass computes, which the function determines: 1 for
             hidden, 2 for weight and 4 for bias, added.
-
-    Returns:
-        The loss. The operation itself also returns the divisor of a mean and the gradients of the
-        sum of losses with respect to logits, hidden, weight and bias; gradients that are not saved
-        or not wanted are empty. A backward pass that does not retain its graph scales the last
-        three in place.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -345,19 +329,12 @@ def linear_cross_entropy_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the gradients of `linear_cross_entropy`, recomputing the logits chunk by chunk.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns the gradients of hidden, weight and bias;
+    the unwanted ones are empty.
 
     Args:
         grads: The gradients of the row losses, FP32 (FP64 for FP64): [rows], or [1] for all rows.
-        ignore_index: The label of rows without a gradient.
-        chunk_size: Rows at a time, or 0.
         wanted: 1 for hidden, 2 for weight and 4 for bias, added.
-
-    Returns:
-        The gradients of hidden, weight and bias; the unwanted ones are empty.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -383,9 +360,6 @@ def linear_cross_entropy_scaled_backward(
         grad: The gradient of the loss, one element on the device.
         divisor: The divisor of the loss, one element, FP32 (FP64 for FP64). If it is 0, the
             gradients become 0.
-
-    Raises:
-        ValueError: If a tensor is invalid.
     """
     ...
 
@@ -405,18 +379,13 @@ def linear_cross_entropy_scaled_backward(
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Compute the mean of (x - target)^2 in one pass; without a reduction, PyTorch's kernel runs.
 
+    Returns [], or x's shape without a reduction, in the promoted dtype; FP32 under autocast (FP64
+    for FP64).
+
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
-        target: A tensor of x's shape; it does not broadcast. Different dtypes promote as in
-            PyTorch.
+        target: A tensor of x's shape; it does not broadcast. Dtypes promote as in PyTorch.
         reduction: "mean", "sum" or "none".
-
-    Returns:
-        [], or x's shape without a reduction, in the promoted dtype; FP32 under autocast (FP64 for
-        FP64).
-
-    Raises:
-        ValueError: If a shape, dtype, device or `reduction` is invalid.
     """
     ...
 
@@ -433,15 +402,9 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 def mse_loss_backward(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Compute the gradient of `mse_loss` with respect to x; the target's is its negative.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns a tensor of x's shape and dtype.
 
     Args:
         grad: The gradient of the loss in x's dtype: [], or x's shape without a reduction.
-
-    Returns:
-        A tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

@@ -72,21 +72,12 @@ def adam_step(
     Args:
         params: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
         grads: The gradients, shaped like the parameters; so are the averages.
-        exp_avgs: Moving averages of the gradients.
-        exp_avg_sqs: Moving averages of the squared gradients.
         steps: The step count of each parameter, from 1: one FP32 element each, on the device.
-        lr: The learning rate.
-        beta1: Decay of the gradient average, in [0, 1).
-        beta2: Decay of the squared-gradient average, in [0, 1).
+        beta1: Decay of the gradient average, in [0, 1); `beta2` of the squared-gradient average.
         eps: Added to the root of the average of squares.
-        weight_decay: Weight decay coefficient.
         decoupled: Whether weight decay is decoupled from the gradient, as in AdamW.
-        maximize: Whether to maximize instead of minimize.
         grad_scale: Divisor of the gradients, one FP32 element on the device, or None.
         found_inf: One FP32 element on the device, or None. If it is not 0, nothing is updated.
-
-    Raises:
-        ValueError: If a tensor is invalid.
     """
     ...
 
@@ -116,17 +107,11 @@ def sgd_step(
         params: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
         grads: The gradients, shaped like the parameters.
         momentum_buffers: Shaped like the parameters, or empty for a step without momentum.
-        lr: The learning rate.
         momentum: Factor of the previous buffer.
         dampening: Reduces the gradient's share in the buffer to 1 - dampening.
         weight_decay: Multiple of the parameters added to the gradient.
-        nesterov: Whether to use Nesterov momentum (Sutskever et al., 2013).
-        maximize: Whether to maximize instead of minimize.
-        grad_scale: As in `adam_step`.
-        found_inf: As in `adam_step`.
-
-    Raises:
-        ValueError: If a tensor is invalid.
+        nesterov: Nesterov momentum (Sutskever et al., 2013).
+        grad_scale: As in `adam_step`, like `found_inf`.
     """
     ...
 
@@ -135,17 +120,12 @@ def sgd_step(
 def total_norm(tensors: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
     """Compute the norm of several tensors as if they were one vector.
 
-    The summation order is fixed: FP32 within 4096 elements, FP64 beyond.
+    The summation order is fixed: FP32 within 4096 elements, FP64 beyond. Returns [] in FP32, or in
+    FP64 if one of the tensors is.
 
     Args:
         tensors: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
         norm_type: 1, 2 or infinity. PyTorch computes other norms; 0 counts the nonzero tensors.
-
-    Returns:
-        [] in FP32, or in FP64 if one of the tensors is.
-
-    Raises:
-        ValueError: If a tensor or `norm_type` is invalid.
     """
     ...
 
@@ -154,14 +134,7 @@ def total_norm(tensors: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
 def clip_grads_with_norm(tensors: Sequence[Tensor], total_norm: Tensor, max_norm: float) -> None:
     """Multiply tensors by max_norm / (total_norm + 1e-6) in place if that factor is below 1.
 
-    Otherwise the tensors are not touched.
-
-    Args:
-        tensors: Any shapes; FP16, BF16, FP32 and FP64 mixed, on one device.
-        total_norm: One element on the device.
-        max_norm: The largest norm allowed.
-
-    Raises:
-        ValueError: If a tensor is invalid.
+    Otherwise the tensors, FP16, BF16, FP32 and FP64 mixed on one device, are not touched.
+    `total_norm` is one element on the device.
     """
     ...

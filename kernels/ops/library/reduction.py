@@ -68,16 +68,11 @@ def _refuses(**arguments: Any) -> str:
 def sum_squared(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the sum of squares.
 
+    Returns the remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64).
+
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         dim: One dimension or several to sum over, or None for all.
-        keepdim: Whether to keep the reduced dimensions with size 1.
-
-    Returns:
-        The remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64).
-
-    Raises:
-        ValueError: If a dtype or `dim` is invalid.
     """
     ...
 
@@ -86,16 +81,12 @@ def sum_squared(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool
 def mean_abs(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the mean of absolute values.
 
+    Returns the remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64). NaN for no
+    elements.
+
     Args:
         x: Any shape and strides; FP16, BF16, FP32 or FP64.
         dim: One dimension or several to average over, or None for all.
-        keepdim: Whether to keep the reduced dimensions with size 1.
-
-    Returns:
-        The remaining dimensions in x's dtype, summed in FP32 (FP64 in FP64). NaN for no elements.
-
-    Raises:
-        ValueError: If a dtype or `dim` is invalid.
     """
     ...
 
@@ -125,14 +116,10 @@ def _spread(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 def channel_bias_backward(x: Tensor) -> Tensor:
     """Compute the gradient of a per-channel bias: the sum over all dimensions but the second.
 
+    Returns [C] in x's dtype, summed in FP32 (FP64 in FP64).
+
     Args:
         x: [N, C, ...], the gradient of the biased tensor; FP16, BF16, FP32 or FP64.
-
-    Returns:
-        [C] in x's dtype, summed in FP32 (FP64 in FP64).
-
-    Raises:
-        ValueError: If the shape or dtype is invalid.
     """
     ...
 
@@ -153,16 +140,10 @@ def reduction_backward(
 ) -> Tensor:
     """Compute the gradient of a reduction.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass. Returns a contiguous tensor of x's shape and dtype.
 
     Args:
         grad: The gradient of the result, with the reduced dimensions kept at size 1.
         function: "sum_squared" or "mean_abs".
-
-    Returns:
-        A contiguous tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

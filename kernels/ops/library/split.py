@@ -107,8 +107,5 @@ def split_tf32_out(x: Tensor, out: Tensor) -> None:
         x: FP32 [rows, columns].
         out: FP32 [rows, 3 columns], contiguous, the output. Its TF32 product with `split_weight` of
             a matrix equals x's product, except for the last bit of the factors.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
     """
     ...

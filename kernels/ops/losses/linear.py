@@ -24,12 +24,9 @@ HIDDEN, WEIGHT, BIAS = 1, 2, 4  # bits of `wanted`
 
 
 class Head(NamedTuple):
-    """The linear layer that computes the logits, and its input.
+    """The layer that computes the logits from hidden [..., features].
 
-    Attributes:
-        hidden: [..., features].
-        weight: [classes, features].
-        bias: [classes] or None.
+    `weight` is [classes, features], and `bias` [classes] or None.
     """
 
     hidden: Tensor
@@ -56,7 +53,6 @@ class Found(NamedTuple):
 
 
 def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
-    """Raise ValueError for invalid arguments."""
     hidden, weight, bias = head
     name = "linear_cross_entropy"
     if hidden.dtype not in TYPES or not hidden.dim():
@@ -99,11 +95,7 @@ def check(head: Head, given: Labels, reduction: str, chunk_size: int) -> None:
 def rows_at_a_time(rows: int, classes: int, features: int = 0, on_cpu: bool = False) -> int:
     """Return the rows per chunk: an eighth of all, not too few, at most MOST_LOGITS logits.
 
-    Args:
-        rows: Number of all rows.
-        classes: Logits per row.
-        features: Features of the weight if its gradient is wanted: a chunk then has at least a
-            quarter of that gradient's size.
+    With `features`, a chunk has at least a quarter of the size of the weight's wanted gradient.
     """
     fewest = FEWEST_ON_CPU if on_cpu else FEWEST_ROWS
     least = max(fewest, features // OF_WEIGHT)
@@ -142,7 +134,6 @@ def by_chunks(
     of weight and bias are summed in a fixed order.
 
     Args:
-        kernels: The kernels, or None for PyTorch's operations.
         grads: [rows] or [1], factors of the gradients; None for 1.
         wanted: The sum of HIDDEN, WEIGHT and BIAS.
         chunk_size: Rows at a time; with 0, `rows_at_a_time` decides.
@@ -185,11 +176,7 @@ def by_chunks(
 
 
 def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
-    """Compute the losses and the gradient of all logits, in the memory of the logits.
-
-    Args:
-        kernels: The kernels, or None for PyTorch's operations.
-    """
+    """Compute the losses and the gradient of all logits, in the memory of the logits."""
     hidden = head.hidden.reshape(-1, head.hidden.shape[-1])
     # PyTorch refuses an operation that returns a tensor twice.
     of_hidden, of_weight, of_bias = (hidden.new_empty(0) for _ in range(3))
@@ -202,12 +189,9 @@ def at_once(kernels: Kernels | None, head: Head, given: Labels) -> Found:
 def products(
     gradient: Tensor, head: Head, wanted: int, scale: Callable[[list[Tensor]], None]
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """Compute the gradients of hidden, weight and bias from the gradient of all logits.
+    """Compute the gradients of hidden, weight and bias from the logits', [rows, classes].
 
-    Args:
-        gradient: The gradient of the logits, [rows, classes].
-        wanted: The sum of HIDDEN, WEIGHT and BIAS.
-        scale: Multiplies tensors in place by the gradient of the loss.
+    `scale` multiplies tensors in place by the gradient of the loss.
     """
     rows = head.hidden.reshape(-1, head.hidden.shape[-1])
     of_hidden = gradient @ head.weight if wanted & HIDDEN else None

@@ -40,7 +40,6 @@ def cross_entropy_backward(
     label_smoothing: float = 0.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the gradient of the logits."""
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy_backward", logits, given, "none")
     if grad.numel() not in (1, labels.numel()):
@@ -97,7 +96,6 @@ def linear_cross_entropy_backward(
     chunk_size: int = 0,
     wanted: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the wanted gradients of hidden, weight and bias."""
     head, given = Head(hidden, weight, bias), Labels(labels, None, ignore_index, label_smoothing)
     linear.check(head, given, "none", chunk_size)
     if grads.shape not in ((1,), (labels.numel(),)):

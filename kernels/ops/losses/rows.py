@@ -55,7 +55,6 @@ class Labels(NamedTuple):
     Attributes:
         labels: int64, of the logits' shape without its last dimension.
         weight: [classes], in the dtype of the loss computation, or None.
-        ignore_index: The label of rows without loss.
         smoothing: Share of the target spread over all classes.
     """
 
@@ -82,9 +81,7 @@ class Rows(NamedTuple):
 class Kernels(NamedTuple):
     """The kernels for losses of rows; None in its place means PyTorch's operations.
 
-    Attributes:
-        rows: Runs a call with logits of the dtype.
-        total: Sums the losses of rows; None if PyTorch does.
+    `rows` runs a call with logits of the dtype. `total` sums the losses; None if PyTorch does.
     """
 
     rows: Callable[[StyleforgeRows, torch.dtype], None]
@@ -97,7 +94,6 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 
 
 def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
-    """Raise ValueError for invalid arguments of a cross-entropy."""
     labels, weight, _, smoothing = given
     if logits.dtype not in TYPES or not logits.dim() or not logits.shape[-1]:
         raise ValueError(
@@ -124,7 +120,6 @@ def check(name: str, logits: Tensor, given: Labels, reduction: str) -> None:
 
 
 def check_reduction(name: str, reduction: str) -> None:
-    """Raise ValueError for an unknown reduction."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{name}: reduction is '{reduction}'; expected 'none', 'mean' or 'sum'")
 
@@ -234,8 +229,6 @@ def on_cpu(launch: CpuLauncher, dtype: torch.dtype) -> Kernels | None:
 
 
 def on_cuda(launch: CudaLauncher) -> Kernels:
-    """Return the kernels of loss.cu."""
-
     def submit(p: StyleforgeRows, dtype: torch.dtype) -> None:
         name = f"styleforge_cross_entropy_{str(dtype).removeprefix('torch.')}"
         threads = threads_for(p.rows, p.classes, dtype.itemsize, launch.gpu.multiprocessors)
@@ -259,7 +252,6 @@ def computed(
     """Compute the losses of rows, their gradient, or both.
 
     Args:
-        kernels: The kernels, or None for PyTorch's operations.
         logits: [..., classes]. The kernels support any strides of up to three dimensions with a
             dense last one; other tensors are copied. PyTorch computes FP64 on a CPU.
         grads: [rows] or [1], factors of the gradient; None for 1.

@@ -40,7 +40,6 @@ def of_logits() -> Iterator[tuple[Any, ...]]:
 
 
 def of_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield the same with the forward pass's results."""
     for logits, labels, ignore_index, reduction, smoothing, weight, _ in of_logits():
         given = Labels(labels, weight, ignore_index, smoothing)
         rows = in_pytorch(logits, given, None, False)
@@ -88,7 +87,6 @@ def pairs() -> Iterator[tuple[Any, ...]]:
 
 
 def pairs_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield the same with the gradient of the loss."""
     for x, y, reduction in pairs():
         shape = x.shape if reduction == "none" else ()
         yield _normal(6, *shape).to(x.dtype), x, y, reduction

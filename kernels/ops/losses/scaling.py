@@ -13,7 +13,6 @@ THREADS, LOADS = 256, 4  # per block; 16-byte loads per thread
 
 
 def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """Raise ValueError for invalid arguments."""
     name = "linear_cross_entropy_scaled_backward"
     for at, x in enumerate(gradients):
         if x.dtype not in TYPES or not x.is_contiguous():
@@ -36,7 +35,6 @@ def check(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
 
 
 def in_pytorch(gradients: list[Tensor], grad: Tensor, divisor: Tensor) -> None:
-    """Scale the gradients in PyTorch."""
     check(gradients, grad, divisor)
     factor = torch.where(divisor == 0, 0, grad.to(divisor.dtype) / divisor)
     for x in gradients:

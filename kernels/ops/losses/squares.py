@@ -16,7 +16,6 @@ GRADIENT_THREADS, GRADIENT_LOADS = 256, 2  # per block; 16-byte loads per thread
 
 
 def check(x: Tensor, target: Tensor, reduction: str) -> None:
-    """Raise ValueError for invalid arguments."""
     if x.dtype not in TYPES:
         raise ValueError(
             f"mse_loss: x is a tensor of {x.dtype}; expected float16, bfloat16, float32 or float64"
@@ -32,7 +31,6 @@ def check(x: Tensor, target: Tensor, reduction: str) -> None:
 
 
 def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Compute the loss in PyTorch."""
     check(x, target, reduction)
     if reduction == "none":
         return F.mse_loss(x, target, reduction="none")
@@ -69,7 +67,6 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
 
 
 def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Compute the gradient of x in PyTorch."""
     _check_gradient(grad, x, target, reduction)
     dtype = wide(x.dtype)
     factor = grad.to(dtype) * _scale(x, reduction)

@@ -1,4 +1,7 @@
-"""Embeddings of tokens, with positions, or padded and cut to one length."""
+"""Embeddings of tokens, with positions, or padded and cut to one length.
+
+FP64 runs in PyTorch, and on a GPU so do more than MOST elements.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,6 @@ class StyleforgeSequences(Structure):
 def reference(
     tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
 ) -> Tensor:
-    """Compute `embedding_position` in PyTorch."""
     _check_positions(tokens, weight, position, start)
     wide = torch.promote_types(weight.dtype, torch.float32)
     added = position[start : start + tokens.shape[1]].to(wide)
@@ -46,7 +48,6 @@ def reference(
 def token_reference(
     tokens: list[Tensor], weight: Tensor, length: int, padding: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute `token_embedding` in PyTorch."""
     _check_tokens(tokens, weight, length, padding)
     sizes = torch.tensor([each.numel() for each in tokens], device=weight.device)
     given = torch.arange(length, device=weight.device) < sizes[:, None]
@@ -98,7 +99,6 @@ def _of_one_sequence(grad: Tensor) -> Tensor:
 
 
 def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors that `token_embedding` saves for backward."""
     return [results[2], arguments[1]]
 
 
@@ -125,7 +125,6 @@ def launch_cpu(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """Run `embedding_position` in the C++ kernel; FP64 runs in PyTorch."""
     if weight.dtype not in TYPES:
         return reference(tokens, weight, position, scale, start)
     missing = torch.zeros(1, dtype=torch.int64)
@@ -145,7 +144,6 @@ def launch_cuda(
     scale: float = 1.0,
     start: int = 0,
 ) -> Tensor:
-    """Run `embedding_position` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if weight.dtype not in TYPES or tokens.numel() * weight.shape[-1] > MOST:
         return reference(tokens, weight, position, scale, start)
 
@@ -165,7 +163,6 @@ def launch_tokens_on_cpu(
     length: int,
     padding: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run `token_embedding` in the C++ kernel; FP64 runs in PyTorch."""
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)
     sequences = _Sequences(tokens, weight, length, padding)
@@ -191,7 +188,6 @@ def launch_tokens_on_cuda(
     length: int,
     padding: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run `token_embedding` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if weight.dtype not in TYPES or len(tokens) * length * weight.shape[-1] > MOST:
         return token_reference(tokens, weight, length, padding)
     sequences = _Sequences(tokens, weight, length, padding)
@@ -215,14 +211,9 @@ def launch_tokens_on_cuda(
 
 
 class _Sequences:
-    """The checked arguments of `token_embedding`, and its results.
+    """The checked arguments of `token_embedding`, by sequence, and its results.
 
-    Attributes:
-        table: The weight, contiguous.
-        addresses: Address of the tokens of each sequence.
-        sizes: Number of tokens of each sequence.
-        behind: The padding of sequences, a row of the table or `_ZEROS`.
-        results: Results of the operation.
+    `behind` is the padding of sequences, a row of the table or `_ZEROS`.
     """
 
     def __init__(
@@ -350,6 +341,5 @@ def token_samples() -> Iterator[tuple[Any, ...]]:
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["weight"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"

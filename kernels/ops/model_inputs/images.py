@@ -37,7 +37,6 @@ def reference(
     antialias: bool = True,
     channels_last: bool = False,
 ) -> Tensor:
-    """Compute `image_to_tensor` in PyTorch."""
     options = _options(images, mean, std, size, boxes, mirrored, color)
     wide = torch.promote_types(mean.dtype, torch.float32)
     made: list[Tensor] = []
@@ -248,7 +247,6 @@ def _run(
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["mean"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 

@@ -22,7 +22,6 @@ _TILE, _MERGED, _ZEROED, _MOST_TILES = 256, 32, 4 * 16 * _THREADS, 128
 
 
 def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
-    """Raise ValueError for invalid arguments."""
     if tokens.dtype != torch.int64 or tokens.device != grad.device:
         raise ValueError(
             f"embedding_backward: tokens is {tokens.dtype} on {tokens.device}; expected int64 on "
@@ -109,7 +108,6 @@ def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["grad"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 

@@ -1,4 +1,7 @@
-"""Windows over series, each reduced to a number."""
+"""Windows over series, each reduced to a number.
+
+FP64 runs in PyTorch, and on a GPU so do more than MOST elements.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,7 @@ _VECTOR, _SIDE = 16, 4  # bytes; rows per thread, as kSide of model_inputs.cu
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
-    """Return the number of windows.
-
-    Raises:
-        ValueError: If an argument is invalid.
-    """
+    """Return the number of windows; raise ValueError for an invalid argument."""
     if not x.dim() or not x.is_floating_point():
         raise ValueError(
             f"sliding_window: x is {x.dtype} {list(x.shape)}; expected floating [..., length]"
@@ -42,7 +41,6 @@ def check(x: Tensor, size: int, step: int, reduce: str) -> int:
 
 
 def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
-    """Compute `sliding_window` in PyTorch."""
     check(x, size, step, reduce)
     windows = x.to(torch.promote_types(x.dtype, torch.float32)).unfold(-1, size, step)
     if reduce in ("max", "min"):
@@ -70,12 +68,10 @@ def backward_reference(
 
 
 def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors to save for backward."""
     return [arguments[0], *results]
 
 
 def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-    """Return the gradient of x."""
     backward: Any = torch.ops.styleforge.sliding_window_backward
     return backward(grad, *kept.tensors, *kept.options[1:]), None, None, None
 
@@ -83,8 +79,6 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 def launch_cpu(
     launch: CpuLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """Run `sliding_window` in the C++ kernel; FP64 runs in PyTorch."""
-
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows", *arguments)
 
@@ -94,7 +88,6 @@ def launch_cpu(
 def launch_cuda(
     launch: CudaLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
 ) -> Tensor:
-    """Run `sliding_window` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if x.numel() > MOST:
         return reference(x, size, step, reduce)
 
@@ -142,8 +135,6 @@ def backward_on_cpu(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """Run `sliding_window_backward` in the C++ kernel; FP64 runs in PyTorch."""
-
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows_gradient", *arguments)
 
@@ -159,7 +150,6 @@ def backward_on_cuda(
     step: int = 1,
     reduce: str = "mean",
 ) -> Tensor:
-    """Run `sliding_window_backward` in the CUDA kernel; FP64 and larger tensors run in PyTorch."""
     if x.numel() > MOST:
         return backward_reference(grad, x, y, size, step, reduce)
 
@@ -230,7 +220,6 @@ def _check_backward(grad: Tensor, x: Tensor, y: Tensor, size: int, step: int, re
 
 
 def refuses(**arguments: Any) -> str:
-    """Return why no kernel supports these arguments, or "" if one does."""
     dtype = arguments["x"].dtype
     return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
 
@@ -249,7 +238,6 @@ def samples() -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of_backward() -> Iterator[tuple[Any, ...]]:
-    """Yield gradients of the same results."""
     for x, *options in samples():
         y = reference(x, *options)
         grad = torch.randn(y.shape, generator=torch.Generator().manual_seed(1)).to(y.dtype)

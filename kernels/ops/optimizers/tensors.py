@@ -58,8 +58,6 @@ Submit = Callable[[str, StyleforgeTensors, int, Structure | Tensor, int | float 
 
 
 def on_cpu(launch: CpuLauncher) -> Submit:
-    """Return a submit function for cpu/optim.cpp."""
-
     def submit(
         name: str,
         tensors: StyleforgeTensors,
@@ -83,8 +81,6 @@ def on_cpu(launch: CpuLauncher) -> Submit:
 
 
 def on_cuda(launch: CudaLauncher) -> Submit:
-    """Return a submit function for optim.cu."""
-
     def submit(
         name: str,
         tensors: StyleforgeTensors,

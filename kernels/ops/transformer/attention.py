@@ -137,12 +137,12 @@ def fused_attention(
     with the length. FP16 and BF16 use tensor cores, with weights rounded to that dtype. Head sizes
     other than 32, 64 and 128 run in PyTorch. Two runs are bit-equal.
 
-    A query that sees no key, because its whole mask is -inf, gets zeros and no gradient.
+    A query that sees no key, because its whole mask is -inf, gets zeros and no gradient. Returns
+    [N, H, Lq, D] of q's dtype, with the rows of one position adjacent, and the logarithms of the
+    sums of exponentials for the backward pass, [N, H, Lq] in FP32 (FP64 for FP64).
 
     Args:
-        q: [N, H, Lq, D] of any strides and floating dtype.
-        k: [N, H, Lk, D] of q's dtype.
-        v: Like k.
+        q: [N, H, Lq, D] of any strides and floating dtype; k and v are [N, H, Lk, D] of that dtype.
         mask: [N, H, Lq, Lk] of q's dtype, with 1 allowed for any of these sizes, added to the
             scores; or None.
         scale: Scale of the scores, positive; usually D**-0.5.
@@ -150,13 +150,6 @@ def fused_attention(
         dropout: The probability that a weight is dropped, below 1, in steps of 1 / 65536.
         state: int64 [2], seed and offset of the random numbers of dropout, see
             kernels.ops.transformer_reference.philox. The same state drops the same weights.
-
-    Returns:
-        [N, H, Lq, D] of q's dtype, with the rows of one position adjacent, and the logarithms of
-        the sums of exponentials for the backward pass, [N, H, Lq] in FP32 (FP64 for FP64).
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -191,19 +184,7 @@ def fused_attention_backward(
 
     The kernel recomputes the weights from the logarithms of the sums of exponentials, tile by tile.
     Every sum has a fixed order, so two runs are bit-equal. In FP32, PyTorch's products compute the
-    gradients for some queries at a time.
-
-    All other arguments match the forward pass.
-
-    Args:
-        grad: The gradient of `out`.
-        out: The result of the forward pass.
-        lse: Its logarithms of sums.
-
-    Returns:
-        The gradients of q, k and v.
-
-    Raises:
-        ValueError: If an argument is invalid.
+    gradients for some queries at a time. All other arguments match the forward pass, whose results
+    are `out` and `lse`; `grad` is the gradient of `out`. Returns the gradients of q, k and v.
     """
     ...

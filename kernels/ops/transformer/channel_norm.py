@@ -149,23 +149,15 @@ def fused_channel_norm(
 
     It equals `fused_instance_norm` if the moments were measured while x was written, as the
     network's layers do, and reads x once. Moments are merged as by Chan, Golub and LeVeque (1983),
-    in a fixed order: two runs on a machine are bit-equal.
+    in a fixed order: two runs on a machine are bit-equal. Returns [N, C, H + 2 pad, W + 2 pad] of
+    x's dtype, channels last.
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype.
         moments: [N, G, C, 4] of any floating dtype: for each of G groups of pixels the count, the
             mean, the sum of squared deviations, and an ignored value.
-        weight: [C] of any floating dtype; likewise `bias`.
-        bias: [C].
+        weight: [C] of any floating dtype, like `bias`.
         residual: [N, C, H, W] of x's dtype with any strides, or None.
-        eps: Added to the variance.
-        relu: Whether to apply a ReLU to the sum.
         pad: Pixels on each side, less than H and W.
-
-    Returns:
-        [N, C, H + 2 pad, W + 2 pad] of x's dtype, channels last.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...

@@ -77,14 +77,10 @@ def _samples() -> Iterator[tuple[Any, ...]]:
 def fused_depthwise_conv(x: Tensor, weight: Tensor) -> Tensor:
     """Convolve each channel of reflection-padded images with its own 3x3 kernel.
 
+    Returns [N, C, H, W] of x's dtype, channels last.
+
     Args:
         x: [N, C, H, W] of any strides and floating dtype, H and W at least 2.
         weight: [C, 1, 3, 3] of x's dtype.
-
-    Returns:
-        [N, C, H, W] of x's dtype, channels last.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

@@ -66,25 +66,17 @@ def fused_ffn_forward(
     """Compute linear(gelu(linear(x))) + residual.
 
     The library runs the products. Bias and GELU are one pass over the hidden rows, and so are the
-    second bias and the residual.
+    second bias and the residual. Returns a contiguous tensor of x's shape and dtype.
 
     Args:
         x: [..., E] of any strides and floating dtype.
         fc1_weight: [hidden, E], as in nn.Linear. If both weights are transposed, [E, hidden] is
             accepted too; if E equals hidden, weights are as in nn.Linear.
-        fc1_bias: [hidden] or None.
+        fc1_bias: [hidden] or None; `fc2_bias` is [E] or None.
         fc2_weight: [E, hidden], or transposed like the first.
-        fc2_bias: [E] or None.
         use_vectorized: If False, the CUDA kernel loads element by element, which changes no value.
-        approximate: "none" for the exact GELU, "tanh" for its approximation (Hendrycks and Gimpel,
-            2016).
+        approximate: "none" for the exact GELU, or "tanh" (Hendrycks and Gimpel, 2016).
         residual: A tensor of x's shape, or None.
-
-    Returns:
-        A contiguous tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If a shape, dtype or `approximate` is invalid.
     """
     ...
 
@@ -107,16 +99,12 @@ def output_projection_forward(
 ) -> Tensor:
     """Compute linear(attn_output) + residual.
 
+    Returns [..., E] of attn_output's dtype, contiguous.
+
     Args:
         attn_output: [..., K] of any strides and floating dtype.
         w_out: [E, K], as in nn.Linear.
         bias_out: [E] or None.
         residual: [..., E] or None.
-
-    Returns:
-        [..., E] of attn_output's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...

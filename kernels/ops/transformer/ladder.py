@@ -79,20 +79,14 @@ def fused_attention_v1(
 ) -> Tensor:
     """Compute self-attention on the first rung: score tiles in shared memory, two key passes.
 
+    Returns [N, L, E] of x's dtype, contiguous.
+
     Args:
         x: [N, L, E] of any strides and floating dtype.
         w_qkv: [3E, E], like in_proj_weight of nn.MultiheadAttention.
-        w_out: [E, E].
-        bias_qkv: [3E] or None.
-        bias_out: [E] or None.
+        w_out: [E, E]; bias_qkv is [3E] or None, bias_out [E] or None.
         scale: Scale of the scores, positive; usually (E / num_heads)**-0.5.
         num_heads: A divisor of E.
-
-    Returns:
-        [N, L, E] of x's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -120,13 +114,7 @@ def fused_attention_v2_forward(
 ) -> Tensor:
     """Compute self-attention on the second rung: vectorized loads, padded tiles of keys and values.
 
-    The arguments match `fused_attention_v1`.
-
-    Returns:
-        [N, L, E] of x's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
+    The arguments match `fused_attention_v1`. Returns [N, L, E] of x's dtype, contiguous.
     """
     ...
 
@@ -155,12 +143,6 @@ def fused_attention_v3_forward(
     """Compute self-attention on the third rung: an online softmax, no score matrix, tensor cores.
 
     `fused_attention` is its attention alone, with masks, dropout and gradients of its own. The
-    arguments match `fused_attention_v1`.
-
-    Returns:
-        [N, L, E] of x's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
+    arguments match `fused_attention_v1`. Returns [N, L, E] of x's dtype, contiguous.
     """
     ...

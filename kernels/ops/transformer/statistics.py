@@ -157,17 +157,11 @@ def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tens
     `fused_token_norm` accepts them. torch.batch_norm_stats computes them over all images together.
     Deviations are relative to one pixel's value in FP32, and are merged in FP64 in a fixed order
     (Chan, Golub and LeVeque 1983). A mean a thousand times the deviation therefore costs no digits
-    of it, and two runs on a machine are bit-equal.
+    of it, and two runs on a machine are bit-equal. Returns both [N, C], in FP32 (FP64 for FP64).
 
     Args:
         x: [N, C, H, W] of any strides and floating dtype, with at least one pixel.
         eps: Added to the biased variance.
-
-    Returns:
-        Both [N, C], in FP32 (FP64 for FP64).
-
-    Raises:
-        ValueError: If a shape or dtype is invalid.
     """
     ...
 
@@ -191,7 +185,6 @@ def fused_channel_moments_out(x: Tensor, mean: Tensor, variance: Tensor) -> None
         variance: An output like `mean`, with its strides.
 
     Raises:
-        ValueError: If an argument is invalid.
         RuntimeError: If a gradient would be needed.
     """
     ...

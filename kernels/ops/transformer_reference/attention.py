@@ -17,7 +17,6 @@ def check(
     dropout: float,
     state: Tensor | None,
 ) -> None:
-    """Raise ValueError for invalid arguments of attention."""
     if q.dim() != 4 or k.dim() != 4 or v.shape != k.shape:
         raise ValueError(
             "attention: q, k and v are [N, H, L, D], and k and v of one shape, got "
@@ -49,7 +48,6 @@ def attention_reference(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Compute `fused_attention` in PyTorch."""
     check(q, k, v, mask, scale, dropout, state)
     scores = _scores(q, k, mask, scale, causal)
     # A row without a visible key gets zeros. Its largest score is -inf and cannot be the origin.
@@ -119,11 +117,8 @@ def backward_by_rows(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the same from the saved sums of exponentials, for some queries at a time.
 
-    All other arguments match `fused_attention_backward`.
-
-    Args:
-        most_scores: The most scores in memory at once, so that memory grows linearly with the
-            length.
+    At most `most_scores` scores are in memory at once, so that memory grows linearly with the
+    length.
     """
     samples, heads, queries, _ = q.shape
     keys = k.shape[2]

@@ -19,7 +19,6 @@ def check_block(
     scale: float,
     num_heads: int,
 ) -> None:
-    """Raise ValueError for invalid arguments of self-attention."""
     if x.dim() != 3 or not x.is_floating_point():
         raise ValueError(f"attention: x is [N, L, E] of a floating dtype, got {list(x.shape)}")
     width = x.shape[2]
@@ -42,7 +41,6 @@ def attention_block(
     scale: float,
     num_heads: int,
 ) -> Tensor:
-    """Compute `fused_attention_v1` and its successors in PyTorch."""
     check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
     q, k, v = heads_of(F.linear(x, w_qkv, bias_qkv), num_heads)
     out, _ = attention_reference(q, k, v, scale=scale)
@@ -67,7 +65,6 @@ def projection_reference(
     bias_out: Tensor | None = None,
     residual: Tensor | None = None,
 ) -> Tensor:
-    """Compute `output_projection_forward` in PyTorch."""
     check_projection(attn_output, w_out, bias_out, residual)
     y = F.linear(attn_output, w_out, bias_out)
     return (y if residual is None else y + residual).contiguous()
@@ -76,7 +73,6 @@ def projection_reference(
 def check_projection(
     attn_output: Tensor, w_out: Tensor, bias_out: Tensor | None, residual: Tensor | None
 ) -> None:
-    """Raise ValueError for invalid arguments of the output projection."""
     if attn_output.dim() < 1 or w_out.dim() != 2:
         raise ValueError("output projection: attn_output is [..., K] and w_out [E, K]")
     rows = w_out.shape[0]
@@ -99,7 +95,6 @@ def ffn_reference(
     approximate: str = "none",
     residual: Tensor | None = None,
 ) -> Tensor:
-    """Compute `fused_ffn_forward` in PyTorch."""
     first, second = ffn_weights(
         x, fc1_weight, fc1_bias, fc2_weight, fc2_bias, approximate, residual
     )
@@ -116,11 +111,7 @@ def ffn_weights(
     approximate: str,
     residual: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights as in nn.Linear.
-
-    Raises:
-        ValueError: If an argument is invalid.
-    """
+    """Return the weights as in nn.Linear; raise ValueError for an invalid argument."""
     if approximate not in APPROXIMATIONS:
         raise ValueError(f"ffn: approximate is one of {APPROXIMATIONS}, got {approximate!r}")
     if x.dim() < 1 or fc1_weight.dim() != 2 or fc2_weight.dim() != 2:

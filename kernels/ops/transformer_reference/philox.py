@@ -16,10 +16,7 @@ _NUMBERS = 1 << 16  # an element or a weight uses half of a word
 def draw_state(device: torch.device) -> Tensor:
     """Draw a seed and an offset from PyTorch's generator of a device.
 
-    In a CUDA graph, every replay draws another state.
-
-    Returns:
-        int64 [2].
+    In a CUDA graph, every replay draws another state. Returns int64 [2].
     """
     return torch.randint(1 << 62, (2,), dtype=torch.int64, device=device)
 
@@ -41,21 +38,11 @@ def kept_scale(dropout: float) -> float:
 def kept(
     state: Tensor, planes: int, queries: int, keys: int, dropout: float, first: int = 0
 ) -> Tensor:
-    """Return which weights are kept.
+    """Return which weights are kept, bool [samples times heads, queries, keys].
 
     The eight numbers of a counter belong to queries i and i + 8 and keys k, k + 1, k + 8 and k + 9,
     for i and even k in the first eight of every sixteen. A thread of a matrix product holds these.
-
-    Args:
-        state: int64 [2], as `draw_state` returned it.
-        planes: Samples times heads.
-        queries: Rows of a plane.
-        keys: Columns of a plane.
-        dropout: The dropout probability of a weight.
-        first: The index of the first row.
-
-    Returns:
-        bool [planes, queries, keys].
+    `first` is the index of the first row.
     """
     plane = torch.arange(planes, device=state.device)[:, None, None]
     query = torch.arange(first, first + queries, device=state.device)[:, None]
@@ -89,15 +76,7 @@ def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
 def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
     """Return which elements of a tensor are kept: element i has number i % 8 of counter i / 8.
 
-    The first number of a word is its lower half.
-
-    Args:
-        state: int64 [2], as `draw_state` returned it.
-        count: Number of elements, indexed row by row.
-        dropout: The dropout probability of an element.
-
-    Returns:
-        bool [count].
+    The first number of a word is its lower half. Returns bool [count], indexed row by row.
     """
     number = torch.arange((count + 7) // 8, device=state.device)
     counter = [number & _WORD, number >> 32, torch.zeros_like(number)]

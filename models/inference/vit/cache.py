@@ -24,10 +24,7 @@ State = Callable[[], Mapping[str, Tensor]]  # returns the state dict
 
 
 class VitCache:
-    """The executor and the plans of one network.
-
-    Not thread-safe; use it with gradients disabled only.
-    """
+    """The executor and the plans of one network. Not thread-safe; with gradients disabled only."""
 
     def __init__(self, config: VitConfig) -> None:
         self._config = config
@@ -45,11 +42,9 @@ class VitCache:
     def executor(
         self, state: State, code: Tensor, dtype: torch.dtype, device: torch.device
     ) -> VitExecutor:
-        """Return the executor for these tensors, with the code set.
+        """Return the executor for these tensors, with the code, [1, code_dim], set.
 
-        Args:
-            state: Returns the network's state dict; called if it is not prepared.
-            code: [1, code_dim].
+        `state` returns the network's state dict; it is called if the executor is not prepared.
         """
         weights = self._prepared(state, dtype, device)
         if self._executor is None:
@@ -66,15 +61,9 @@ class VitCache:
         device: torch.device,
         shape: tuple[int, int, int],
     ) -> AnyPlan:
-        """Return the plan for one input size, with the code set.
+        """Return the plan for N, H and W, with the code set; see `executor`.
 
         Its ends are the native network's layers if these support the shapes and are loaded.
-
-        Args:
-            state: As for `executor`.
-            code: [1, code_dim].
-            device: A CUDA device.
-            shape: N, H, W of the pictures.
         """
         weights = self._prepared(state, dtype, device)
         network = dimensions(self._config)

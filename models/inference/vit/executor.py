@@ -23,11 +23,10 @@ from models.vit_config import PATCH, VitConfig
 
 
 class Activations(NamedTuple):
-    """The output of one step for the next; all tensors are channels last.
+    """The output of one step for the next, channels last and padded for the next convolution.
 
     Attributes:
-        x: Its result, padded for the next convolution.
-        half: [N, widths[1], H/2 + 2, W/2 + 2], from the stem, padded; None before.
+        half: [N, widths[1], H/2 + 2, W/2 + 2], from the stem; None before.
         quarter: [N, widths[2], H/4 + 2, W/4 + 2], likewise.
     """
 
@@ -40,12 +39,9 @@ Step = Callable[[Activations], Activations]
 
 
 class VitExecutor(VitParts):
-    """A painter with one code at a time.
+    """A painter with one code at a time; several may share `weights`.
 
     Not thread-safe; use it with gradients disabled only.
-
-    Args:
-        weights: Its weights, which several executors may share.
     """
 
     def __init__(self, config: VitConfig, weights: VitWeights) -> None:
@@ -57,7 +53,6 @@ class VitExecutor(VitParts):
 
     @property
     def steps(self) -> dict[str, Step]:
-        """The steps in order, by group and name: "stem/conv1"."""
         blocks = range(self.config.content_blocks)
         steps: dict[str, Step] = {
             "stem/conv1": self._conv1,
@@ -76,15 +71,10 @@ class VitExecutor(VitParts):
     def __call__(
         self, x: Tensor, mark: StageCallback | None = None, *, by_layer: bool = False
     ) -> Tensor:
-        """Paint pictures.
+        """Paint pictures [N, 3, H, W], RGB 0-255, H and W at least 16.
 
-        Args:
-            x: [N, 3, H, W], RGB 0-255, H and W at least 16.
-            mark: Called with "stem", "blocks" and "decoder" after each.
-            by_layer: Whether to call `mark` with the name of every step instead.
-
-        Returns:
-            [N, 3, H, W] of the executor's dtype, about 0-255, not clamped.
+        `mark` is called with "stem", "blocks" and "decoder" after each; `by_layer`, with every
+        step. The result has the executor's dtype and is about 0-255, not clamped.
         """
         height, width = x.shape[-2:]
         held, steps = Activations(self.input(x)), self.steps

@@ -1,6 +1,4 @@
-"""The painter of the any-style network as CUDA graphs, with the native network's layers at the
-ends.
-"""
+"""The any-style painter as CUDA graphs, with the native network's layers at the ends."""
 
 from __future__ import annotations
 
@@ -42,11 +40,8 @@ class NativeVitPlan(SequentialPlan[Held]):
     """The any-style network for pictures of one size. Changing the style needs no new capture.
 
     kernels.network.ends runs the stem's first three layers, the residual block and the last layer;
-    models.inference.vit.parts runs the rest.
-
-    Args:
-        parts: The network's parts, on the device of the ends, owned by this plan alone.
-        ends: The ends for pictures of one size, with the weights from `end_weights`.
+    models.inference.vit.parts runs the rest. This plan alone owns `parts`, on the device of `ends`,
+    whose weights come from `end_weights`.
     """
 
     def __init__(self, parts: VitParts, ends: Ends) -> None:
@@ -68,11 +63,7 @@ class NativeVitPlan(SequentialPlan[Held]):
         self._parts, self._ends = parts, ends
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Switch to another style.
-
-        Args:
-            weights: The state of a style: its code, [1, code_dim], under CODE.
-        """
+        """Switch to another style: its code, [1, code_dim], is under CODE in `weights`."""
         self._parts.set_code(weights[CODE])
         self._ends.set_styles(_styles(self._parts))
 
@@ -89,7 +80,6 @@ def dimensions(config: VitConfig) -> NetworkShape:
 
 
 def end_weights(weights: VitWeights) -> dict[str, Tensor]:
-    """Return the weights of the ends in the form that kernels.network.ends expects."""
     convolutions = {
         **{f"conv{number}": f"conv{number}" for number in (1, 2, 3)},
         **{f"res1.conv{number}": f"res_conv{number}" for number in (1, 2)},

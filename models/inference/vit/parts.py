@@ -1,7 +1,6 @@
-"""The parts of the any-style network's painter: convolutions, norms and blocks, each fused.
+"""The fused parts of the any-style network's painter: convolutions, norms and blocks.
 
-Their results are exact up to rounding, see models.inference.vit.weights. Activations are channels
-last.
+They are exact up to rounding, see models.inference.vit.weights. Activations are channels last.
 """
 
 from __future__ import annotations
@@ -37,17 +36,14 @@ Made = TypeVar("Made")
 
 
 class VitParts:
-    """The parts of one network, with one code at a time.
+    """The parts of one network, with one code at a time; several may share `weights`.
 
     Not thread-safe; without gradients only. On the CPU, activations use buffers that are reused
     from frame to frame.
 
-    Args:
-        weights: Its weights, which several objects may share.
-
     Attributes:
-        factors: The output of `set_code`: the factors of all AdaINs, then their shifts, in float32
-            or better. Its address is fixed, so that a CUDA graph can read it.
+        factors: The factors of all AdaINs, then their shifts, in float32 or better. The address is
+            fixed, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
         joins_norms: Whether AdaIN of the tokens and the layer norm after it are one operation, on
             statistics from another one; on the CPU our norm is faster.
@@ -68,11 +64,7 @@ class VitParts:
         self._workspace = Workspace()
 
     def set_code(self, code: Tensor) -> None:
-        """Set the code of the style to paint in.
-
-        Args:
-            code: [1, code_dim], on any device.
-        """
+        """Set the code of the style to paint in, [1, code_dim], on any device."""
         weight, bias = self.weights.code
         row = code[0].to(weight.device, weight.dtype)
         with torch.autocast(self.device.type, enabled=False):
@@ -87,10 +79,7 @@ class VitParts:
             return step(given)
 
     def embedded(self, quarter: Tensor) -> Tensor:
-        """Apply the stem's last convolution and add the position.
-
-        Maps padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8].
-        """
+        """Convolve padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8], add positions."""
         return fused_depthwise_conv(
             self.conv("conv4", quarter, 2), self.weights.convolutions["position"]
         )
@@ -107,9 +96,7 @@ class VitParts:
         return torch.unflatten(x.transpose(1, 2), 2, size)
 
     def _fed_forward(self, x: Tensor, normed: Tensor, weights: BlockWeights) -> Tensor:
-        """Apply the feed-forward network to tokens [N, T, E], and add `x`, which may be
-        overwritten.
-        """
+        """Add the feed-forward network of tokens [N, T, E] to `x`, which may be overwritten."""
         if self.device.type != "cuda" or self.dtype not in _HALVES:
             return fused_ffn_forward(
                 normed, *weights.hidden, weights.output, None, True, "tanh", residual=x
@@ -124,11 +111,10 @@ class VitParts:
     def _styled_tokens(
         self, number: int, planes: Tensor, stride: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Apply AdaIN to tokens [N, E, h, w].
+        """Apply AdaIN to tokens [N, E, h, w]; return three tensors [N, T, E].
 
-        Returns:
-            The result, its layer norm without parameters, and the source of the keys: the norm, or
-            the means of its square groups of side `stride`. Each is [N, T, E].
+        They are the result, its layer norm without parameters, and the source of the keys: the
+        norm, or the means of its square groups of side `stride`.
         """
         size = planes.shape[2], planes.shape[3]
         if not self.joins_norms:
@@ -156,25 +142,16 @@ class VitParts:
         return convolve(x, weight, None, stride, raw)
 
     def skip(self, name: str, x: Tensor, *, margin: int = 1) -> Tensor:
-        """Apply a 1x1 convolution to a picture and remove its margin.
-
-        The interior is not dense, so the margin is cut off afterwards.
-        """
+        """Apply a 1x1 convolution, then remove the margin: the interior alone is not dense."""
         y = F.conv2d(x, self.weights.convolutions[name])
         return y[..., margin:-margin, margin:-margin] if margin else y
 
     def enlarged(
         self, name: str, x: Tensor, skip: Tensor | None, out: Tensor | None = None
     ) -> Tensor:
-        """Convolve the enlarged picture, and add another one.
+        """Convolve the enlarged picture [N, C, H, W], and add `skip`, [N, O, 2 H, 2 W].
 
-        Args:
-            x: [N, C, H, W].
-            skip: [N, O, 2 H, 2 W] to add, or None.
-            out: A buffer of the same shape, channels last, or None.
-
-        Returns:
-            `out`, or another tensor like it.
+        `out` is a channels-last buffer of the result's shape, or None for a new tensor.
         """
         n, channels, height, width = x.shape
         size = (n, channels, *padded_size(height, width))
@@ -235,9 +212,7 @@ class VitParts:
         return result
 
     def _buffer(self, name: str, shape: tuple[int, int, int, int], like: Tensor) -> Tensor:
-        """Return a reused buffer on the CPU; on a GPU, a new tensor, whose memory the CUDA graph
-        owns.
-        """
+        """Return a reused buffer on the CPU; on a GPU, a new tensor, which the graph owns."""
         if self.device.type == "cpu":
             return self._workspace.take(name, shape, like)
         return torch.empty(
@@ -245,14 +220,11 @@ class VitParts:
         )
 
     def reflected(self, x: Tensor, pad: int) -> Tensor:
-        """Pad by reflection on all sides; channels last."""
         y = F.pad(x, (pad,) * 4, mode="reflect")
         return y.contiguous(memory_format=torch.channels_last)
 
     def _attended(self, normed: Tensor, keys: Tensor, weights: BlockWeights) -> Tensor:
-        """Compute attention of tokens [N, T, E] to `keys`, which may be the same, before its
-        projection.
-        """
+        """Compute attention of tokens [N, T, E] to `keys`, before its projection."""
         n, length, width = normed.shape
         heads = self.config.num_heads
         weight, bias = weights.qkv

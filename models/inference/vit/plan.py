@@ -13,23 +13,14 @@ CODE = "code"  # the key of a style's code
 
 
 class VitPlan(PicturePlan[Activations]):
-    """`models.inference.vit` for pictures of one size. Changing the style needs no new capture.
-
-    Args:
-        executor: Its steps, on a CUDA device, owned by this plan alone.
-        shape: N, H, W of the pictures.
-    """
+    """`models.inference.vit` for N, H, W; it owns `executor`. New styles need no new capture."""
 
     def __init__(self, executor: VitExecutor, shape: tuple[int, int, int]) -> None:
         super().__init__(shape, executor.dtype, executor.device, executor.steps)
         self._executor = executor
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Switch to another style.
-
-        Args:
-            weights: The state of a style: its code, [1, code_dim], under CODE.
-        """
+        """Switch to another style: its code, [1, code_dim], is under CODE in `weights`."""
         self._executor.set_code(weights[CODE])
 
     def _begin(self, x: Tensor) -> Activations:

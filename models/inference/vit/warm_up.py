@@ -22,10 +22,6 @@ def warm_up(config: VitConfig, state: Mapping[str, Tensor], device: torch.device
     On a GPU the first calls load libraries, kernel images and PyTorch's own kernels: 0.9 s on an
     H200, 0.5 s of it for attention. Thread-safe, even while another thread computes or captures a
     CUDA graph in the thread-local error mode.
-
-    Args:
-        state: Its state dict, on any device.
-        device: A CUDA device.
     """
     stream = torch.cuda.Stream(device)
     with torch.cuda.device(device), torch.cuda.stream(stream):

@@ -1,8 +1,8 @@
 """The weights of the any-style network's painter in its executor's form: exact rewrites only.
 
-They are merged in float64, from the state dict of models.vit_style_transfer, once per dtype and
-device. A norm cancels any constant in a channel, so such constants are left out: the shift of the
-pixels, and the biases of all convolutions but the last and of the blocks' last layers.
+They are merged in float64, once per dtype and device. A norm cancels any constant in a channel, so
+such constants are left out: the shift of the pixels, and the biases of all convolutions but the
+last and of the blocks' last layers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ Exact = Callable[[str], Tensor]  # returns a tensor of the state dict in float64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockWeights:
-    """The weights of one transformer block.
-
-    The affine part of each layer norm is merged into the layer after it.
+    """The weights of one transformer block; each layer norm's affine part is in the next layer.
 
     Attributes:
         qkv: Weight [3 E, E] and bias [3 E] of queries, keys and values.
@@ -66,11 +64,7 @@ class VitWeights:
 def prepare(
     state: Mapping[str, Tensor], config: VitConfig, dtype: torch.dtype, device: torch.device
 ) -> VitWeights:
-    """Prepare the weights.
-
-    Args:
-        state: The state dict of models.vit_style_transfer.StyleForgeTransformer, on any device.
-    """
+    """Prepare the weights from the state dict of a StyleForgeTransformer, on any device."""
     fine = torch.promote_types(dtype, torch.float32)
 
     def exact(name: str) -> Tensor:

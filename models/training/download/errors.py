@@ -15,11 +15,7 @@ class NoRangesError(OSError):
 
 
 class WholeFileNeededError(TrainingError):
-    """Raised if the layers alone cannot be downloaded, but the whole file can.
-
-    Attributes:
-        reason: Completes "VGG-19's first layers cannot be downloaded alone: ...".
-    """
+    """Raised if only the whole file can be downloaded, not the layers; `reason` is a clause."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(

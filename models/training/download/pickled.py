@@ -27,12 +27,7 @@ class Reference:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A call that the pickle requests; it is not executed.
-
-    Attributes:
-        state: The argument of `__setstate__`, the last one if it is called repeatedly.
-        items: The items to assign to keys of the result.
-    """
+    """A call that is requested, not executed, with the last state and the items to assign."""
 
     function: Any
     arguments: Any
@@ -60,12 +55,8 @@ _FRESH: dict[str, Callable[[Any], Any]] = {
 def described(file: BinaryIO) -> Any:
     """Read one pickle, of the protocols 0 to 3, from the file's position to the pickle's end.
 
-    Returns:
-        Numbers, text and containers as they are; names, calls and references as Name, Call and
-        Reference.
-
-    Raises:
-        LayoutError: If it is not a pickle, or has an item that no file of weights needs.
+    Numbers, text and containers stay as they are; the rest becomes Name, Call and Reference. Raise
+    LayoutError if it is not a pickle, or has an item that no file of weights needs.
     """
     try:
         return _Machine().run(pickletools.genops(file))
@@ -125,7 +116,6 @@ class _Machine:
                 raise ValueError(f"the operation {name}")
 
     def _marked(self) -> list[Any]:
-        """Pop everything above the last mark, and the mark."""
         at = len(self._stack) - 1
         while self._stack[at] is not _MARK:
             at -= 1

@@ -36,14 +36,8 @@ class _Answer(Protocol):
 class RemoteFile(io.RawIOBase):
     """A reader of ranges of a file, all of the same version of it.
 
-    Each read is one request; wrap it in io.BufferedReader to read small pieces.
-
-    Args:
-        limit: The maximum number of bytes to receive in total.
-        on_received: Called with the bytes received so far, after every chunk.
-
-    Attributes:
-        received: Bytes of the file received so far.
+    Each read is one request; wrap it in io.BufferedReader to read small pieces. It receives at most
+    `limit` bytes in total, and calls `on_received` with the bytes so far after every chunk.
     """
 
     def __init__(
@@ -69,15 +63,12 @@ class RemoteFile(io.RawIOBase):
         return self._version
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Return the position of the next read."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -89,13 +80,11 @@ class RemoteFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill the buffer from the position on, or up to the end of the file; return the number of
-        bytes.
+        """Fill the buffer from the position on, or up to the end; return the number of bytes.
 
         Raises:
             NoRangesError: If the server sends no ranges, or does not identify the version.
-            OSError: If the connection failed, the file has changed meanwhile, or `limit` is
-                exceeded.
+            OSError: If the connection failed, the file has changed, or `limit` is exceeded.
         """
         view = memoryview(buffer).cast("B")
         count = len(view)

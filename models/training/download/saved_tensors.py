@@ -43,7 +43,6 @@ class Storage:
 
     @property
     def bytes(self) -> int:
-        """The size in bytes."""
         return self.count * ITEM_BYTES[self.kind]
 
 
@@ -63,24 +62,11 @@ class SavedTensors(ABC):
 
     @abstractmethod
     def read(self, storage: Storage) -> bytes:
-        """Read the numbers of a storage, little-endian.
-
-        Raises:
-            LayoutError: If it is not in its place, or damaged.
-            OSError: If the file cannot be read.
-        """
+        """Read a storage, little-endian; raise LayoutError if damaged, OSError if unreadable."""
 
 
 def open_saved(file: io.RawIOBase) -> SavedTensors:
-    """Read the head of a file, of either layout of `torch.save`.
-
-    Args:
-        file: A seekable file; each read of it should be worth a request.
-
-    Raises:
-        LayoutError: If its layout differs.
-        OSError: If the file cannot be read.
-    """
+    """Read a seekable file's head, of either `torch.save` layout; raise LayoutError, OSError."""
     buffered: io.BufferedReader = io.BufferedReader(file, HEAD_BYTES)
     if buffered.peek(2).startswith(b"PK"):
         return _Zip(buffered)
@@ -88,11 +74,7 @@ def open_saved(file: io.RawIOBase) -> SavedTensors:
 
 
 class _Legacy(SavedTensors):
-    """Five pickles: a magic number, the protocol, the system, the weights, the order of the
-    storages.
-
-    Each storage follows, after the number of its elements.
-    """
+    """Pickles of magic number, protocol, system, weights and order; then counts and storages."""
 
     def __init__(self, head: io.BufferedReader, file: io.RawIOBase) -> None:
         self._head, self._file = head, file  # a deleted buffer closes its file
@@ -188,11 +170,7 @@ def _texts(values: Any) -> TypeGuard[list[str]]:
 
 
 def _tensor(value: Any) -> SavedTensor:
-    """Return the tensor that a described call would create.
-
-    Raises:
-        ValueError: If it does not create one; a value of a wrong type raises other errors.
-    """
+    """Return the tensor that a described call would create; raise ValueError if it creates none."""
     if value.function.text in _PARAMETER:
         value = value.arguments[0]
     if value.function.text not in _REBUILD:

@@ -27,13 +27,10 @@ def cached_vgg(
     progress: Callable[[int, int], None] = lambda done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """Return the path of torchvision's VGG-19, or of the layers that training uses.
-
-    A missing file is downloaded.
+    """Return the path of torchvision's VGG-19, or of the layers in use; download a missing file.
 
     Args:
-        download: "layers" (9 MB) or "whole" (575 MB). With "layers", a whole file in the cache is
-            accepted too.
+        download: "layers" (9 MB; a whole file in the cache also serves) or "whole" (575 MB).
         progress: Called with the bytes received and in total, 0 if the total is unknown.
         note: Called after a download with a sentence on the checks that were possible.
 

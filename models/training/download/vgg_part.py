@@ -31,7 +31,6 @@ _ADVICE = mark("download the whole file ({n} MB) with --vgg-download whole, or p
 
 
 def part_of(whole: Path) -> Path:
-    """Return the path of the part in the cache, next to the whole file's."""
     return whole.with_name(f"{whole.stem}-{PART}")
 
 
@@ -48,11 +47,8 @@ def fetch_part(
 
     Args:
         address: URL of torchvision's file, in either layout of `torch.save`.
-        hashes: The known SHA-256 of the layers' numbers, by key.
+        hashes: The known SHA-256 of the layers' numbers, by key; returns whether all are known.
         progress: Called with the bytes received, capped at the size of the layers, and that size.
-
-    Returns:
-        Whether `hashes` has an entry for every layer, so that all of them are proven.
 
     Raises:
         WholeFileNeededError: If the server sends no ranges, or the file has an unknown layout.
@@ -77,11 +73,7 @@ def fetch_part(
 
 
 def check_part(path: Path) -> None:
-    """Compare a cached part with the checksum next to it; delete the part if it differs.
-
-    Raises:
-        TrainingError: If it differs, or cannot be read.
-    """
+    """Check a cached part's checksum; if it differs, delete the part and raise TrainingError."""
     try:
         data, stated = path.read_bytes(), _checksum_of(path).read_text("ascii").strip()
     except FileNotFoundError:

@@ -26,10 +26,9 @@ def fetch(
     sha256_prefix: str,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Return the path of a file; download the file if it does not exist.
+    """Return the path of a file, named as in its URL; download the file if it does not exist.
 
     Args:
-        address: Its URL, which includes its name.
         sha256_prefix: The first hexadecimal digits of its SHA-256.
         progress: Called with the bytes received and in total, 0 if the total is unknown.
 
@@ -47,11 +46,7 @@ def fetch(
 
 @contextmanager
 def downloading(address: str, path: Path) -> Generator[None]:
-    """Hold the lock of a file during its download, and translate errors into messages.
-
-    Raises:
-        TrainingError: If another process is downloading it, or the block raised an OSError.
-    """
+    """Hold a file's lock; raise TrainingError if it is taken, or for an OSError inside."""
     try:
         with locked(path, TIMEOUT_S):
             remove_leftovers(path)

@@ -23,13 +23,8 @@ KEPT = 0.86  # of the deviation of white noise, after a bicubic enlargement
 def jitter_colors(pictures: Tensor, share: float, generator: torch.Generator) -> Tensor:
     """Rotate hues by any angle and change saturation, contrast and brightness, at random.
 
-    Args:
-        pictures: [B, 3, H, W] float32, RGB 0-255.
-        share: Fraction of the pictures to change, each independently.
-        generator: A generator on the device of the pictures.
-
-    Returns:
-        Pictures of the same shape, clamped to 0-255.
+    Each picture, [B, 3, H, W] float32, RGB 0-255, is changed with probability `share`. The
+    generator is on their device; the result is clamped to 0-255.
     """
     count, device = len(pictures), pictures.device
     draw = torch.rand(5, count, generator=generator, device=device)
@@ -62,14 +57,8 @@ def add_texture(
 ) -> Tensor:
     """Add gray noise of two bandwidths to flat areas, in a random amount per picture.
 
-    Args:
-        pictures: [B, 3, H, W] float32, RGB 0-255.
-        share: Fraction of the pictures that receive noise.
-        deviation: Largest standard deviation of the noise, of 255.
-        generator: A generator on the device of the pictures.
-
-    Returns:
-        Pictures of the same shape, clamped to 0-255.
+    Of [B, 3, H, W] float32, RGB 0-255, `share` receive noise, of a standard deviation of at most
+    `deviation` of 255; the result is clamped. The generator is on their device.
     """
     count, _, height, width = pictures.shape
     draw = torch.rand(3, count, 1, 1, 1, generator=generator, device=pictures.device)
@@ -84,13 +73,9 @@ def add_texture(
 
 
 def flatness(pictures: Tensor) -> Tensor:
-    """Measure how flat the surroundings of each pixel are.
+    """Measure how flat each pixel's surroundings are, [B, 3, H, W] on 0-255 to [B, 1, H, W].
 
-    Args:
-        pictures: [B, 3, H, W] float32, RGB 0-255.
-
-    Returns:
-        [B, 1, H, W]: 1 if the luma is constant, 0 from a local deviation of FLAT on.
+    1 if the luma is constant, 0 from a local deviation of FLAT on.
     """
     luma = pictures.mean(1, keepdim=True)
     half = NEIGHBORS // 2

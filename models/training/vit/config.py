@@ -34,20 +34,18 @@ class VitTrainingConfig:
         moment_weight: For the difference of means and deviations, within the style loss.
         tv_weight: For the total variation.
         stability_weight: For the stability loss of a still camera (models.training.stability).
-        motion_weight: For the stability loss of a moving camera. Both weights rise from 0 over the
-            first half of the run, since a network that paints nothing is steady. If both exceed 0,
-            still and moving cameras alternate.
+        motion_weight: For a moving camera; they alternate if both exceed 0. Both weights rise
+            from 0 over the first half of the run, since a network that paints nothing is steady.
         stability_share: Fraction of the batch that is painted a second time, disturbed.
         style_scales: Scales, at most 1, at which results and style pictures are compared.
         style_zoom: Least and largest enlargement of the stored style pictures.
         content_zoom: Largest enlargement of the stored photographs.
         photo_share: Fraction of the style pictures that are photographs.
         jitter_share: Fraction of the style pictures whose colors are changed.
-        texture_share: Fraction of the content pictures with noise in flat areas, as something for
-            strokes to follow.
+        texture_share: Fraction of the content with noise in flat areas, for strokes to follow.
         texture: Largest standard deviation of that noise, of 255.
-        pooled_every: Interval of steps in which four tokens share a key, as they do in large
-            pictures; 0 for no such steps.
+        pooled_every: Interval of steps in which four tokens share a key, as in large pictures; 0
+            for none.
         image_size: Side of the crops of content and style in pixels, a multiple of 8.
         batch_size: Pairs of content and style per step and process.
         lr: AdamW's highest learning rate.
@@ -57,7 +55,6 @@ class VitTrainingConfig:
         seconds: Duration over all processes that resume the run; None for no limit. The learning
             rate then follows the clock.
         precision: "fp32" or "bf16" (autocast).
-        seed: For the initial weights and all random numbers.
 
     Raises:
         TrainingError: If a value is out of range; the message names it.
@@ -134,37 +131,25 @@ class VitTrainingConfig:
         return math.ceil(self.batch_size * self.stability_share) if steadies else 0
 
     def moves(self, step: int) -> bool:
-        """Return whether the stability loss of a step is for a moving camera."""
         if self.stability_weight and self.motion_weight:
             return step % 2 == 1
         return bool(self.motion_weight)
 
     def steadiness(self, step: int, progress: float) -> float:
-        """Compute the weight of the stability loss of a step, counted from 0.
-
-        Args:
-            progress: The fraction from `progress`.
-        """
+        """Compute the weight of the stability loss for a step, counted from 0, at `progress`."""
         weight = self.motion_weight if self.moves(step) else self.stability_weight
         return weight * min(1.0, progress / HELD)
 
     def progress(self, step: int, elapsed: float) -> float:
-        """Compute the completed fraction of the run, from 0 to 1 (its end).
-
-        Args:
-            elapsed: Seconds trained.
-        """
+        """Compute the completed fraction of the run, 0 to 1, after `elapsed` seconds trained."""
         by_steps = 0.0 if self.steps is None else step / self.steps
         by_time = 0.0 if self.seconds is None else elapsed / self.seconds
         return min(1.0, max(by_steps, by_time))
 
     def learning_rate(self, step: int, progress: float) -> float:
-        """Compute the learning rate of a step, counted from 0.
+        """Compute the learning rate of a step, counted from 0, at a fraction `progress` of the run.
 
         It rises over WARM_UP steps, and falls linearly to 0 in the second half of the run.
-
-        Args:
-            progress: The fraction from `progress`.
         """
         rising = min(1.0, (step + 1) / WARM_UP)
         falling = min(1.0, (1 - progress) / (1 - HELD))

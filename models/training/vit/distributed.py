@@ -14,11 +14,7 @@ from torch.distributed.distributed_c10d import get_node_local_rank
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The processes that train one network together, each on its own batch.
-
-    Attributes:
-        rank: The number of this process, from 0.
-    """
+    """Processes that train one network together, each on its own batch; `rank` counts from 0."""
 
     rank: int
     size: int
@@ -30,11 +26,7 @@ class Team:
         return self.rank == 0
 
     def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Replace every gradient by its mean over the processes, in one transfer.
-
-        Args:
-            parameters: The parameters; every process must have gradients for the same ones.
-        """
+        """Average gradients over the processes in one transfer; all must have the same ones."""
         if self.size == 1:
             return
         gradients = [weight.grad for weight in parameters if weight.grad is not None]
@@ -48,7 +40,6 @@ class Team:
             first += gradient.numel()
 
     def average(self, values: Tensor) -> Tensor:
-        """Return the mean of a tensor over the processes."""
         if self.size == 1:
             return values
         total = values.clone()
@@ -56,14 +47,7 @@ class Team:
         return total / self.size
 
     def agree(self, elapsed: float, stop: bool) -> tuple[float, bool]:
-        """Agree on the time and on whether to stop, since no two clocks are equal.
-
-        Args:
-            elapsed: Seconds by the clock of this process.
-
-        Returns:
-            The first process's seconds, and whether any process should stop.
-        """
+        """Return the first process's seconds, as clocks differ, and whether any should stop."""
         if self.size == 1:
             return elapsed, stop
         told = [elapsed if self.leads else 0.0, float(stop)]
@@ -72,7 +56,6 @@ class Team:
         return float(both[0]), float(both[1]) > 0
 
     def wait(self) -> None:
-        """Wait until every process has reached this point."""
         if self.size > 1:
             dist.barrier()  # pyright: ignore[reportUnknownMemberType]
 
@@ -81,8 +64,7 @@ class Team:
 def team(device: torch.device) -> Generator[Team]:
     """Join the processes that torchrun started, or form a team of one.
 
-    Args:
-        device: The CPU, for gloo; or CUDA, for NCCL, with the GPU of each process's local rank.
+    The CPU uses gloo; CUDA uses NCCL, with the GPU of each process's local rank.
     """
     if not dist.is_torchelastic_launched():
         yield Team(0, 1, device)

@@ -13,25 +13,16 @@ from utils.translation.texts import tr
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """The file names of pictures reserved for judging a network.
-
-    Attributes:
-        photographs: Names in the folder of photographs.
-        paintings: Names in the folder of paintings.
-    """
+    """The file names of pictures reserved for judging a network, per folder."""
 
     photographs: tuple[str, ...] = ()
     paintings: tuple[str, ...] = ()
 
 
 def read_held_out(path: Path) -> HeldOut:
-    """Read a TOML file with the lists `photographs` and `paintings`.
+    """Read the TOML lists `photographs` and `paintings`; raise TrainingError if that fails.
 
-    Args:
-        path: The file; held_out.toml next to this module belongs to the networks that ship.
-
-    Raises:
-        TrainingError: If the file cannot be read, or has other entries.
+    held_out.toml next to this module belongs to the networks that ship.
     """
     shown = printable(path.name)
     try:

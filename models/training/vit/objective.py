@@ -35,27 +35,14 @@ class VitObjective:
     """Content, style and total variation of results, each pair with its own targets.
 
     The content loss compares features that are normalized per channel, so that it does not demand
-    the photograph's own contrast. The style loss is relative (models.training.losses), so that
-    every style has the same weight.
-
-    Args:
-        features: VGG-19, on the device of the pictures.
+    the photograph's own contrast. The style loss is relative, so that every style weighs the same.
     """
 
     def __init__(self, config: VitTrainingConfig, features: Vgg19Features) -> None:
         self._config, self._features = config, features
 
     def __call__(self, result: Tensor, content: Tensor, style: Tensor) -> VitTerms:
-        """Compute the objective.
-
-        Args:
-            result: The network's output, [B, 3, S, S] float, RGB 0-255.
-            content: The photographs, of the same shape.
-            style: The style pictures, of the same shape.
-
-        Returns:
-            Scalars, differentiable with respect to `result`.
-        """
+        """Compute the objective; all pictures are [B, 3, S, S] float, RGB 0-255."""
         config, count = self._config, len(result)
         with torch.no_grad():
             both = self._features(torch.cat((content, style)))
@@ -89,11 +76,10 @@ def normalized(features: Tensor) -> Tensor:
 
 
 def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
-    """Compute the Gram matrices [B, C, C], means [B, C] and deviations [B, C] of the layers in
-    STYLE.
+    """Compute Gram matrices [B, C, C], means and deviations [B, C] of STYLE's layers, float32.
 
-    They are in float32. The diagonal of a Gram matrix is the mean square of each channel, so
-    deviations need no pass over the features, which are the largest tensors of a step.
+    The diagonal of a Gram matrix is the mean square of each channel, so deviations need no pass
+    over the features, which are the largest tensors of a step.
     """
     found: dict[str, Statistics] = {}
     for name in STYLE:
@@ -107,15 +93,10 @@ def statistics(features: Mapping[str, Tensor]) -> dict[str, Statistics]:
 def style_loss(
     found: Mapping[str, Statistics], wanted: Mapping[str, Statistics], moment_weight: float
 ) -> Tensor:
-    """Compute the relative style loss ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over
-    pairs.
+    """Compute ||G - Gs||^2 / ||Gs||^2, summed over layers, averaged over pairs: a float32 scalar.
 
-    Args:
-        moment_weight: Weight of the same ratio for means and for deviations (Huang and Belongie
-            2017, arXiv:1703.06868), which is added.
-
-    Returns:
-        A float32 scalar.
+    `moment_weight` adds the same ratio for means and for deviations (Huang and Belongie 2017,
+    arXiv:1703.06868).
     """
     losses: list[Tensor] = []
     for name, targets in wanted.items():
@@ -136,8 +117,8 @@ def shrink(pictures: Tensor, scale: float) -> Tensor:
 def _ratio(found: Tensor, wanted: Tensor) -> Tensor:
     """Compute ||found - wanted||^2 / ||wanted||^2 of each pair, averaged over the pairs.
 
-    DARK times the batch's mean is added to the divisor. Without it, the ratio of a nearly black
-    style picture would be hundreds of times larger than the others.
+    DARK times the batch's mean is added to the divisor, or the ratio of a nearly black style
+    picture would be hundreds of times larger than the others.
     """
     squares = (found - wanted).square().flatten(1).sum(1)
     norms = wanted.square().flatten(1).sum(1)

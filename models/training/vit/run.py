@@ -33,11 +33,7 @@ SEEDS = 1 << 31  # distance between the seeds of the processes
 
 
 class VitLosses(NamedTuple):
-    """The losses of one step, of one batch.
-
-    `iteration` counts the steps so far, including this one. `seconds` is the time trained, and
-    `loss` is the weighted sum.
-    """
+    """The losses of one batch; `iteration` includes this step, `seconds` is the time trained."""
 
     iteration: int
     seconds: float
@@ -53,15 +49,11 @@ class VitRun:
 
     Args:
         features: VGG-19; moved to the team's device.
-        pictures: Identifies the training pictures in a checkpoint; a run with other pictures
-            refuses it.
+        pictures: Identifies the training pictures in a checkpoint; others are refused.
         weights: A state dict to start from; None for random weights.
         compiled: Whether to compile the network and the features.
 
-    Attributes:
-        iteration: Steps done, over all processes that resumed the run.
-        seconds: Time trained, likewise.
-        history: The losses read so far.
+    `iteration` and `seconds` count over all processes that resumed the run.
     """
 
     checkpoint_format = "styleforge-vit-training-1"
@@ -103,7 +95,6 @@ class VitRun:
 
     @property
     def progress(self) -> float:
-        """The completed fraction of the run, 0 to 1."""
         return self.config.progress(self.iteration, self.seconds)
 
     @property
@@ -112,11 +103,9 @@ class VitRun:
         return self.progress >= 1
 
     def step(self) -> Tensor:
-        """Run one training step.
+        """Run one training step; return its losses, [5] float32 on the team's device.
 
-        Returns:
-            [5] float32 on the team's device: the weighted sum, content, style, total variation and
-            stability before the step. Reading them waits for the device.
+        They are the weighted sum, content, style, total variation and stability before the step.
         """
         rate = self.config.learning_rate(self.iteration, self.progress)
         for group in self._optimizer.param_groups:
@@ -166,11 +155,7 @@ class VitRun:
             get_ema_multi_avg_fn(decay)(self._mean, self._parameters, 0)  # pyright: ignore[reportArgumentType]
 
     def read(self, losses: Tensor, seconds: float) -> VitLosses:
-        """Average the losses of `step` over the processes, copy them and append them to `history`.
-
-        Args:
-            seconds: Time trained, as agreed among the processes.
-        """
+        """Average `step`'s losses over the team, and append them to `history`."""
         self.seconds = seconds
         read = VitLosses(self.iteration, seconds, *floats(self.team.average(losses)))
         self.history.append(read)
@@ -186,9 +171,7 @@ class VitRun:
         return {name: value.to("cpu", torch.float32).contiguous() for name, value in pairs}
 
     def state(self) -> dict[str, Any]:
-        """Copy the state from which a run continues bit for bit, as in Run.state of
-        models.training.run.
-        """
+        """Copy the state from which a run continues bit for bit; see training.run.Run."""
         return copy.deepcopy(
             {
                 "network": self.network.state_dict(),
@@ -202,12 +185,7 @@ class VitRun:
         )
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or another process, or from its copy read from a file.
-
-        Raises:
-            KeyError: If the state is invalid; likewise TypeError, ValueError, RuntimeError,
-                AttributeError and OverflowError.
-        """
+        """Continue from a state of any process, or its copy from a file; raises as Run.restore."""
         iteration, seconds, history = state["iteration"], state["seconds"], state["history"]
         if type(iteration) is not int or iteration < 0 or not 0 <= seconds < math.inf:
             raise ValueError("not the count or the time of a run")
@@ -229,10 +207,7 @@ class VitRun:
         self.history = [VitLosses(int(first), *rest) for first, *rest in rows]
 
     def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's, one phrase each.
-
-        Steps and seconds may differ, so that a run can be extended.
-        """
+        """List the settings that differ; steps and seconds may, so that a run can be extended."""
         theirs = small_json.loads(state["identity"])
         ours = json.loads(json.dumps(self._identity))
         words = {"pictures": tr("other pictures"), "network": tr("another network")}
@@ -253,11 +228,7 @@ _SCHEDULE = ("steps", "seconds")  # may differ when a run is resumed
 
 
 def _compile(network: StyleForgeTransformer, features: Vgg19Features) -> None:
-    """Compile the parts of the network one by one.
-
-    All blocks share the code compiled for the first one, which takes a fraction of the time for the
-    whole network.
-    """
+    """Compile part by part: all blocks share the first one's code, which saves most time."""
     encoder = network.style
     parts = (
         *(encoder.stem, *encoder.blocks),

@@ -32,12 +32,8 @@ class Sampler:
     """A source of batches, as a function of the seed, the step and the process alone.
 
     A resumed run therefore receives the batches of an uninterrupted run, without the state of a
-    generator, and a step never waits for the host.
-
-    Args:
-        photographs: [N, S, S, 3] uint8, RGB; moved to `device`.
-        paintings: [M, S, S, 3] uint8, RGB; moved to `device`.
-        rank: The number of this process.
+    generator, and a step never waits for the host. The pictures, [N, S, S, 3] uint8, RGB, are moved
+    to `device`.
     """
 
     def __init__(
@@ -53,7 +49,6 @@ class Sampler:
         self._config, self._device, self._rank = config, device, rank
 
     def __call__(self, step: int) -> Batch:
-        """Return the batch of a step."""
         config = self._config
         words = np.random.SeedSequence((config.seed, self._rank, step)).generate_state(1, np.uint64)
         generator = torch.Generator(self._device).manual_seed(int(words[0]) >> 1)
@@ -84,15 +79,8 @@ def crop(
 ) -> Tensor:
     """Cut a square out of each picture, at a random place and scale, half of them mirrored.
 
-    Args:
-        pictures: [B, S, S, 3] uint8, RGB.
-        side: Side of the results in pixels.
-        zoom: Least and largest enlargement. A crop that is wider than the picture is extended by
-            reflection.
-        generator: A generator on the device of the pictures.
-
-    Returns:
-        [B, 3, side, side] float32, RGB 0-255.
+    Maps [B, S, S, 3] uint8 to [B, 3, side, side] float32, RGB 0-255. `zoom` is the least and
+    largest enlargement; a crop wider than the picture is extended by reflection.
     """
     count, stored = pictures.shape[:2]
     draw = torch.rand(4, count, generator=generator, device=pictures.device)

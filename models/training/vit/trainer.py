@@ -27,14 +27,12 @@ def train_vit(
     """Train to the end of the run or of a stage, or until `stop`; then write a checkpoint.
 
     Every process of the team must call this, and all of them end together. The first one writes.
+    The losses are yielded whenever they were read.
 
     Args:
         checkpoint_interval: Steps between checkpoints.
         stage_seconds: Time after which this call ends, to be resumed later.
         stop: Called between steps; True ends the training at the next reading.
-
-    Yields:
-        The losses, whenever they were read.
 
     Raises:
         TrainingError: If a loss or a weight is not finite, or a checkpoint cannot be written; the

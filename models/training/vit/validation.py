@@ -38,12 +38,7 @@ def held_out_losses(
     """Paint crops of held-out photographs in the style of crops of held-out paintings.
 
     The crops depend on the run's seed alone, so that two networks are judged on the same pairs.
-    Colors stay unchanged, and no noise is added.
-
-    Args:
-        features: VGG-19, on the run's device.
-        photographs: [N, S, S, 3] uint8, RGB.
-        paintings: [M, S, S, 3] uint8, RGB.
+    Colors stay unchanged, and no noise is added. Pictures are [N, S, S, 3] uint8, RGB.
     """
     device = run.team.device
     config = _plain(run.config)

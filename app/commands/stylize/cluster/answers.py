@@ -30,7 +30,6 @@ class Fault:
     """The reason why a picture failed.
 
     Attributes:
-        text: The sentence, or the operating system's message.
         number: The operating system's error number; None for any other fault.
         file: The file that the operating system names, if any.
     """
@@ -41,7 +40,6 @@ class Fault:
 
     @classmethod
     def of(cls, exc: Exception) -> Fault:
-        """Build the fault of an exception."""
         if not isinstance(exc, OSError):
             return cls(str(exc))
         file = None if exc.filename is None else str(exc.filename)
@@ -49,7 +47,6 @@ class Fault:
 
     @property
     def error(self) -> Exception:
-        """The fault as an exception again."""
         if self.number is None:
             return StylizeError(self.text)
         return OSError(self.number, self.text, self.file)
@@ -67,7 +64,6 @@ class PictureAnswer:
 
     @classmethod
     def of(cls, outcome: Outcome) -> PictureAnswer:
-        """Build the answer from an outcome."""
         styled, error = outcome.styled, outcome.error
         result = styled and Result(styled.timings, styled.size, styled.running, styled.batch)
         fault = error and Fault.of(error)

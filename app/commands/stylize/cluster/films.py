@@ -19,11 +19,10 @@ from app.export.film.parts.split import Part
 
 
 class ClusterFilms(SharedFilms):
-    """A maker of films, one after another, each on all machines. All machines see the same folders.
+    """A maker of films, one after another, each on all machines, which see the same folders.
 
     Args:
         engine: This machine's engine with that config. Its memory is assumed for all machines.
-        on_loss: Called if tasks are given out again.
     """
 
     # this machine makes them, because another machine's lock might be invisible here
@@ -43,7 +42,6 @@ class ClusterFilms(SharedFilms):
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of devices that the machines use."""
         return ["cuda" if self._pool.has_gpus else "cpu"]
 
     def sized(self, name: str, info: FilmInfo) -> tuple[int, int]:
@@ -54,7 +52,6 @@ class ClusterFilms(SharedFilms):
     def made(
         self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]
     ) -> Iterator[Said]:
-        """Have parts made and yield the messages, like SharedFilms."""
         setup = PainterSetup(self._args, self._setup.config, self._setup.full, run, threads=1)
         for said in self._pool.run(setup, left, 1, self._on_loss):
             assert not isinstance(said, PictureAnswer)

@@ -41,10 +41,8 @@ class PainterSetup:
     """The setup of an actor.
 
     Attributes:
-        args: The parsed flags; the actor reads the files they name itself.
         config: The command line's config, with the actor's device.
         full: Whether the network processes every pixel of the pictures.
-        threads: Processor threads for this actor.
     """
 
     args: argparse.Namespace
@@ -74,14 +72,7 @@ class Painter:
         self._limits = Limits.now(self._config, setup.args.batch, self._engine, full=setup.full)
 
     def __call__(self, batch: Batch) -> Batch:
-        """Answer items.
-
-        Args:
-            batch: Jobs or parts, written by `rows_of`.
-
-        Returns:
-            A batch for `said_in`: one answer per item and, for films, progress.
-        """
+        """Answer jobs or parts in `rows_of` form by a batch for `said_in`; films send progress."""
         items, run = items_in(batch), self._setup.run
         if isinstance(run, PictureRun):
             return batch_of(self._pictures([item for item in items if isinstance(item, Job)], run))

@@ -19,11 +19,7 @@ TOGETHER = 2 * BATCH  # pictures per task: enough to read and write others meanw
 
 
 class ClusterPictures:
-    """A counterpart of `Pipeline` on a cluster. Use it as a context.
-
-    Args:
-        reporter: Notified if tasks are given out again.
-    """
+    """A counterpart of `Pipeline` on a cluster. Use it as a context."""
 
     def __init__(
         self, pool: Pool, args: argparse.Namespace, setup: Setup, reporter: Reporter
@@ -40,18 +36,10 @@ class ClusterPictures:
 
     @property
     def written(self) -> int:
-        """The number of results known to be written."""
         return self._written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures.
-
-        Yields:
-            The outcome of each picture as it is finished.
-
-        Raises:
-            ClusterError: If the cluster does not do the work.
-        """
+        """Style pictures; yield finished outcomes. Raises ClusterError if the cluster fails."""
         told: set[str] = set()
         for said in self._pool.run(self._setup, jobs, TOGETHER, self._reporter.note):
             assert isinstance(said, PictureAnswer)

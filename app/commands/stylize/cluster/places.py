@@ -35,10 +35,6 @@ def place_of(text: object) -> Place | None:
 def remote_jobs(inputs: Sequence[str], output: Path) -> list[Job]:
     """Find the pictures at addresses, and the files for their results.
 
-    Args:
-        inputs: Addresses of folders and pictures.
-        output: An address, or a local folder.
-
     Raises:
         StylizeError: If an address cannot be read or has no pictures, or two results share a name.
     """
@@ -62,7 +58,6 @@ def remote_jobs(inputs: Sequence[str], output: Path) -> list[Job]:
 
 
 def existing(jobs: Sequence[Job], output: Path) -> list[Job]:
-    """Return the jobs whose results exist."""
     if place_of(output) is None:
         return [job for job in jobs if os.path.lexists(job.target)]
     base = PurePosixPath(_opened(str(Place(output)))[1])
@@ -94,7 +89,6 @@ def send(made: Path, target: Path) -> None:
 
 
 def is_there(target: Path) -> bool:
-    """Return whether a file exists, at an address or locally."""
     if place_of(target) is None:
         return target.is_file()
     files, path = _opened(str(target))
@@ -115,7 +109,6 @@ def _files(text: str) -> list[PurePosixPath]:
 
 
 def _opened(text: str) -> tuple[Any, str]:
-    """Return the file system of an address, and the path in it."""
     scheme = text.partition("://")[0]
     bucket, _, path = text.partition("://")[2].partition("/")
     try:

@@ -1,6 +1,4 @@
-"""Conversion of values to JSON and back by the fields of their classes. It executes no received
-data.
-"""
+"""Conversion of values to JSON and back by their classes' fields; runs no received data."""
 
 from __future__ import annotations
 
@@ -16,12 +14,7 @@ from app.commands.stylize.cluster.places import place_of
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to JSON types.
-
-    Args:
-        value: Numbers, text, None, paths and enum members; tuples and mappings of them; and
-            dataclasses of any of these.
-    """
+    """Convert numbers, text, None, paths, enums, and containers or dataclasses of them."""
     if is_dataclass(value):
         return {each.name: to_plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Enum):
@@ -36,15 +29,7 @@ def to_plain(value: Any) -> Any:
 
 
 def of_plain(kind: Any, given: Any) -> Any:
-    """Convert a value back that `to_plain` converted.
-
-    Args:
-        kind: Its type, as an annotation.
-        given: The value parsed from JSON.
-
-    Raises:
-        ValueError: If it is not a value of that type.
-    """
+    """Convert back what `to_plain` converted. Raises ValueError if it is not of that type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         (other,) = (each for each in inner if each is not NoneType)

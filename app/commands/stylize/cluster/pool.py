@@ -88,7 +88,6 @@ class Pool:
         Actors that die are replaced if there is room.
 
         Args:
-            setup: Setup of the actors; its device and threads are replaced.
             items: Jobs or parts, all different.
             together: How many items an actor gets at a time.
             on_loss: Called with a sentence if items are given out again.

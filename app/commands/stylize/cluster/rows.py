@@ -26,7 +26,6 @@ _SAID = {"picture": PictureAnswer, "part": PartAnswer, "count": LineCount, "end"
 
 
 def rows_of(items: Iterable[Item]) -> list[dict[str, str]]:
-    """Return the rows that Ray Data batches for the actors."""
     return [{COLUMN: _text(_ITEMS, item)} for item in items]
 
 
@@ -36,7 +35,6 @@ def items_in(batch: Batch) -> list[Item]:
 
 
 def batch_of(said: Sequence[Said]) -> Batch:
-    """Pack an actor's messages into a batch."""
     column = np.empty(len(said), object)
     column[:] = [_text(_SAID, each) for each in said]
     return {COLUMN: column}

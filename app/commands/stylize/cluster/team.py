@@ -16,9 +16,7 @@ class Cluster:
     """A cluster as a team. Use it as a context, which leaves the cluster at its end.
 
     Args:
-        args: The parsed flags, with the cluster's address.
         engine: This machine's engine with that config. Its memory is assumed for all machines.
-        reporter: Notified if tasks are given out again.
 
     Raises:
         ClusterError: If Ray is not installed, or the cluster cannot be reached.

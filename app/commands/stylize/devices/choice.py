@@ -13,9 +13,7 @@ MOST = 64
 
 
 def devices_of(text: str) -> list[str]:
-    """Return the devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all".
-
-    Several devices get a process each.
+    """Return the devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all"; each gets a process.
 
     Args:
         text: The value of --device. "all" is every GPU, or "auto" with at most one GPU.

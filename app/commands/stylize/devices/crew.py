@@ -48,12 +48,9 @@ class _Member:
 
 
 class Crew:
-    """A process for each device. Use it as a context, which ends them.
-
-    If a process dies, the others get its unanswered items.
+    """A process for each device; if one dies, the others get its items. A context ends them.
 
     Args:
-        devices: Device of each process, for messages.
         target: The function each process runs, called with its end of a pipe and its setup.
         on_loss: Called with a sentence if a process dies and the others continue.
     """
@@ -93,10 +90,7 @@ class Crew:
         self._members.clear()
 
     def ready(self) -> list[Any]:
-        """Wait until all processes can begin.
-
-        Returns:
-            The value each process sent, in the order of the devices.
+        """Wait until all processes can begin; return the value each sent, in the devices' order.
 
         Raises:
             CrewError: If a process cannot begin.
@@ -116,15 +110,10 @@ class Crew:
         tasks: Iterable[tuple[Hashable, ...]],
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[Answer | News | Ended]:
-        """Have the processes do tasks.
+        """Have the processes do tasks, and yield one Answer per item and any number of News.
 
         Args:
             tasks: Groups of items for one process each, consumed lazily.
-            stopped: Polled; returns whether to stop.
-
-        Yields:
-            Messages of the processes, with one Answer per item and any number of News. Nothing more
-            after a stop.
 
         Raises:
             CrewError: If a process reports that the work is impossible, or all processes died.
@@ -158,11 +147,7 @@ class Crew:
                 self._waiting.append(left)
 
     def stop(self) -> list[Any]:
-        """Ask all processes to stop.
-
-        Returns:
-            The final values of the processes that still send one.
-        """
+        """Ask all processes to stop; return the final values of those that still send one."""
         said = []
         deadline = time.monotonic() + PATIENCE_S
         for member in self._members:
@@ -189,7 +174,6 @@ class Crew:
                     self._send(member, Task(task))
 
     def _talking(self, busy: Sequence[_Member]) -> list[_Member]:
-        """Wait for processes with a message."""
         heard = connection.wait([member.pipe for member in busy], GLANCE_S)
         return [member for member in busy if member.pipe in heard]
 
@@ -220,7 +204,6 @@ class Crew:
 
 
 def _ending(process: BaseProcess) -> str:
-    """Describe how a process ended, as a clause."""
     process.join(PATIENCE_S)
     code = process.exitcode
     if code is not None and code < 0:

@@ -20,12 +20,7 @@ from app.styles.library import Library
 
 
 class SharedFilms:
-    """A maker of films: each film on all devices in sequence, or several at once on one device
-    each.
-
-    Args:
-        limits: Memory limits of each device.
-    """
+    """A maker of films: each on all devices in sequence, or several at once on one device each."""
 
     takes_whole = True  # accepts films that cannot be shared
 
@@ -75,11 +70,6 @@ class SharedFilms:
     ) -> FilmReport:
         """Make a film.
 
-        Args:
-            batch: Number of frames per network run.
-            told: Called with the progress.
-            stopped: Polled; returns whether to stop.
-
         Raises:
             FilmCancelled: If it was stopped; finished parts stay.
             StyleForgeError: If it cannot be made; finished parts stay.
@@ -101,7 +91,6 @@ class SharedFilms:
         """Make films that one device makes alone, each on the first idle device.
 
         Args:
-            told: Called with the index of a film and its progress.
             stopped: Polled; returns whether to stop. Finished parts stay.
 
         Yields:
@@ -135,6 +124,5 @@ class SharedFilms:
 
 
 def texture_of(config: EngineConfig, library: Library) -> float:
-    """Return the amount of texture in a film."""
     automatic = sum(share * library.get(key).stream_texture for key, share in config.parts)
     return config.texture_or(automatic)

@@ -47,10 +47,7 @@ class Member:
                 yield heard.request
 
     def tasks(self, ahead: int = 0) -> Iterator[tuple[Any, ...]]:
-        """Take tasks of the current request until none is left.
-
-        Args:
-            ahead: How many tasks to prefetch besides the one yielded.
+        """Take tasks of the current request; prefetch `ahead` besides the one yielded.
 
         Raises:
             Stopped: If the process must stop.
@@ -66,7 +63,6 @@ class Member:
             self._send(Take())
 
     def ready(self, value: Any) -> None:
-        """Report that work can begin."""
         self._send(Ready(value))
 
     def answer(self, item: Hashable, value: Any) -> None:
@@ -74,7 +70,6 @@ class Member:
         self._send(Answer(item, value))
 
     def news(self, value: Any) -> None:
-        """Send progress."""
         self._send(News(value))
 
     def ended(self, value: Any) -> None:
@@ -82,7 +77,6 @@ class Member:
         self._send(Ended(value))
 
     def failed(self, text: str) -> None:
-        """Report why the work is impossible."""
         self._send(Failure(text))
 
     def _send(self, message: object) -> None:

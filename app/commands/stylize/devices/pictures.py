@@ -16,12 +16,9 @@ from app.commands.stylize.pipeline import Outcome
 
 
 class SharedPictures:
-    """A counterpart of `Pipeline` on several devices.
-
-    Use it as a context, which stops the processes if it is interrupted.
+    """A counterpart of `Pipeline` on several devices. A context that stops its processes.
 
     Args:
-        limits: Memory limits of each device.
         depth: Bits per channel of the results; None for the pictures' own.
     """
 
@@ -43,17 +40,10 @@ class SharedPictures:
 
     @property
     def written(self) -> int:
-        """The number of results written."""
         return self._written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures.
-
-        Args:
-            jobs: Groups of them go to the processes in order, each to the first idle one.
-
-        Yields:
-            The outcome of each picture as it is finished.
+        """Style pictures, and yield each outcome as it is finished; idle processes take groups.
 
         Raises:
             CrewError: If the processes of all devices died.

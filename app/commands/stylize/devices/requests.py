@@ -38,10 +38,7 @@ class PictureRun:
 
 @dataclass(frozen=True, slots=True)
 class FilmRun:
-    """A request for parts of a film, painted with a config in batches of one size.
-
-    The process replaces the config's device by its own.
-    """
+    """A request for parts of a film in batches of one size; the device is the process's own."""
 
     work: FilmWork
     config: EngineConfig
@@ -50,10 +47,7 @@ class FilmRun:
 
 @dataclass(frozen=True, slots=True)
 class WholeFilm:
-    """A film that one process makes alone, painted with a config in batches of one size.
-
-    The process replaces the config's device by its own.
-    """
+    """A film that one process makes alone in batches of one size, on its own device."""
 
     request: FilmRequest
     config: EngineConfig

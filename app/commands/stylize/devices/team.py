@@ -15,8 +15,6 @@ class Team:
     """Several devices as a team. Use it as a context, which ends the processes.
 
     Args:
-        devices: The devices, one process each.
-        reporter: Notified if a process dies while others continue.
         depth: Bits per channel of pictures; None for their own.
 
     Raises:

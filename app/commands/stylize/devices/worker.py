@@ -42,11 +42,7 @@ from utils.free_memory import free_bytes
 
 
 def work(pipe: Connection, setup: Setup) -> None:
-    """Work until the process must stop.
-
-    Args:
-        pipe: To the process that gives out the work.
-    """
+    """Work until the process must stop."""
     # Ctrl+C is meant for the process that gives out the work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The same as app/cli.py sets in the parent process.
@@ -79,14 +75,10 @@ def work(pipe: Connection, setup: Setup) -> None:
 def started(
     devices: Sequence[str], setup: Setup, on_loss: Callable[[str], object]
 ) -> tuple[Crew, list[Limits]]:
-    """Start a process for each device, and wait until all can begin.
+    """Start a process for each device, and wait until all can begin; return them with limits.
 
     Args:
-        setup: The common setup; each process gets its own device and share.
         on_loss: Called with a sentence if a process dies and the others continue.
-
-    Returns:
-        The processes, and the memory limits of each.
 
     Raises:
         CrewError: If a device cannot be used.

@@ -12,5 +12,4 @@ from app.commands.stylize.reporters.terminal import TerminalReporter
 
 
 def make_reporter(progress: str, loudness: Loudness) -> Reporter:
-    """Return the reporter for a value of --progress."""
     return JsonReporter() if progress == "json" else TerminalReporter(loudness)

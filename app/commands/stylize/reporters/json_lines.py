@@ -32,25 +32,19 @@ FRAMES_EVERY_S = 0.5  # between two events of a film in progress
 
 
 class JsonReporter(Reporter):
-    """A reporter that prints one JSON object per line on stdout, with the keys of EVENTS.
-
-    Errors that end the run stay sentences on stderr.
-    """
+    """A reporter that prints JSON lines with the keys of EVENTS; fatal errors stay on stderr."""
 
     def __init__(self) -> None:
         self._begun_at = time.monotonic()
         self._frames_at = -math.inf  # time of the last event of the film in progress
 
     def problem(self, text: str) -> None:
-        """Print an event with the sentence."""
         self._emit("problem", text=text)
 
     def note(self, text: str) -> None:
-        """Print an event with the sentence."""
         self._emit("note", text=text)
 
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
-        """Print an event for each planned picture or film."""
         for state, some in (("planned", jobs), ("skipped", skipped)):
             for number, job in enumerate(some, 1):
                 if job.film:
@@ -60,7 +54,6 @@ class JsonReporter(Reporter):
         self._end(0, 0, len(skipped))
 
     def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
-        """Print the counts."""
         films = sum(job.film for job in jobs)
         pictures = len(jobs) - films
         self._emit(
@@ -68,7 +61,6 @@ class JsonReporter(Reporter):
         )
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Print the notes about a picture, then its outcome."""
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
         running = None if outcome.styled is None else str(outcome.styled.running)
@@ -76,7 +68,6 @@ class JsonReporter(Reporter):
         self._file("picture", outcome.job, number, tally.count, state, error, running)
 
     def bands(self, share: float) -> None:
-        """Print the finished share."""
         self._emit("bands", share=round(share, 4))
 
     def frames(self, job: Job, progress: FilmProgress) -> None:
@@ -96,7 +87,6 @@ class JsonReporter(Reporter):
         )
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
-        """Print the notes about a film, then its outcome."""
         self._frames_at = -math.inf  # so that the first frames of every film are reported
         report, name = outcome.report, printable(outcome.job.source.name)
         for said in (*(report.remarks if report else ()), *outcome.notices):
@@ -110,7 +100,6 @@ class JsonReporter(Reporter):
         self._film(outcome.job, number, tally.count, "done", "", running, made)
 
     def end(self, tally: Tally) -> None:
-        """Print the totals."""
         self._end(tally.done, tally.failed, tally.skipped)
 
     def _film(

@@ -33,7 +33,6 @@ class Reporter(Display):
         """Report the amount of work, and the shard; "" for the whole run."""
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """Show during a block what the run waits for."""
         return nullcontext()
 
     @abstractmethod

@@ -19,7 +19,6 @@ class FilmOutcome:
 
     Attributes:
         report: The report; None if the film failed.
-        error: Why it failed; "" otherwise.
         notices: The engine's notices meanwhile, one sentence each.
     """
 
@@ -34,12 +33,8 @@ class Tally:
     """The totals for the end of a run.
 
     Attributes:
-        output: The place of the results.
-        count: Number of pictures and films to stylize.
-        skipped: Number of results that existed already.
         batches: For each batch size, the number of pictures stylized in such batches.
         incomplete: How many of them could not be read to their end.
-        failed: Number of pictures and films that failed.
         running: What ran for the last picture.
     """
 
@@ -54,7 +49,6 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """The number of pictures and films made."""
         return self.batches.total() + self.films
 
     @property
@@ -69,21 +63,18 @@ class Tally:
         return f"{done} in {shown(self.output)}{together} ({self.running})"
 
     def add(self, outcome: Outcome) -> None:
-        """Count a picture."""
         self.failed += outcome.error is not None
         if outcome.styled is not None:
             self.batches[outcome.styled.batch] += 1
             self.running = str(outcome.styled.running)
 
     def add_film(self, outcome: FilmOutcome) -> None:
-        """Count a film."""
         self.films += outcome.report is not None
         self.failed += outcome.report is None
         self.incomplete += outcome.report is not None and bool(outcome.report.faults)
 
 
 def in_words(jobs: Sequence[Job]) -> str:
-    """Describe a number of pictures and films."""
     films = sum(job.film for job in jobs)
     counts = (len(jobs) - films, "picture"), (films, "film")
     return " and ".join(_number(*each) for each in counts if each[0]) or "0 pictures"

@@ -38,10 +38,7 @@ class Loudness(IntEnum):
 
 
 class TerminalReporter(Reporter):
-    """A reporter that prints sentences on stderr, and progress bars if stderr is a terminal.
-
-    Colors and bars follow NO_COLOR and TERM, as rich does.
-    """
+    """A reporter with sentences on stderr, and bars on a terminal by NO_COLOR and TERM."""
 
     def __init__(self, loudness: Loudness) -> None:
         self._loudness = loudness
@@ -64,11 +61,9 @@ class TerminalReporter(Reporter):
         self._films: dict[Path, TaskID] = {}  # films in progress, by file
 
     def open(self) -> None:
-        """Show the bars."""
         self._progress.start()
 
     def close(self) -> None:
-        """Leave the bars on the screen."""
         self._progress.stop()
 
     def problem(self, text: str) -> None:
@@ -79,12 +74,10 @@ class TerminalReporter(Reporter):
             self._advised = True
 
     def note(self, text: str) -> None:
-        """Print the sentence unless quiet."""
         if self._loudness is not Loudness.QUIET:
             self._console.print(text)
 
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
-        """Print a line for each picture or film on stdout, and the totals on stderr."""
         for job in jobs:
             sys.stdout.write(f"{shown(job.source)} -> {shown(job.target)}\n")
         more = f", {replaced} of them over a result that exists" if replaced else ""
@@ -92,7 +85,6 @@ class TerminalReporter(Reporter):
         self.note(f"{in_words(jobs)} would be stylized{more}")
 
     def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
-        """Create the bars, and print what is skipped."""
         if shard:
             self.note(f"Shard {shard}: {in_words([*jobs, *skipped])}")
         if skipped:
@@ -119,7 +111,6 @@ class TerminalReporter(Reporter):
                 yield
 
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
-        """Advance the bar, and print errors, remarks and, if verbose, the result."""
         if error:
             self.problem(error)
         for said in filter(None, (outcome.remark, *outcome.notices)):
@@ -136,7 +127,6 @@ class TerminalReporter(Reporter):
             self._progress.update(self._bands, completed=100 * share, visible=share < 1)
 
     def frames(self, job: Job, progress: FilmProgress) -> None:
-        """Show the bar of the film."""
         name, count = printable(job.source.name), progress.count or None
         first = job.source not in self._films
         if first:
@@ -147,7 +137,6 @@ class TerminalReporter(Reporter):
         self._progress.update(task, completed=progress.done, rate=rate, refresh=first)
 
     def film(self, outcome: FilmOutcome, tally: Tally) -> None:
-        """Remove the film's bar, and print errors, remarks and the limiting stage."""
         if outcome.job.source in self._films:
             self._progress.remove_task(self._films.pop(outcome.job.source))
         if outcome.error:
@@ -159,7 +148,6 @@ class TerminalReporter(Reporter):
         self._advance(outcome.job)
 
     def end(self, tally: Tally) -> None:
-        """Print the closing line."""
         if tally.batches:
             self.note(tally.summary)
 

@@ -31,11 +31,9 @@ def coded_frame(frame: StyledFilmFrame, colors: int, *, dithered: bool) -> bytes
 
     Args:
         colors: Size of the palette, 2 to 256.
-        dithered: Whether neighboring pixels mix the colors between palette colors.
 
     Returns:
-        A byte that is 1 if the frame has transparency, then the frame's data as they follow its
-        control block in the file.
+        1 if the frame has transparency, else 0, as a byte; then the data after its control block.
     """
     clear = None if frame.alpha is None else frame.alpha < _HALF
     image = Image.fromarray(frame.pixels)
@@ -56,14 +54,7 @@ def write_file(
     plays: int,
     frames: Iterable[tuple[bytes, int]],
 ) -> None:
-    """Write a file.
-
-    Args:
-        file: The open file, positioned at its beginning.
-        size: (width, height) in pixels.
-        plays: How often the animation plays; 0 for endlessly.
-        frames: Results of `coded_frame`, each with its delay in hundredths of a second.
-    """
+    """Write a file of `size` (width, height); `plays` 0 is endless; delays are in 1/100 s."""
     file.write(b"GIF89a" + struct.pack("<HHBBB", *size, 0, 0, 0))
     if plays != 1:
         again = max(0, plays - 1)

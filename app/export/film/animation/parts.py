@@ -14,11 +14,7 @@ _LENGTH = struct.Struct("<I")  # a frame's length, which precedes the frame
 
 
 class FramesWriter:
-    """A PartWriter of encoded frames, see app.export.film.parts.output.
-
-    Raises:
-        FilmError: If the file cannot be opened.
-    """
+    """A PartWriter of encoded frames. Raises FilmError if the file cannot be opened."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,11 +27,9 @@ class FramesWriter:
 
     @property
     def frames(self) -> int:
-        """The number of frames written."""
         return len(self.times)
 
     def write(self, frame: bytes, pts: int, duration: int) -> None:
-        """Write an encoded frame, see PartWriter."""
         if not self.times:
             self.start = pts
         try:
@@ -46,25 +40,18 @@ class FramesWriter:
         self.duration = duration
 
     def close(self) -> None:
-        """Complete the file, see PartWriter."""
         try:
             self._file.close()
         except OSError as exc:
             raise _unwritable(exc) from exc
 
     def discard(self) -> None:
-        """Abandon the file."""
         with suppress(OSError):  # the owner deletes files that cannot be completed
             self._file.close()
 
 
 def frames_in(path: Path) -> Iterator[bytes]:
-    """Read the frames of a part.
-
-    Raises:
-        FilmError: If the part is damaged.
-        OSError: If the part cannot be read.
-    """
+    """Read the frames of a part. Raises FilmError if it is damaged, OSError if unreadable."""
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
             length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1

@@ -24,9 +24,6 @@ USUAL_DELAY = Fraction(1, 10)  # seconds; browsers use it for a frame without a 
 def animation_info(path: Path, animation: Animation) -> FilmInfo:
     """Open an animation and decode its first frame.
 
-    Args:
-        animation: Its delays and their unit.
-
     Raises:
         FilmError: If the animation cannot be read or its frames are too large.
     """
@@ -66,12 +63,10 @@ def animation_info(path: Path, animation: Animation) -> FilmInfo:
 def animation_frames(
     info: FilmInfo, animation: Animation, reading: FilmReading, after: int | None
 ) -> Generator[FilmFrame]:
-    """Read the frames of an animation.
+    """Read the frames later than the time `after`, in the film's time base; None reads all.
 
     Args:
-        animation: Its delays and their unit.
         reading: Receives the reason if reading ends early.
-        after: Yield only frames later than this time, in the film's time base; None for all.
 
     Raises:
         FilmError: If the file can no longer be opened.

@@ -12,8 +12,7 @@ def frame_delays(
     """Choose the duration of each frame of an animation.
 
     Args:
-        shown: Times of the frames in seconds, in order.
-        end: End of the last frame in seconds.
+        shown: Times of the frames in seconds, in order; `end` is the end of the last one.
         unit: The file's unit in seconds. Times are rounded to it, so errors do not accumulate.
         least: The shortest delay, in units, that players honor.
 

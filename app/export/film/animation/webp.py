@@ -25,10 +25,7 @@ _METHOD = 2  # of libwebp; its default of 4 takes 1.5 times as long to save 2 to
 
 
 def coded_frame(frame: StyledFilmFrame, quality: int) -> bytes:
-    """Encode a frame.
-
-    Args:
-        quality: 0 to 100, as for still pictures.
+    """Encode a frame; the quality is 0 to 100, as for still pictures.
 
     Returns:
         A byte that is 1 if the frame has transparency, then the chunks of the picture.
@@ -49,13 +46,7 @@ def write_file(
     plays: int,
     frames: Iterable[tuple[bytes, int]],
 ) -> None:
-    """Write a file.
-
-    Args:
-        file: The open file, positioned at its beginning.
-        size: (width, height) in pixels.
-        plays: How often the animation plays; 0 for endlessly.
-        frames: Results of `coded_frame`, each with its delay in milliseconds.
+    """Write a file of `size` (width, height); `plays` 0 is endless; delays are in milliseconds.
 
     Raises:
         FilmError: If the file is too long.

@@ -101,11 +101,6 @@ class FilmLine:
     """A pipeline that makes parts on the thread that calls `run` and on its own threads.
 
     Any thread may call `pause`, `resume` and `cancel`.
-
-    Attributes:
-        clock: Working time of each stage.
-        running: What ran for the newest frame.
-        paused_s: Total length of its pauses, in seconds.
     """
 
     def __init__(self, output: Output, styling: Styling) -> None:
@@ -126,7 +121,6 @@ class FilmLine:
                 self._going.clear()
 
     def resume(self) -> None:
-        """Continue after a pause."""
         self._going.set()
 
     def cancel(self) -> None:
@@ -141,10 +135,9 @@ class FilmLine:
         parts: Parts,
         on_batch: Callable[[int, StyledFrame], object],
     ) -> None:
-        """Make parts.
+        """Make parts; a separate thread reads and closes `frames`.
 
         Args:
-            frames: Read and closed on a separate thread.
             on_batch: Called after each batch with the number of styled frames and the newest one.
 
         Raises:

@@ -13,10 +13,8 @@ class PartWriter(Protocol):
     """A writer of one part of a film, whose file is complete once `close` returns. For one thread.
 
     Attributes:
-        path: The file.
         start: Time of the first frame, in the film's time base.
         times: Time of each frame relative to `start`, in decode order.
-        duration: Duration of the last frame.
     """
 
     path: Path
@@ -25,16 +23,7 @@ class PartWriter(Protocol):
     duration: int
 
     def write(self, frame: Any, pts: int, duration: int) -> None:
-        """Write a frame that the output has encoded.
-
-        Args:
-            frame: Result of `Output.coded`.
-            pts: Its time in the film's time base; later than the previous frame's.
-            duration: Its duration in the film's time base.
-
-        Raises:
-            FilmError: If it cannot be written.
-        """
+        """Write a frame later than the previous one. Raises FilmError if it cannot be written."""
         ...
 
     def close(self) -> None:
@@ -61,11 +50,7 @@ class Output(Protocol):
         ...
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:
-        """Write the result atomically.
-
-        Args:
-            store: At least one part.
-            target: The file to write or replace.
+        """Write the result atomically, from at least one part.
 
         Returns:
             The losses compared with the source, one clause each.

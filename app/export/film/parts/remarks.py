@@ -43,12 +43,7 @@ def remarks_of(request: FilmRequest, reading: FilmReading) -> Iterator[str]:
 
 
 def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tuple[str, ...]:
-    """Return the unreadable parts of a film, one clause each.
-
-    Args:
-        reading: Its reading faults.
-        store: At least one part.
-    """
+    """Return the unreadable parts of a film, one clause each; the store has at least one part."""
     frames, first, last = store.frames, store.segments[0], store.segments[-1]
     begins = min(first.start, info.start)
     seconds = float((last.last + last.duration - begins) * info.time_base)

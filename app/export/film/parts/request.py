@@ -22,10 +22,9 @@ class FilmCancelled(StyleForgeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilmProgress:
-    """The progress of a film.
+    """The progress of a film; `done` includes an earlier run's frames.
 
     Attributes:
-        done: Number of styled frames, including an earlier run's.
         count: Total number of frames, possibly an estimate; 0 if unknown.
         fps: Frames per second of this run, without pauses.
         styled: The newest frame; None if other processes have it.
@@ -49,8 +48,6 @@ class FilmRequest:
     """A film to make.
 
     Attributes:
-        target: The file of the result.
-        output: Encodes and assembles it.
         identity: Everything else that the result depends on, so that a later run can resume.
         part: Number of frames per part, at least one batch.
         refused: Why faster encoders are unusable, one clause each.

@@ -25,12 +25,7 @@ Makers = Callable[[FilmWork, Sequence[Part]], Iterable[Said]]
 
 
 class SharedFilm:
-    """A film made by several processes.
-
-    Args:
-        sharing: How many processes make them, for the report.
-        on_notice: Called with each different notice of the engines.
-    """
+    """A film made by several processes; `on_notice` receives each different notice of an engine."""
 
     def __init__(
         self,
@@ -44,10 +39,7 @@ class SharedFilm:
         self._on_progress, self._on_notice = on_progress, on_notice
 
     def run(self, makers: Makers) -> FilmReport:
-        """Make the film.
-
-        Args:
-            makers: Has parts made and yields their results; fewer than requested if it was stopped.
+        """Make the film; `makers` yield fewer results than requested if they were stopped.
 
         Raises:
             FilmCancelled: If the makers were stopped; finished parts stay.

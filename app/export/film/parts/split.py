@@ -16,10 +16,9 @@ SHORTEST = 48  # frames per part; starting a shorter one takes longer than shari
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a film: the frames between two times.
+    """A part of a film, numbered from 0: the frames between two times.
 
     Attributes:
-        number: Number of the part, from 0.
         first: Time of its first frame, a key frame, in the film's time base.
         until: Time of the next part's first frame; None for the last part.
         frames: Number of its frames, from the film's packets.

@@ -25,10 +25,6 @@ def finished(
 ) -> FilmReport:
     """Write the file of a film, delete its parts, and return the report.
 
-    Args:
-        reading: Faults met while the film was read.
-        resumed: See FilmReport, also for the following arguments.
-
     Raises:
         FilmError: If there is no part, or the file cannot be written; the parts stay.
     """

@@ -41,13 +41,7 @@ class LineCount:
 
 @dataclass(frozen=True, slots=True)
 class LineEnd:
-    """The summary of a process at its end.
-
-    Attributes:
-        busy: Working time of each stage, in seconds.
-        running: What ran for the newest frame; "" without one.
-        reading: Faults in the parts that the process read.
-    """
+    """The summary of a process; `busy` is in seconds, and `running` is "" without frames."""
 
     busy: dict[str, float]
     running: str
@@ -59,13 +53,9 @@ class Teller(Protocol):
 
     on_stop: Callable[[], object]
 
-    def answer(self, item: Hashable, value: object) -> None:
-        """Receive a finished part."""
-        ...
+    def answer(self, item: Hashable, value: object) -> None: ...
 
-    def news(self, value: object) -> None:
-        """Receive the progress of the process."""
-        ...
+    def news(self, value: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +76,7 @@ def make_parts(
     """Make parts of a film.
 
     Args:
-        styling: Styles the frames, each independently of the others.
         parts: Taken on a separate thread, each once the previous part has been read.
-        teller: Receives every part and batch, and may end the work.
         notices: Where the engine adds its notices; emptied here.
 
     Raises:

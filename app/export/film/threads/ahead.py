@@ -16,14 +16,10 @@ THREADS = min(4, max(1, (os.cpu_count() or 1) // 2))
 
 
 def mapped_ahead(function: Callable[[T], R], values: Iterable[T], name: str) -> Generator[R]:
-    """Apply a function to values.
+    """Apply a function on several threads; yield the results in the order of the values.
 
     Args:
-        function: Runs on separate threads, for several values at once.
         values: Consumed on the caller's thread, at most as many ahead as there are threads.
-
-    Yields:
-        The results, in the order of the values.
     """
     with ThreadPoolExecutor(THREADS, thread_name_prefix=name) as pool:
         coming: deque[Future[R]] = deque()

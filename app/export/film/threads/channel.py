@@ -11,11 +11,7 @@ T = TypeVar("T")
 
 
 class Channel(Generic[T]):
-    """A queue that passes values from one thread to another, in order.
-
-    Args:
-        room: How many values may wait.
-    """
+    """A queue of `room` values that passes them from one thread to another, in order."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -25,7 +21,6 @@ class Channel(Generic[T]):
 
     @property
     def given_up(self) -> bool:
-        """Whether either side has given up."""
         return self._given_up
 
     def put(self, value: T) -> bool:
@@ -39,7 +34,6 @@ class Channel(Generic[T]):
             return True
 
     def end(self) -> None:
-        """Declare that no value follows."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()

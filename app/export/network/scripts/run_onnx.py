@@ -17,7 +17,6 @@ MODEL = Path(__file__).with_suffix(".onnx")
 
 
 def main(source: str, target: str) -> None:
-    """Stylize the picture `source` and save the result as `target`."""
     # Put "CUDAExecutionProvider" or others first if your build of ONNX Runtime has them.
     session = onnxruntime.InferenceSession(str(MODEL), providers=["CPUExecutionProvider"])
     taken = session.get_inputs()[0]

@@ -20,7 +20,6 @@ MODEL = Path(__file__).with_suffix(".xml")
 
 
 def main(source: str, target: str, device: str = "CPU") -> None:
-    """Stylize the picture `source` on a device and save the result as `target`."""
     core = openvino.Core()
     model = core.read_model(MODEL)
     texts = model.get_rt_info(["styleforge"])

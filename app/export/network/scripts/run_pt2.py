@@ -18,7 +18,6 @@ MODEL = Path(__file__).with_suffix(".pt2")
 
 
 def main(source: str, target: str) -> None:
-    """Stylize the picture `source` and save the result as `target`."""
     extra = {"styleforge.json": ""}
     program = torch.export.load(str(MODEL), extra_files=extra)
     texts = json.loads(extra["styleforge.json"])

@@ -29,17 +29,7 @@ LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another pro
 
 
 class QueueAdding(QObject):
-    """Holds the options for added files, and shows them on the page once it exists.
-
-    Args:
-        session: Its config is the look on screen.
-        look: Returns the title of the look on screen.
-        keep: Changes settings.
-        window: Owns the dialogs and this object.
-
-    Attributes:
-        page: The page; None before it is first shown.
-    """
+    """Holds the options for added files, and shows them on the page once it exists."""
 
     def __init__(
         self,
@@ -100,16 +90,12 @@ class QueueAdding(QObject):
         self._store.change(work, done, doing="add to the queue")
 
     def ask_files(self) -> None:
-        """Ask for pictures and films to add."""
         self._ask(tr("Add pictures and films to the queue"), OPEN_FILES, self._add_names, SEVERAL)
 
     def ask_folder(self) -> None:
-        """Ask for a folder to add."""
         self._ask(tr("Add a folder to the queue"), OPEN_FOLDER, self._add_names)
 
     def ask_output(self) -> None:
-        """Ask for the results folder."""
-
         def chosen(names: list[str]) -> None:
             folder = Path(names[0])
             if self.watching.folder == folder:
@@ -137,12 +123,10 @@ class QueueAdding(QObject):
             self._keep(queue_skip=self.page.actions_by_key["skip"].isChecked())
 
     def pop_up_styles(self) -> None:
-        """Open the menu of styles."""
         if self.page is not None:
             self.page.adding.pop_up_styles()
 
     def update(self, *_: object) -> None:
-        """Show the options for added files."""
         if self.page is None:
             return
         titles = {style.key: style.title for style in self._session.library.styles}

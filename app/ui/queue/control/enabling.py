@@ -16,11 +16,7 @@ from utils.translation.texts import tr
 def enable_actions(
     page: QueuePage, rows: Sequence[Row], runner: QueueRunner, tokens: Tokens
 ) -> None:
-    """Enable the actions that currently apply.
-
-    Args:
-        tokens: The colors of the start button.
-    """
+    """Enable the actions that currently apply."""
     actions, chosen = page.actions_by_key, page.list.chosen()
     waiting = any(row.state.waits for row in rows)
     running, stopping = runner.running, runner.phase is Phase.STOPPING

@@ -69,7 +69,6 @@ class QueueEntries:
         self.shift(-count if first else count)
 
     def remove(self) -> None:
-        """Remove the selected rows."""
         self._remove([row.number for row in self._chosen()])
 
     def clear(self) -> None:

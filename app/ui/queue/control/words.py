@@ -45,11 +45,6 @@ def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
 
 
 def end_words(ended: Sequence[Row]) -> str:
-    """Describe how the queue ended.
-
-    Args:
-        ended: The rows that ran.
-    """
     _, failed = counts(ended)
     done = len(ended) - failed
     if failed:
@@ -72,7 +67,6 @@ def left_out_words(paths: Sequence[Path]) -> str:
 
 
 def stream_words(*, paused: bool) -> str:
-    """Describe the state of the stream while the queue runs."""
     if paused:
         return tr("The picture is paused while the queue runs; Space goes on with it")
     return tr("The picture goes on beside the queue and slows it down; Space pauses it")

@@ -51,23 +51,15 @@ def embedding_position(
 ) -> Tensor:
     """Compute weight[tokens] scale + position[start : start + L].
 
-    These are embeddings with learned positions.
+    These are embeddings with learned positions. Returns [N, L, size] of weight's dtype, contiguous.
 
     Args:
         tokens: int64 [N, L], table rows. A token that is not in the table raises IndexError on the
             CPU and gives NaN on a GPU.
         weight: [tokens, size] of FP16, BF16, FP32 or FP64.
         position: [at least start + L, size] of weight's dtype.
-        scale: Scale of the embedding, such as size**0.5 in "Attention Is All You Need" (Vaswani et
-            al., 2017).
+        scale: Such as size**0.5 in "Attention Is All You Need" (Vaswani et al., 2017).
         start: The position of the first token.
-
-    Returns:
-        [N, L, size] of weight's dtype, contiguous.
-
-    Raises:
-        ValueError: If a shape, dtype or device is invalid.
-        IndexError: On the CPU, if a token is not in the table.
     """
     ...
 
@@ -84,13 +76,8 @@ def embedding_position(
 def contract_reshape(equation: str, operands: Sequence[Tensor], shape: Sequence[int]) -> Tensor:
     """Compute torch.einsum(equation, *operands).reshape(shape) with PyTorch's matrix products.
 
-    Args:
-        equation: As in torch.einsum.
-        operands: Tensors of one dtype.
-        shape: Shape of the result; one size may be -1.
-
-    Returns:
-        A tensor of this shape, a view of the product if possible.
+    Returns a tensor of this shape, a view of the product if possible. One size may be -1. The
+    operands have one dtype.
 
     Raises:
         ValueError: If the shapes do not match the equation, or the product does not match the

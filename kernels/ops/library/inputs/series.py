@@ -26,18 +26,14 @@ from kernels.ops.registry import LIBRARY, fused
 def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
     """Reduce x.unfold(-1, size, step) over each window without a tensor of the windows.
 
+    Returns [..., (length - size) // step + 1], contiguous.
+
     Args:
         x: [..., length] of FP16, BF16, FP32 or FP64.
         size: Window length, 1 to length.
         step: Distance between the starts of two windows.
         reduce: "mean", "sum", "max" or "min". Equal extrema of a window share the gradient, as in
             torch.amax. NaN stays NaN.
-
-    Returns:
-        [..., (length - size) // step + 1], contiguous.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
 
@@ -59,16 +55,10 @@ def sliding_window_backward(
 ) -> Tensor:
     """Compute the gradient of `sliding_window`. Every sum has a fixed order.
 
-    All other arguments match the forward pass.
+    All other arguments match the forward pass, whose result is y. Returns a contiguous tensor of
+    x's shape and dtype.
 
     Args:
         grad: The gradient of y, of its shape and dtype.
-        y: The result of the forward pass.
-
-    Returns:
-        A contiguous tensor of x's shape and dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

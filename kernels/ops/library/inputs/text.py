@@ -33,6 +33,10 @@ def token_embedding(
 ) -> tuple[Tensor, Tensor]:
     """Embed sequences that are cut or padded to one length.
 
+    Returns [N, length, size] of weight's dtype, contiguous, and a mask, bool [N, length], true for
+    a given token. The operation itself also returns the row numbers for the backward pass, int64
+    [N, length].
+
     Args:
         tokens: The sequences, each int64 [any length] of table rows. A token that is not in the
             table raises IndexError on the CPU and gives NaN on a GPU.
@@ -40,15 +44,6 @@ def token_embedding(
         length: Length of the result. Longer sequences lose their end.
         padding: The table row that pads shorter sequences and has no gradient, as in
             torch.nn.Embedding. None pads with zeros.
-
-    Returns:
-        [N, length, size] of weight's dtype, contiguous, and a mask, bool [N, length], true for a
-        given token. The operation itself also returns the row numbers for the backward pass, int64
-        [N, length].
-
-    Raises:
-        ValueError: If a shape, dtype, device or number is invalid.
-        IndexError: On the CPU, if a token is not in the table.
     """
     ...
 
@@ -68,18 +63,11 @@ def token_embedding(
 def embedding_backward(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
     """Compute the gradient of an embedding table: each row sums the gradients of its tokens.
 
-    The tokens are sorted, and every sum has a fixed order.
+    The tokens are sorted, and every sum has a fixed order. Returns [entries, size] of grad's dtype.
 
     Args:
         tokens: int64 [...], table rows. A token that is not in the table has no gradient.
         grad: [..., size] of FP16, BF16, FP32 or FP64, per token. Sums are FP32 (FP64 in FP64).
-        entries: Number of table rows.
         left_out: The row without a gradient, such as the padding's, or -1.
-
-    Returns:
-        [entries, size] of grad's dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...

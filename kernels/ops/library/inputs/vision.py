@@ -41,12 +41,11 @@ def image_to_tensor(
     Values are divided by 255, adjusted in color, clamped to [0, 1], and normalized to (value -
     mean) / std. One matrix makes all color changes, so nothing is clamped between them. Contrast is
     relative to middle gray, 0.5. torchvision instead clamps after each change and uses the image's
-    mean, for which it reads the image once more.
+    mean, for which it reads the image once more. Returns [N, 3, height, width] of mean's dtype.
 
     Args:
         images: uint8 [N, H, W, 3], RGB.
-        mean: [3], in the dtype of the result: FP16, BF16, FP32 or FP64.
-        std: [3] of the same dtype.
+        mean: [3], in the dtype of the result: FP16, BF16, FP32 or FP64; likewise `std`.
         size: Height and width of the result. Defaults to the size of the first box.
         boxes: First row, first column, height and width of the region to resize: 4 numbers for all
             images, or 4 for each image in order. Defaults to the whole image.
@@ -55,12 +54,5 @@ def image_to_tensor(
             color circle, where 0 changes nothing; 4 numbers for all images or for each.
         antialias: Whether a smaller result averages all pixels, as with `antialias` in
             torch.nn.functional.interpolate and in Pillow's bilinear filter.
-        channels_last: Whether the result is channels last.
-
-    Returns:
-        [N, 3, height, width] of mean's dtype.
-
-    Raises:
-        ValueError: If an argument is invalid.
     """
     ...
