@@ -37,8 +37,7 @@ class FusedAttention(nn.MultiheadAttention):
         batch_first: Must be True.
 
     Raises:
-        ValueError: If the version is unknown, `batch_first` is False, or `num_heads` does not
-            divide E.
+        ValueError: If the version is unknown, or `batch_first` or `num_heads` is not as above.
     """
 
     def __init__(
@@ -84,8 +83,7 @@ class FusedAttention(nn.MultiheadAttention):
             value: Like key; defaults to the key.
             key_padding_mask: [N, S]: True to ignore a key, or numbers added to the scores.
             need_weights: Whether to return weights, for which PyTorch computes the score matrix.
-            attn_mask: [L, S] or [N num_heads, L, S]: True to hide a key from a query, or numbers
-                added to the scores.
+            attn_mask: [L, S] or [N num_heads, L, S]: True hides a key; numbers are added to scores.
             average_attn_weights: Whether to average weights over the heads.
             is_causal: Whether query i sees only keys 0 to i. If `attn_mask` is given, it decides.
             residual: [N, L, E], added to the result.

@@ -51,7 +51,7 @@ class DriverLibrary:
         return next((source for source in self._images if name in self._names[source]), None)
 
     def load(self, source: str) -> None:
-        """Load the image of one of `sources` now; BuildError if damaged or refused by the driver."""
+        """Load the image of one of `sources` now; BuildError if damaged or refused."""
         with self._finding:
             self._module(source)
 

@@ -20,19 +20,9 @@ _stopped = threading.Event()
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, logfile: Path) -> int:
-    """Run a command to its end or to TIME_LIMIT.
+    """Run a command with its output in `logfile`, and return its exit code.
 
-    Args:
-        environment: All of its environment variables.
-        folder: Its working directory.
-        logfile: Receives its output.
-
-    Returns:
-        Its exit code.
-
-    Raises:
-        CachedFailure: If it takes longer than TIME_LIMIT.
-        BuildError: If `stop` was called.
+    CachedFailure if it takes longer than TIME_LIMIT, BuildError if `stop` was called.
     """
     with logfile.open("wb") as output:
         child = subprocess.Popen(

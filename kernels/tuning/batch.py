@@ -23,12 +23,9 @@ from kernels.tuning.compiling import Made
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A network, and how it runs.
+    """A network in WITH_KERNELS, and how it runs.
 
-    Attributes:
-        network: Its name in WITH_KERNELS.
-        small: Whether it runs the layers that need less shared memory.
-        shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
+    `small` selects layers that need less shared memory; 0 KB sets no limit per multiprocessor.
     """
 
     network: str
@@ -50,9 +47,7 @@ def network_with(
 
     Args:
         candidates: Compiled for this GPU.
-        case: The case to measure them in.
         role: One of ROLES in tuned.py.
-        architecture: The architecture of their images.
         folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
 
@@ -76,12 +71,7 @@ def network_with(
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
     """Return the bytes of local memory that a candidate needs per thread besides registers.
 
-    Args:
-        made: Compiled for this GPU.
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If the driver cannot load it.
+    BuildError if the driver cannot load it.
     """
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
