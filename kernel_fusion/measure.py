@@ -52,7 +52,6 @@ def cases(
 
     Args:
         sizes: Rows and columns. An operation timed on its samples uses only the first.
-        precisions: Dtypes of floating-point tensors, by name.
         of_products: Sizes for operations with `Timed.is_of_products`; defaults to `sizes`.
         has_large: Whether to measure `Timed.large` as well.
     """
@@ -85,10 +84,7 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dict[str, Any]:
-    """Measure a case.
-
-    Args:
-        runs: Timed runs of each way; fewer if calls take long.
+    """Measure a case, with fewer `runs` of each way if calls take long.
 
     Returns:
         A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth
@@ -204,7 +200,6 @@ def distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
 
 
 def results(found: Any) -> tuple[Tensor, ...]:
-    """Return the tensors in the result of a call."""
     return (found,) if isinstance(found, Tensor) else tuple(tensors_of(found))
 
 

@@ -35,7 +35,6 @@ class FusedSequential(nn.Sequential):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """Apply the layers."""
         if torch.is_grad_enabled() or any(GLOBAL_HOOKS):
             alone: Any = super()
             return alone.forward(input)
@@ -73,8 +72,7 @@ def _is_plain(layer: nn.Module) -> bool:
 def replace_neighbors(model: nn.Module) -> dict[str, int]:
     """Make a model's nn.Sequential compute neighbors together, with the same state dict keys.
 
-    Returns:
-        The number of fused neighbors in evaluation, by kind.
+    Return the number of fused neighbors in evaluation, by kind.
     """
     found: Counter[str] = Counter()
     for sequence in [module for module in model.modules() if type(module) is nn.Sequential]:

@@ -91,12 +91,10 @@ def channels_last(graph: fx.Graph) -> int:
 
 
 def in_channels_last(x: Tensor) -> Tensor:
-    """Return x, or a copy in channels-last layout."""
     return x.contiguous(memory_format=torch.channels_last)
 
 
 def is_of_images(node: Node) -> bool:
-    """Return whether a node's result is [N, C, H, W]."""
     shape = shape_of(node)
     return shape is not None and len(shape) == 4
 

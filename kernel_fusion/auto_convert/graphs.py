@@ -102,7 +102,6 @@ def _same_attributes(model: nn.Module) -> Generator[None]:
 
 
 def copied(graph: fx.Graph) -> fx.Graph:
-    """Return a copy of a graph."""
     new = fx.Graph()
     new.output(new.graph_copy(graph, {}))
     return new
@@ -110,12 +109,9 @@ def copied(graph: fx.Graph) -> fx.Graph:
 
 @dataclass(frozen=True)
 class Parts:
-    """A graph in two parts.
+    """A graph in two parts: `prepare` computes constants, `run` the outputs from them and inputs.
 
-    Attributes:
-        prepare: Computes the constants, which depend on neither weights nor inputs.
-        run: Computes the outputs from the constants and inputs, and reads the weights at each call.
-        held: The tensors that `run` reads, by name.
+    Constants depend on neither weights nor inputs; `run` reads the weights, `held`, at each call.
     """
 
     prepare: Callable[[], tuple[Any, ...]]

@@ -56,12 +56,10 @@ def convolution(
 def convolution_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
-    """Compute relu(convolution(x) + other)."""
     return add_relu(convolution(x, weight, bias, sizes), other)
 
 
 def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
-    """Return stride, padding, dilation and groups of a convolution's node."""
     names, defaults = ("stride", "padding", "dilation", "groups"), (1, 0, 1, 1)
     given = [*node.args[3:]]
     given += [node.kwargs.get(n, d) for n, d in zip(names, defaults, strict=True)][len(given) :]
@@ -73,7 +71,6 @@ def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
 
 
 def bias_of(node: Node) -> Any:
-    """Return the bias of a layer's node, or None."""
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
 
 
@@ -143,7 +140,6 @@ def _is_bare(node: Node) -> bool:
 
 
 def shape_of(node: Node) -> Any:
-    """Return the shape of a node's result, or None if it is not a tensor."""
     value = value_of(node)
     return None if value is None else tuple(value.shape)
 

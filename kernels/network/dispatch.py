@@ -248,17 +248,17 @@ def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
 
 
 def loaded(device: torch.device) -> Network:
-    """Return the library in use there; KeyError if none is, BuildError without an image."""
+    """Return a GPU's library; KeyError if it is not in use, BuildError if no image is for it."""
     return build.handle(NETWORK).on(device)
 
 
 def shipped(device: torch.device) -> Network:
-    """Return the same without layers tuned for the GPU, see tuned.py; BuildError without image."""
+    """Return a GPU's library without tuned layers, see tuned.py; BuildError without an image."""
     return build.handle(NETWORK).made_by(Network).on(device)
 
 
 def tuning(device: torch.device) -> str:
-    """Return which layers were tuned for a GPU, or why not used; "" if none are stored."""
+    """Return which layers were tuned for a GPU, or why they are not used; "" if none are."""
     if device.type != "cuda" or build.reason(NETWORK):
         return ""
     try:
