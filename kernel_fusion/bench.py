@@ -148,7 +148,6 @@ def report(
         runs: Timed runs of each way; fewer if calls take long.
         of_products: Sizes for operations that matrix products dominate; defaults to `sizes`.
         has_large: Whether to measure the operations' own large arguments as well.
-        told: Called with each measured row.
         stored: Called with the report after every operation; before the last one, `incomplete`
             says how many operations it has.
     """

@@ -46,9 +46,7 @@ def measured_optimizers(
 ) -> Iterator[dict[str, Any]]:
     """Measure every optimizer, and clipping; yield rows like `kernel_fusion.measure.measured`.
 
-    Args:
-        sizes: Rows of all matrices together, and columns.
-        runs: Timed runs of each way; on a GPU fewer if calls take long.
+    `sizes` are rows of all matrices together, and columns. A GPU does fewer `runs` of long calls.
     """
     known = _cases(device.type == "cuda")
     for name in names:

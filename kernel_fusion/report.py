@@ -32,10 +32,7 @@ class Status:
 
 
 def status() -> Status:
-    """Return how every operation runs on the CPU and, if PyTorch sees a GPU, on CUDA.
-
-    It loads built kernels and builds none.
-    """
+    """Return how every operation runs on the CPU and any GPU; loads built kernels, builds none."""
     cuda = torch.cuda.is_available()
     found = {device: statuses(device) for device in ("cpu", *(("cuda",) if cuda else ()))}
     return Status(cuda, all_loaded(found["cpu"]), found)

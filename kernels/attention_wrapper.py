@@ -23,7 +23,8 @@ class FusedAttention(nn.MultiheadAttention):
     """A batch-first nn.MultiheadAttention on one of our attention versions or on PyTorch's.
 
     It has the state dict of nn.MultiheadAttention. In contrast to it, weights are only returned on
-    request, keys and values default to the query, and a residual may be added.
+    request, keys and values default to the query, and a residual may be added. ValueError if an
+    argument is not as follows.
 
     With v3, as in the operation, a query whose keys are all masked gets zeros.
 
@@ -35,9 +36,6 @@ class FusedAttention(nn.MultiheadAttention):
             masks and dropout.
         dropout: The dropout probability of the attention weights, in training.
         batch_first: Must be True.
-
-    Raises:
-        ValueError: If the version is unknown, or `batch_first` or `num_heads` is not as above.
     """
 
     def __init__(

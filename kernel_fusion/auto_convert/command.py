@@ -41,10 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, say: Callable[[str], object] | None = None) -> int:
-    """Convert the models that the flags name; return 0, or 1 if a model is not available.
-
-    `say` is called with each line of the output; it defaults to writing to stdout.
-    """
+    """Convert the models that the flags name; return 0, or 1 if a model is not available."""
     say = say or (lambda line: sys.stdout.write(line + "\n"))
     if arguments.list_models or not arguments.models:
         for name, entry in MODELS.items():

@@ -37,14 +37,8 @@ def validate_optimization(
     """Compare two models in evaluation, on the device of the original's parameters.
 
     Results are compared without TF32, whose rounding is not the optimization's. Then the models are
-    timed as they run, in turns, after three calls each. Both keep their mode.
-
-    Args:
-        input: See `input_shape` of `auto_convert_model`.
-        runs: Timed calls of each.
-
-    Raises:
-        ValueError: If the input is of an unknown kind, or the results differ in structure.
+    timed as they run, in turns, after three calls each. Both keep their mode. ValueError if the
+    `input`, see `auto_convert_model`, is of an unknown kind, or the results differ in structure.
     """
     device = device_of(original)
     inputs = inputs_of(original, input, device)

@@ -38,9 +38,7 @@ class Exported:
     Attributes:
         root: Has the model's own parameters and buffers, not copies.
         graph: From flat inputs to flat outputs, without writes.
-        arranged: The structure of the outputs.
         expected: The model's own result for the inputs of the export.
-        watched: The state of the model at its export.
     """
 
     root: nn.Module
@@ -53,9 +51,8 @@ class Exported:
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """Export the model, in evaluation, as a graph.
 
-    Raises:
-        NotExported: If torch.export cannot follow its computation, or if it draws random numbers,
-            has hooks, or writes to itself or its inputs.
+    NotExported if torch.export cannot follow its computation, or if it draws random numbers, has
+    hooks, or writes to itself or its inputs.
     """
     expected, watched = Trial(model).run(inputs), Watched(model)
     try:

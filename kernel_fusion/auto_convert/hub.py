@@ -19,12 +19,9 @@ class HubError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model with a known name.
+    """A model with a known name; the distribution `library` defines it.
 
-    Attributes:
-        library: The distribution that defines it.
-        kind: The name of its configuration in transformers.
-        of_decoder: The shape of the decoder's tokens, if it has a decoder.
+    `kind` is its configuration's name in transformers, `of_decoder` a decoder's shape of tokens.
     """
 
     library: str

@@ -86,10 +86,7 @@ class Program:
         return self(Inputs.of(args, kwargs))
 
     def __call__(self, inputs: Inputs) -> Any:
-        """Compute the outputs, with the model's structure and memory layout.
-
-        NotExported if outputs share other memory than the model's outputs do.
-        """
+        """Compute the outputs; NotExported if they share other memory than the model's own do."""
         leaves, _ = inputs.flat()
         fixed = self._fixed
         if fixed is None:

@@ -75,10 +75,7 @@ def bias_of(node: Node) -> Any:
 
 
 def conv_bn(graph: fx.Graph) -> int:
-    """Fold batch norms into convolutions whose result only the norm reads.
-
-    A norm stays if the weights have more elements than the result.
-    """
+    """Fold norms into convolutions that only they read, unless weights outnumber the result."""
     count = 0
     for node in list(graph.nodes):
         norm = only_user(node) if node.target in CONVOLUTIONS else None

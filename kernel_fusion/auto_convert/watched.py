@@ -84,10 +84,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the change since the state was read: "" in training, None if nothing changed.
-
-        MOVED means that only tensors were exchanged or moved.
-        """
+        """Return "" in training, None if unchanged, MOVED if only tensors changed, else a text."""
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -252,7 +249,7 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy, without the history of autograd's tensors; ValueError if impossible."""
+    """Return a deep copy, without autograd's history; ValueError if something has no copy."""
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

@@ -58,11 +58,9 @@ class Job:
 
 
 def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
-    """Return the sources of a library that have kernels.
+    """Return a library's sources that have kernels.
 
-    Args:
-        description: Empty for a library without `<library>_abi.cu`, whose sources then need
-            kernels: BuildError if one has none to launch.
+    BuildError if one has none to launch, and the library no `<library>_abi.cu`.
     """
     if library.abi is not None:
         return [
@@ -113,12 +111,8 @@ def describe(
 ) -> dict[str, Any]:
     """Compile `<library>_abi.cu` for this machine and read its result.
 
-    Args:
-        command: Compiles it into the shared library `built`.
-        environment: Its environment variables; defaults to this process's.
-
-    Raises:
-        subprocess.CalledProcessError: If it does not compile; `stdout` has the compiler's output.
+    `command` compiles it into the shared library `built`, by default in this process's environment.
+    subprocess.CalledProcessError if it does not compile; `stdout` has the compiler's output.
     """
     subprocess.run(
         command,
@@ -179,10 +173,7 @@ def write_images(
     compiled: Sequence[Future[Compiled]],
     folder: Path,
 ) -> ImageList:
-    """Write the compressed images of a library as they are compiled, and then their list.
-
-    Errors as in `make`.
-    """
+    """Write a library's compressed images as they are compiled, then their list; see `make`."""
     rows: list[Image] = []
     names: dict[str, Mapping[str, str]] = {}
     for job, future in zip(jobs, compiled, strict=True):

@@ -145,12 +145,8 @@ class Driver:
     def load(self, image: bytes, name: str) -> c_void_p:
         """Load an image into every present and future context, once each needs it.
 
-        Args:
-            image: A cubin, or PTX that ends with a zero byte. The driver copies it.
-            name: Its name in error messages.
-
-        Returns:
-            A CUlibrary, loaded until the process ends; BuildError if the driver refuses it.
+        The driver copies `image`, a cubin, or PTX that ends with a zero byte. The CUlibrary stays
+        loaded until the process ends. BuildError, with `name`, if the driver refuses it.
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
@@ -169,14 +165,12 @@ class Driver:
     ) -> c_void_p:
         """Return a kernel of a library (a CUkernel), and allow it dynamic shared memory.
 
+        BuildError if it does not exist, or the GPU has less shared memory.
+
         Args:
             shared_bytes: May exceed the 48 KB that a kernel has by default.
             all_shared: Whether a multiprocessor should use as much of its memory as possible as
-                shared memory rather than cache. It runs empty between kernels with different
-                splits.
-
-        Raises:
-            BuildError: If the kernel does not exist, or the GPU has less shared memory.
+                shared memory, not cache. It runs empty between kernels with different splits.
         """
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):

@@ -33,7 +33,6 @@ class Kernel:
         cluster: Blocks of a cluster along x; 1 for none.
         cooperative: Whether its blocks wait for one another. They then all run at once, and a grid
             with more blocks than the GPU can run at once is an error.
-        arguments: The number of its arguments.
     """
 
     __slots__ = (

@@ -14,9 +14,7 @@ def check(
 ) -> None:
     """Raise BuildError, which names the struct, if its layout differs from its mirror.
 
-    Args:
-        told: For each struct its "size" and the "offsets" of its fields, in bytes.
-        mirrors: The classes by the same names.
+    `told` has for each struct its "size" and the "offsets" of its fields, in bytes.
     """
     if told.keys() != mirrors.keys():
         odd = ", ".join(sorted(told.keys() ^ mirrors.keys()))

@@ -78,13 +78,9 @@ class DriverLibrary:
     ) -> Kernel:
         """Return a kernel to launch, which the first call finds; later calls reuse it.
 
-        Args:
-            threads: See Kernel, as for the rest. All but `cluster` are the same in every call with
-                the same `threads`.
-            all_shared: See Driver.kernel. `overlap` implies it: they could not overlap otherwise.
-
-        Raises:
-            BuildError: If no image has it, the GPU cannot run it, or its image is damaged.
+        All arguments but `cluster` are the same in every call with the same `threads`; see Kernel
+        and Driver.kernel. `overlap` implies `all_shared`: kernels could not overlap otherwise.
+        BuildError if no image has it, the GPU cannot run it, or its image is damaged.
         """
         key = name, threads, cluster
         with self._finding:

@@ -56,10 +56,8 @@ class LaunchSequence:
         self._lock = threading.Lock()
 
     def __call__(self, stream: c_void_p | int | None, addresses: Sequence[int]) -> int:
-        """Launch the sequence on a CUstream; return the first error, a CUresult, or 0.
-
-        Args:
-            addresses: By slot; 0 for an unused one.
+        """Launch with `addresses` by slot, 0 if unused; return the first CUresult that is no
+        success.
         """
         with self._lock:  # another call would fill in its own addresses
             for hole, slot, offset in self._holes:

@@ -35,7 +35,7 @@ def encode(
     strides: Sequence[int],
     box: Sequence[int],
 ) -> TensorMap:
-    """Describe a tensor of 16-bit elements whose boxes a kernel copies into shared memory.
+    """Describe a float16 or bfloat16 tensor whose boxes a kernel copies into shared memory.
 
     Rows of a box are swizzled by their number, so that wgmma reads them without bank conflicts.
     Elements outside of the tensor arrive as zeros. BuildError if the driver refuses it.

@@ -55,7 +55,7 @@ class CpuTexture:
         *,
         continues: bool,
     ) -> None:
-        """Texture a stream's next picture like `FrameKernels.texture`; MemoryError if full."""
+        """Texture a stream's next picture like `FrameKernels.texture`; MemoryError if it cannot."""
         addresses = picture.ctypes.data, textured.ctypes.data
         p = history.params(*addresses, amount, continues=continues)
         gray = np.empty(history.size, np.uint8)
@@ -74,7 +74,7 @@ class CpuTexture:
 
 
 def cpu_texture() -> CpuTexture | None:
-    """Return the library; None, with a warning the first time, if it is not in use."""
+    """Return the library; None, with one warning, if it is not in use. Errors as in CpuTexture."""
     if build.reason(TEXTURE) and not use_native(TEXTURE):
         return None
     return _made(build.handle(TEXTURE))

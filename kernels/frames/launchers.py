@@ -37,8 +37,7 @@ from utils.translation.texts import tr
 class FrameKernels:
     """The kernels on one GPU.
 
-    Raises:
-        BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
+    BuildError if no image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
     def __init__(
@@ -86,10 +85,7 @@ class FrameKernels:
         self._cover("screen", p, screen)
 
     def slopes(self, result: Tensor, small: Tensor, slopes: Tensor) -> None:
-        """Fit the luma of `small` to its styled `result`, both [h, w, 3], like a guided filter.
-
-        Writes to `slopes`, a buffer from `new_slopes`.
-        """
+        """Fit the luma of `small` to `result`, both [h, w, 3], into `slopes`: a guided filter."""
         addresses = result.data_ptr(), small.data_ptr(), slopes.data_ptr()
         self._cover("slopes", SlopesParams(*addresses, *result.shape[:2]), result)
 
@@ -215,7 +211,7 @@ def unavailable_reason(device: torch.device) -> str:
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:
-    """Return the kernels on a CUDA device; None, with a warning once, if they are not in use."""
+    """Return a GPU's kernels; None, with one warning, if not in use. BuildError without image."""
     if not use_native(FRAMES):
         return None
     index = device.index if str(device) != device.type else torch.cuda.current_device()

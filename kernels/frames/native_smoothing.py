@@ -50,11 +50,8 @@ class NativeStream:
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """Return a new, filtered picture; equal to `result` after a cut and for the first frame.
 
+        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the most.
         ValueError if a picture has another size.
-
-        Args:
-            source: The picture that `result` was made from.
-            amount: 0 for none, 1 for the most smoothing.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
             raise ValueError(f"a stream of {self.size} is given {result.shape} and {source.shape}")

@@ -22,10 +22,7 @@ def copied(buffers: Mapping[str, Tensor]) -> StreamState:
 
 
 def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> None:
-    """Write a state from `copied` back into such buffers, on the current stream.
-
-    StateError if a buffer is missing, or has another shape or type.
-    """
+    """Write a state back into such buffers, on the current stream; StateError if one differs."""
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
         if kept[name].shape != buffer.shape or kept[name].dtype != buffer.dtype:

@@ -128,10 +128,7 @@ def handle(name: str) -> Any:
 
 
 def adopt(name: str, library: Any) -> None:
-    """Use a loaded library, of the type that `handle` returns, as the library `name`.
-
-    BuildError if a library for the CPU has no threads to run on.
-    """
+    """Use a loaded library as `name`; BuildError if a CPU library has no threads to run on."""
     if LIBRARIES[name].cpu:
         use_openmp(library)
     _handles[name] = library

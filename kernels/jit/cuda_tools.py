@@ -105,16 +105,12 @@ def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
 
 
 def cuda_defines() -> tuple[str, ...]:
-    """Return the macros for compiling CUDA sources.
-
-    With STYLEFORGE_RACECHECK, racecheck can follow the kernels, see
-    tests/sanitizer/launch_all_kernels.py.
-    """
+    """Return the macros for CUDA sources; STYLEFORGE_RACECHECK lets racecheck follow them."""
     return ("STYLEFORGE_RACECHECK",) if "STYLEFORGE_RACECHECK" in os.environ else ()
 
 
 def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
-    """Return NVRTC with these HEADERS, and its release; BuildError says how to install it."""
+    """Return NVRTC with these HEADERS, and its release; BuildError says what to install."""
     found = places()
     place = next((place for place in found if place.nvrtc), None)
     if place is None or place.nvrtc is None:

@@ -77,10 +77,7 @@ class Library:
 
 
 def discover(folder: Path) -> dict[str, Library]:
-    """Find the libraries in a folder like `kernels/` and its `cpu/`, in a fixed order.
-
-    ValueError if two libraries have the same name.
-    """
+    """Find the libraries in a folder like `kernels/`, in order; ValueError for equal names."""
     found = {
         path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
         for path in sorted((folder / "cpu").glob("*.cpp"))

@@ -20,10 +20,7 @@ _stopped = threading.Event()
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, logfile: Path) -> int:
-    """Run a command with its output in `logfile`, and return its exit code.
-
-    CachedFailure if it takes longer than TIME_LIMIT, BuildError if `stop` was called.
-    """
+    """Return a command's exit code; CachedFailure at TIME_LIMIT, BuildError after `stop`."""
     with logfile.open("wb") as output:
         child = subprocess.Popen(
             command,

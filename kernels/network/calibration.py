@@ -24,9 +24,8 @@ def ranges(
 ) -> dict[str, Tensor]:
     """Return the input ranges of every 3x3 convolution of a network, from a published state dict.
 
-    Returns:
-        By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute
-        value assumed for each channel. All are NaN if a value of the network is not finite.
+    By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute value
+    assumed for each channel. All are NaN if a value of the network is not finite.
     """
     found: dict[str, Tensor] = {}
     exact = {name: value.detach().to(device, torch.float32) for name, value in weights.items()}

@@ -48,7 +48,6 @@ class Backend:
 
     Attributes:
         target: The minimum architecture, or with "a" the only one, as the sources state it too.
-        dtypes: Dtypes of weights and activations.
         reason: Returns why a GPU cannot run a network in a dtype with it; "" if it can. Without an
             Abi, nothing is built yet and it ignores shared memory.
     """
@@ -222,9 +221,7 @@ def available(
 ) -> tuple[Backend, ...]:
     """Return the backends that can run a network in `dtype` on a CUDA device, fastest first.
 
-    Args:
-        library: The network on that GPU; if None, shared memory is ignored.
-        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
+    Without `library`, shared memory is ignored. With `int8`, products are 8-bit; `dtype` is FP16.
     """
     gpu, rows = Gpu.of(device), OF_INT8 if int8 else BACKENDS
     return tuple(row for row in rows if not _why_not(row, gpu, network, dtype, library))
@@ -270,17 +267,14 @@ def tuning(device: torch.device) -> str:
 def unavailable_reason(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Return why native kernels do not run there; "" if they do. Builds nothing.
-
-    With `int8`, products are 8-bit integers and `dtype` is FP16.
-    """
+    """Return why native kernels do not run on a device; "" if they do. Builds nothing."""
     return unsupported(network, device, dtype, int8=int8) or tr(build.reason(NETWORK))
 
 
 def unsupported(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Return why they cannot run there, built or not; "" if they can."""
+    """Return why native kernels cannot run on a device, built or not; "" if they can."""
     if device.type != "cuda":
         return tr("no native network for the {device}", device=device.type.upper())
     gpu, library = Gpu.of(device), None
@@ -311,6 +305,9 @@ def plan_for(
 ) -> NetworkPlan:
     """Make the fastest plan for a GPU.
 
+    ValueError if no backend, or not the named one, runs there; BuildError if the library does not
+    match this program.
+
     Args:
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
@@ -319,10 +316,6 @@ def plan_for(
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
         backend: A row of BACKENDS, or of OF_INT8, to use instead of the fastest.
-
-    Raises:
-        ValueError: If no backend, or not the named one, runs there.
-        BuildError: If the library does not match this program.
     """
     library = library or loaded(device)
     for row in available(network, device, dtype, library, int8=int8):

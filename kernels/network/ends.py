@@ -74,9 +74,8 @@ class Ends(NetworkPlan):
     def moments(self, norm: str) -> Tensor:
         """Return the moments of `half` ("in2"), `quarter` ("in3") or `added` ("res1.in2").
 
-        Returns:
-            [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared deviations and
-            an unused value. Every frame overwrites this memory.
+        [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared deviations and an
+        unused value. Every frame overwrites this memory.
         """
         return self._moments[norm]
 
@@ -154,15 +153,13 @@ def ends_for(
 ) -> Ends:
     """Make the fastest layers for a GPU, see Ends.
 
+    ValueError if no backend runs there; BuildError if the library does not match this program.
+
     Args:
         network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
         library: Defaults to the loaded one.
-
-    Raises:
-        ValueError: If no backend runs there.
-        BuildError: If the library does not match this program.
     """
     library = library or dispatch.loaded(device)
     given = weights, network, shape, dtype, device, library

@@ -24,10 +24,7 @@ Step = Callable[[c_void_p, bool], None]
 class NetworkPlan(GraphPlan):
     """The network for pictures [N, 3, H, W] of one size, dtype and device, on its own kernels.
 
-    Args:
-        weights: A published state dict, on any device.
-        shape: N, H, W of the pictures.
-        dtype: Dtype of activations in memory.
+    The weights are a published state dict, on any device; see GraphPlan for the rest.
     """
 
     def __init__(

@@ -221,8 +221,7 @@ def _tiling(size: tuple[int, int], layer: Sm80Conv | Sm80Edge) -> abi.Tiling:
 def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtype) -> Tensor:
     """Reorder the weights of a 3x3 layer, [Cout, Cin, 3, 3], as its kernel reads them.
 
-    Returns:
-        The axes of `sm80.weight_order` (block, tap, copy, phase, out and channel), contiguous.
+    Contiguous, with the axes of `sm80.weight_order`: block, tap, copy, phase, out and channel.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)

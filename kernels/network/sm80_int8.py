@@ -76,13 +76,12 @@ def follows_sum(conv: str) -> bool:
 def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: Sm80Int8) -> Tensor:
     """Round and reorder the weights [Cout, Cin, 3, 3] of a 3x3 layer as its kernel reads them.
 
+    Return bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by
+    phase, and the reciprocal ranges.
+
     Args:
         largest: [Cin], the ranges of the inputs.
         levels: The integer that represents the range: 127, or 255 if no input is negative.
-
-    Returns:
-        Bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by
-        phase, and the reciprocal ranges.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -95,9 +94,8 @@ def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: S
 def rounded(weight: Tensor, largest: Tensor, levels: int) -> tuple[Tensor, Tensor]:
     """Return weights [O, Cin, kh, kw] times the ranges [Cin] of their inputs, as integers.
 
-    Returns:
-        Integers of -127..127 in FP32, of the shape of `weight`; and [O], the factors for sums of
-        their products. Weights or ranges that are not finite make the results not finite.
+    They are -127..127 in FP32; [O], the factors for sums of their products, follow. Weights or
+    ranges that are not finite make the results not finite. See `packed` for `levels`.
     """
     scaled = weight.float() * largest.float().view(1, -1, 1, 1)
     step = scaled.abs().amax((1, 2, 3)) / LARGEST

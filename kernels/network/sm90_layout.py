@@ -19,9 +19,9 @@ OPERANDS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A picture covered with `long` x `short` tiles, 8 pixels wide, for persistent `blocks`.
+    """A picture covered with tiles whose short side is 8 pixels, shared by persistent `blocks`.
 
-    `across` tells whether the long side is along the width.
+    `long` and `short` count tiles along these sides; `across` if the long side is along the width.
     """
 
     long: int
@@ -96,12 +96,8 @@ def layer_weight(
 ) -> Tensor:
     """Reorder the weights of a 3x3 layer, [Cout, Cin, 3, 3], as its kernel reads them.
 
-    Args:
-        order: The axes group, pass, block, tap, part, row and channel, outermost first.
-
-    Returns:
-        One dimension per axis, contiguous, of the operands' dtype. The dimension of parts is twice
-        as long if an operand is the sum of two.
+    One contiguous dimension for each axis of `order`: group, pass, block, tap, part, row and
+    channel, outermost first. Parts are twice as many if an operand is the sum of two.
     """
     if conv.taps == 4:  # a pass per row of phases, a warpgroup per column
         weight = phase_weight(weight)

@@ -44,15 +44,12 @@ def network_with(
 
     `abi.sm80.tuned` of the result has the layers with each candidate, in order. With a limit of
     shared memory, blocks take so much more that there is no room for others, see limited.py.
+    BuildError if the driver cannot load one.
 
     Args:
-        candidates: Compiled for this GPU.
         role: One of ROLES in tuned.py.
         folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
-
-    Raises:
-        BuildError: If the driver cannot load one.
     """
 
     def make(
@@ -69,10 +66,7 @@ def network_with(
 
 
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
-    """Return the bytes of local memory that a candidate needs per thread besides registers.
-
-    BuildError if the driver cannot load it.
-    """
+    """Return a candidate's local memory per thread, in bytes; BuildError if it does not load."""
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
     attribute = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES

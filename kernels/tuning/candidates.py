@@ -70,10 +70,8 @@ def candidates(
 ) -> list[str]:
     """Return traits of a layer by their C++ names in NAMESPACE: "ConvTraits<32, 64, ...>".
 
-    Args:
-        role: One of ROLES in tuned.py.
-        threads: Maximum threads of a multiprocessor.
-        fp16_sums: Whether to include 3x3 layers that sum in FP16.
+    `role` is one of ROLES in tuned.py; a multiprocessor has at most `threads`. `fp16_sums` includes
+    3x3 layers that sum in FP16.
     """
     if role == "first":
         return list(_first(network, threads))

@@ -47,9 +47,7 @@ class DoesNotFit(Exception):
 class Request:
     """A candidate to compile, by its traits' C++ name in NAMESPACE.
 
-    Attributes:
-        shipped: The library's description of its layer of the same role.
-        shared_bytes: Shared memory of a multiprocessor, which its blocks share.
+    `shipped` describes the library's layer; all blocks of a multiprocessor share `shared_bytes`.
     """
 
     traits: str

@@ -46,9 +46,7 @@ LEAST_SECONDS = 2.0  # for a role, however long the others took
 class Wanted:
     """The request for a sweep over cases, roles and SIZES.
 
-    Attributes:
-        seconds: The time limit of the sweep; 0 for none.
-        most: The maximum number of candidates per role; 0 for all.
+    Limits are in seconds, and at `most` so many candidates per role; 0 sets none.
     """
 
     cases: tuple[Case, ...]
