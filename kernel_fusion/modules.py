@@ -20,6 +20,7 @@ class FusedLinearReLU(nn.Linear):
     """relu(linear(x)), with the arguments and state dict of torch.nn.Linear."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layer to [..., in_features]."""
         return linear_activation(input, self.weight, self.bias, "relu")
 
 
@@ -27,6 +28,7 @@ class FusedLinearGELU(nn.Linear):
     """gelu(linear(x)) with the exact GELU, and the arguments and state dict of torch.nn.Linear."""
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layer to [..., in_features]."""
         return linear_activation(input, self.weight, self.bias, "gelu")
 
 
@@ -77,6 +79,7 @@ class FusedConv2dBNReLU(_FusedConvolution):
         super().__init__(conv, bn)
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layers to [N, in, H, W]."""
         conv, bn = self._layers()
         if bn.training and bn.num_batches_tracked is not None:
             bn.num_batches_tracked.add_(1)
@@ -100,6 +103,7 @@ class FusedConv2dGELUDropout(_FusedConvolution):
         self.p = p
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layers to [N, in, H, W]."""
         (conv,) = self._layers()
         return conv2d_gelu_dropout(
             input, conv.weight, conv.bias, self.p, self.training, **self._sizes(),
@@ -131,6 +135,7 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
         self.activation = activation
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layers to [N, in, H, W]."""
         first, second = self._layers()
         weights = first.weight, second.weight, first.bias, second.bias
         return depthwise_pointwise_conv(input, *weights, self.activation, **self._sizes())
@@ -149,6 +154,7 @@ class FusedConv2dGroupNorm(_FusedConvolution):
         self.activation = activation
 
     def forward(self, input: Tensor) -> Tensor:
+        """Apply the layers to [N, in, H, W]."""
         conv, norm = self._layers()
         options = norm.num_groups, norm.weight, norm.bias, self.activation, norm.eps
         return grouped_conv_norm(

@@ -152,6 +152,7 @@ def _memory(calls: Mapping[str, Call], device: torch.device) -> dict[str, float]
 
 
 def size_of(tensors: Iterable[Tensor]) -> int:
+    """Return the bytes of tensors."""
     return sum(x.numel() * x.element_size() for x in tensors)
 
 

@@ -13,7 +13,6 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
     """Drop-in for `nn.InstanceNorm2d`: same state dict, same result, always of the instance.
 
     Args:
-        eps: Added to the variance.
         affine: Whether to learn weight and bias. Unlike in `nn.InstanceNorm2d`, True by default.
         track_running_stats: Accepted for published code, but has no effect. Running statistics in
             a state dict are dropped.

@@ -149,7 +149,6 @@ def alike(*nodes: Node) -> bool:
 
 
 def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
-    """Fuse linear layers with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.linear.default else None
@@ -166,7 +165,6 @@ def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
 
 
 def norm_act(graph: fx.Graph, wanted: str, fused: Callable[..., Tensor]) -> int:
-    """Fuse layer norms with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.layer_norm.default else None

@@ -142,6 +142,7 @@ def products_of(depth: int) -> int:
 
 
 def _split_rows(x: Tensor) -> Tensor:
+    """Split [..., columns] into [..., 3 columns]."""
     rows = x.reshape(-1, x.shape[-1])
     out = rows.new_empty(rows.shape[0], PARTS * rows.shape[1])
     split_tf32_out(rows, out)

@@ -84,7 +84,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return "" in training, None if unchanged, MOVED if only tensors changed, else a text."""
+        """Return "" in training, None if unchanged, MOVED if only tensors changed, else the change."""
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -249,7 +249,7 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy, without autograd's history; ValueError if something has no copy."""
+    """Return a deep copy without autograd's history; ValueError if an attribute has none."""
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

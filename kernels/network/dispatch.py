@@ -255,7 +255,7 @@ def shipped(device: torch.device) -> Network:
 
 
 def tuning(device: torch.device) -> str:
-    """Return which layers were tuned for a GPU, or why they are not used; "" if none are."""
+    """Describe a GPU's tuned layers, or why they are unused; "" without any or without library."""
     if device.type != "cuda" or build.reason(NETWORK):
         return ""
     try:

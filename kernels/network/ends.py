@@ -74,8 +74,8 @@ class Ends(NetworkPlan):
     def moments(self, norm: str) -> Tensor:
         """Return the moments of `half` ("in2"), `quarter` ("in3") or `added` ("res1.in2").
 
-        [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared deviations and an
-        unused value. Every frame overwrites this memory.
+        They are [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared
+        deviations and an unused value. Every frame overwrites this memory.
         """
         return self._moments[norm]
 

@@ -24,7 +24,7 @@ class _Properties(Protocol):
 class Gpu:
     """A kind of GPU: its compute capability, such as (9, 0), and its shared memory in bytes.
 
-    `shared_bytes` is the maximum of a block, the other the sum for all blocks of a multiprocessor.
+    `shared_bytes` is the maximum of a block, the other the sum of all blocks of a multiprocessor.
     """
 
     capability: tuple[int, int]

@@ -81,7 +81,6 @@ class Network:
 
     @property
     def sources(self) -> frozenset[str]:
-        """The sources that have an image for the GPU."""
         return self._library.sources
 
     def load(self, source: str) -> None:
@@ -143,7 +142,6 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """Launch a 3x3 layer with persistent blocks."""
         key = precision, kind, params.residual is None, params.activated is None
         kernel = self._sm90_kernels.get(key)
         if kernel is None:

@@ -172,7 +172,7 @@ class NetworkPlan(GraphPlan):
 
 
 def precision_of(dtype: torch.dtype, tf32: bool) -> str:
-    """Return the libraries' name for a precision; with `tf32`, FP32 has TF32's ten bits."""
+    """Return the libraries' name for FP16, BF16, FP32 or, with `tf32`, FP32 in TF32's ten bits."""
     return {
         torch.float16: "fp16",
         torch.bfloat16: "bf16",

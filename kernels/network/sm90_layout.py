@@ -44,7 +44,7 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Strips:
-    """A picture cut into `count` strips side by side, and these into pieces of an even `rows`.
+    """A picture cut into `count` strips side by side, and each into pieces of an even pixel `rows`.
 
     Each of the `blocks` pieces has a persistent block.
     """
@@ -78,7 +78,8 @@ def joined_tiles(
 ) -> Tiles | None:
     """Return the tiles for all residual layers in one launch; None to launch them separately.
 
-    All blocks of that launch wait for one another, so each needs its own multiprocessor.
+    All blocks of that launch wait for one another, so each needs its own multiprocessor. `size`
+    is height and width in pixels, as in `residual_conv`.
     """
     if precision.residual is None:
         return None

@@ -212,6 +212,7 @@ def _planar(pixels: Tensor) -> Tensor:
 
 
 def _planes(x: Tensor) -> Tensor:
+    """Convert [1, 3, H, W] to [H, W, 3]."""
     return x[0].permute(1, 2, 0)
 
 

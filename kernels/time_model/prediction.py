@@ -100,7 +100,7 @@ def calibration() -> Calibration:
 def backend_for(card: Card, network: str = "full", told: Calibration | None = None) -> str:
     """Return the backend that runs a network in WITH_KERNELS in FP16 on a card.
 
-    ValueError if none does; it says why, and what runs instead.
+    ValueError if none does; it says why, and what runs instead. `told` is by default the program's.
     """
     traits, shape = (told or calibration()).traits, WITH_KERNELS[network]
     reasons = {

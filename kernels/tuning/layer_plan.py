@@ -31,15 +31,14 @@ SCALES = {"down1": 1, "down2": 2, "same": 4, "up1": 4, "up2": 2}
 
 
 class LayerPlan(Sm80Plan):
-    """The launches of one role in ROLES, and their outputs; see Sm80Plan for the weights.
+    """The launches of one role in ROLES; see Sm80Plan for the weights.
+
+    `stored` has the launches' outputs except statistics, by name.
 
     Args:
         layers: All layers of the network, as they should be launched.
         dtype: torch.float16 or torch.bfloat16.
         library: The network on that GPU; it must know the kernels of `layers`.
-
-    Attributes:
-        stored: The launches' outputs except statistics, by name.
     """
 
     def __init__(
