@@ -84,7 +84,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return "" in training, None if unchanged, MOVED if only tensors changed, else the change."""
+        """Return the change: "" in training, None if there is none, MOVED if only tensors changed."""
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
