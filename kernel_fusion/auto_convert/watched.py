@@ -84,7 +84,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the change: "" in training, None if there is none, MOVED if only tensors changed."""
+        """Return the change: "" in training, None for none, MOVED if only tensors changed."""
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -249,7 +249,7 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy without autograd's history; ValueError if an attribute has none."""
+    """Return a deep copy without autograd's history; ValueError if an attribute refuses a copy."""
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

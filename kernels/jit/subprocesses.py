@@ -20,7 +20,7 @@ _stopped = threading.Event()
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, logfile: Path) -> int:
-    """Return a command's exit code; CachedFailure at TIME_LIMIT, BuildError after `stop`."""
+    """Run a command; return its exit code. CachedFailure at TIME_LIMIT, BuildError on `stop`."""
     with logfile.open("wb") as output:
         child = subprocess.Popen(
             command,

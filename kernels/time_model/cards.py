@@ -56,7 +56,7 @@ class Card:
         )
 
     def part(self, multiprocessors: int, shared_kb: int = 0) -> Card:
-        """Return the card that a part of this one represents; 0 KB for this card's memory."""
+        """Return the card that a part of this one represents; 0 KB for all its shared memory."""
         of_block = shared_kb - 1 if shared_kb else self.shared_kb
         return replace(self, multiprocessors=multiprocessors, shared_kb=of_block)
 

@@ -25,7 +25,8 @@ from kernels.tuning.compiling import Made
 class Case:
     """A network in WITH_KERNELS, and how it runs.
 
-    `small` selects layers that need less shared memory; 0 KB sets no limit per multiprocessor.
+    `small` selects the layers that need less shared memory; `shared_kb` limits the shared memory
+    of a multiprocessor, 0 for no limit.
     """
 
     network: str

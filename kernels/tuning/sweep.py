@@ -46,7 +46,7 @@ LEAST_SECONDS = 2.0  # for a role, however long the others took
 class Wanted:
     """The request for a sweep over cases, roles and SIZES.
 
-    Limits are in seconds, and at `most` so many candidates per role; 0 sets none.
+    `seconds` limits its time, `most` the candidates of a role; 0 for no limit.
     """
 
     cases: tuple[Case, ...]

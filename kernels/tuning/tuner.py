@@ -43,8 +43,8 @@ class TuningError(RuntimeError):
 def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) -> list[Case]:
     """Return how the general path runs networks in WITH_KERNELS on a GPU.
 
-    Without `networks`, all that run there on that path; 0 KB sets no limit per multiprocessor.
-    TuningError if it runs none, or not a named one.
+    Without `networks`, all that run there on that path; `shared_kb` as in Case. TuningError if it
+    runs none, or not a named one.
     """
     library = _library().on(device)
     found: list[Case] = []
@@ -118,7 +118,7 @@ def joined(
 ) -> Tuning:
     """Merge an earlier tuning's layers that are not replaced with the new ones.
 
-    `done` has network, `small` and role of the latter; `before` does not count if of other sources.
+    `done` has network, `small` and role of the new ones; `before` is ignored if of other sources.
     """
     if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
         return fresh
