@@ -1,6 +1,6 @@
-"""The architecture rules: imports point down, Qt stays in the shell, every file states its purpose.
+"""The architecture rules that import-linter does not check.
 
-Both this test and import-linter read the layers from pyproject.toml.
+Imports go in no circles, Qt stays in the shell, and every file states its purpose.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-CONTRACTS = SETTINGS["tool"]["importlinter"]["contracts"]
 ROOMS = SETTINGS["tool"]["importlinter"]["root_packages"]
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 QT_ROOMS = (
@@ -63,31 +62,6 @@ def imports(path: Path) -> tuple[str, ...]:
 
 def within(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}.")
-
-
-def layers(contract: dict) -> list[list[str]]:
-    """List the places that share a layer, from the top down; "|" separates independent ones."""
-    prefix = f"{contract['containers'][0]}." if "containers" in contract else ""
-    return [
-        [prefix + place.strip() for place in re.split(r"[|:]", layer)]
-        for layer in contract["layers"]
-    ]
-
-
-@pytest.mark.parametrize(
-    "contract",
-    [contract for contract in CONTRACTS if "containers" in contract],
-    ids=lambda contract: contract["name"],
-)
-def test_every_module_of_a_package_has_a_layer(contract):
-    (package,) = contract["containers"]
-    known = [place for row in layers(contract) for place in row]
-    homeless = [
-        name
-        for name in map(module_name, MODULES)
-        if name.startswith(f"{package}.") and not any(within(name, place) for place in known)
-    ]
-    assert not homeless, "give these a layer in pyproject.toml"
 
 
 def test_no_imports_go_in_circles():
