@@ -133,7 +133,7 @@ class DriverLibrary:
 def no_image(library: str, capability: tuple[int, int]) -> str:
     """Return the message for a GPU that no image of a library supports."""
     return tr(
-        "no image of '{library}' is for compute capability {capability}",
+        "'{library}' has no image for compute capability {capability}",
         library=library,
         capability=".".join(map(str, capability)),
     )
