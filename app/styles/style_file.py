@@ -113,8 +113,8 @@ def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
         if not plain or not str(value).lower().endswith(endings) or value in found:
             raise StyleError(
                 tr(
-                    "in the style.toml of '{name}', '{field}' must name a separate file that "
-                    "ends in {endings}, not {value}",
+                    "'{name}' has a wrong '{field}' in its style.toml: it must name a separate "
+                    "file that ends in {endings}, not {value}",
                     name=shown,
                     field=field,
                     endings=either(endings),
@@ -173,7 +173,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
         fault = printable(str(exc))
         raise StyleError(
             tr(
-                "the {part} in '{file}' is not valid: {fault}",
+                "'{file}' has an invalid {part}: {fault}",
                 file=name,
                 part=SPEC,
                 fault=fault,

@@ -99,7 +99,7 @@ def test_an_unknown_storage_is_refused(network, tmp_path):
         (safetensors.torch.save({"a": torch.ones(1)}), "is not an any-style network"),
         (
             safetensors.torch.save({"a": torch.ones(1)}, {"format": FORMAT}),
-            "does not say the dimensions",
+            "does not state the dimensions",
         ),
     ],
 )

@@ -125,7 +125,7 @@ def test_the_layers_of_an_older_gpu_run_on_a_newer_one_if_they_were_compiled_for
         (RTX_4090, LITE, FP16, ""),
         (TINY, LITE, FP16, "too little shared memory"),
         (T4, LITE, FP16, ""),
-        (T4, LITE, FP32, "FP16 alone"),
+        (T4, LITE, FP32, "only in FP16"),
         (T4, OTHER, FP16, "the widths of the full and lite networks; runs layer by layer"),
         (H200, OTHER, FP16, "the widths of the full and lite networks; runs layer by layer"),
     ],
@@ -146,7 +146,7 @@ def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monk
     monkeypatch.setattr(build, "reason", lambda _name: "not built yet")
     assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "not built yet"
     assert dispatch.unavailable_reason(FULL, gpu(T4), FP16) == "not built yet"
-    assert "FP16 alone" in dispatch.unavailable_reason(FULL, gpu(T4), BF16)
+    assert "only in FP16" in dispatch.unavailable_reason(FULL, gpu(T4), BF16)
 
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):

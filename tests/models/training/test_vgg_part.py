@@ -259,7 +259,7 @@ def test_a_part_that_was_damaged_later_is_deleted_with_a_sentence(
     assert len(notes) == 2
     assert "No checksum is published for a part of the file" in notes[0]
     path.with_name(f"{path.name}.sha256").unlink()
-    with pytest.raises(TrainingError, match="is deleted"):
+    with pytest.raises(TrainingError, match="has been deleted"):
         check_part(path)
 
 

@@ -110,7 +110,8 @@ def test_packets_of_sound_without_a_time_are_left_out_and_counted(film, tmp_path
     assert 0 < len(packets) < len(packets_of(film, "audio"))
     hidden = 1  # AAC's first packet, by the film's edit list
     lost = len(packets_of(film, "audio")) - len(packets) - hidden
-    assert copied.all_remarks[-1] == f"{lost} packets have no timestamp (sound)"
+    assert lost == 1
+    assert copied.all_remarks[-1] == "1 packet has no timestamp (sound)"
 
 
 class Backwards:
