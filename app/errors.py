@@ -65,8 +65,8 @@ def advice_for(exc: BaseException) -> str:
 
 DISK_FULL = "Free some space on the disk, or choose a folder on another one."
 CORRECT = (
-    "Correct what is named; `styleforge doctor` tells what this machine lacks, and --help what "
-    "can be chosen."
+    "Correct the value in the message. `styleforge doctor` shows what this machine lacks, and "
+    "--help lists the choices."
 )
 ASK_FOR_HELP = (
     "Try again. If it fails again, ask for help with a report: Ctrl+F1 in the window, or "
@@ -77,76 +77,81 @@ ASK_FOR_HELP = (
 # because this module is below the ones that define the classes. A test walks all classes.
 ADVICE = {
     # The window and the commands
-    "EngineError": "Choose another style, precision or engine; `styleforge doctor` tells what "
+    "EngineError": "Choose another style, precision or engine; `styleforge doctor` shows what "
     "runs on this machine.",
-    "StyleError": "Choose another style. One that is damaged can be installed again, or removed "
-    "(`styleforge styles`).",
+    "StyleError": "Choose another style. You can reinstall or remove a damaged style with "
+    "`styleforge styles`.",
     "FeedLost": "Check the camera or the address, close other programs that use it, or open "
     "another source.",
-    "SoundError": "Choose another device for sound in the system's settings, or mute the film.",
-    "FilmError": "Choose another codec, encoder or kind of file; `styleforge doctor` lists under "
-    "Films what can be encoded here.",
-    "FilmCancelled": "Start the export again: it goes on with the parts that are complete.",
+    "SoundError": "Choose another sound device in the system's settings, or mute the film.",
+    "FilmError": "Choose another codec, encoder or file type; `styleforge doctor` lists the "
+    "available ones under Films.",
+    "FilmCancelled": "Start the export again; it continues after the finished parts.",
     "ColorError": "Convert the film to ordinary colors (BT.709) with another program first.",
-    "RecordingError": "What was recorded until then is kept. Check the disk, then record again.",
-    "VirtualCameraError": "Check that the driver of the virtual camera is installed, and that no "
-    "other program sends to it.",
+    "RecordingError": "StyleForge kept the recording up to that point. Check the disk, then "
+    "record again.",
+    "VirtualCameraError": "Check that the virtual camera's driver is installed, and that no "
+    "other program sends to the camera.",
     "LookError": "Choose the values by hand, and save the look again (Ctrl+D).",
-    "WipeError": "Choose another folder or kind of file, then save it again.",
-    "RunError": "Close other windows of StyleForge, check the free space of the disk, then resume "
-    "the training.",
-    "DamagedRunError": "Delete this run and train again; complete weights can be installed.",
+    "WipeError": "Choose another folder or file type, then save again.",
+    "RunError": "Close other StyleForge windows, check the free disk space, then resume the "
+    "training.",
+    "DamagedRunError": "Delete this run and train again; you can still install its finished "
+    "weights.",
     "ExportError": "Choose another name, size or format; `styleforge export --help` lists them.",
     "QueueError": "`styleforge queue list` shows the jobs and why one failed.",
     "ManifestError": "The folder must hold the manifests of one run, all of the same version.",
-    "ShardError": "Write the shard as 2/8, or start this with torchrun, SLURM or Kubernetes.",
-    "StylistError": "The message names the values that are allowed; see Stylist in the reference.",
-    "StylizeError": "Correct the flag or the file that is named; `styleforge stylize --help` "
+    "ShardError": "Write the shard in the form 2/8, or start the command with torchrun, SLURM "
+    "or Kubernetes.",
+    "StylistError": "The message lists the allowed values; see Stylist in the reference.",
+    "StylizeError": "Correct the flag or file in the message; `styleforge stylize --help` "
     "describes all flags.",
-    "Stopped": "Run the same command again: what is done already is kept.",
-    "CrewError": "Run the command again with --device naming one device, and see whether it fails "
-    "there too.",
+    "Stopped": "Run the same command again; it keeps the finished work.",
+    "CrewError": "Run the command again with --device and a single device, and see whether it "
+    "fails there too.",
     "ClusterError": "Check with `ray status` that the cluster answers, then run the command again.",
-    "StreamError": "Check with `styleforge camera --help` the size, rate and device of the camera.",
-    "ServeError": "Check port and packages that are named, then start the server again.",
+    "StreamError": "Check the camera's size, rate and device; `styleforge camera --help` "
+    "describes them.",
+    "ServeError": "Check the port and packages in the message, then start the server again.",
     "AddressError": "Choose a free port with --port 0, or end the program that uses this one.",
-    "TokenError": "Correct the file that is named, or leave it out: a new token is made then.",
-    "OptionError": "The message names the options that are allowed; /docs describes all.",
-    "Refused": "Send less at a time, or wait; the limits are flags of `styleforge serve`.",
-    "QualityError": "Correct the photographs, films or weights that are named, then measure again.",
+    "TokenError": "Correct the file in the message, or leave it out; the server then creates a "
+    "new token.",
+    "OptionError": "The message lists the allowed options; /docs describes them all.",
+    "Refused": "Send less at a time, or wait; flags of `styleforge serve` set the limits.",
+    "QualityError": "Correct the photographs, films or weights in the message, then measure again.",
     "BenchError": "Choose another size, style or device; `styleforge bench --help` describes them.",
-    "TuneError": "Tuning is needed on NVIDIA cards only, and writes into the folder of the user.",
+    "TuneError": "Only NVIDIA cards need tuning, and the results go to your user folder.",
     "CardRatesError": "Measure on a machine with an NVIDIA card; `styleforge doctor --cards` "
-    "predicts for others.",
-    "DoctorError": "`styleforge doctor --cards` lists the cards that are known.",
+    "predicts the speed of others.",
+    "DoctorError": "`styleforge doctor --cards` lists the known cards.",
     "ReportError": "Run `styleforge doctor --report` in a terminal, which shows more.",
     # Networks, kernels and files
-    "TrainingError": "Correct the setting or the file that is named, then resume: the last "
-    "checkpoint is kept.",
-    "LayoutError": "Choose the whole file of VGG-19, or one of your own.",
-    "NoRangesError": "Download the whole file of VGG-19, or choose one of your own.",
+    "TrainingError": "Correct the setting or file in the message, then resume from the last "
+    "checkpoint.",
+    "LayoutError": "Choose the whole VGG-19 file, or a file of your own.",
+    "NoRangesError": "Download the whole VGG-19 file, or choose a file of your own.",
     "CheckpointError": "Download or copy the file again; weights are .pth or .safetensors files of "
     "a style network.",
     "UnsafeFileError": "Use a .safetensors file from a source that you trust.",
-    "RuntimeFault": "Choose another engine: StyleForge's own runs every style.",
+    "RuntimeFault": "Choose another engine; StyleForge's own engine runs every style.",
     "ImageError": "Open the picture in another program and save it again as PNG or JPEG.",
     "LockedError": "Wait for the other process, or end it, then try again.",
-    "BuildError": "`styleforge doctor` tells why, and what to install; until then PyTorch's "
+    "BuildError": "`styleforge doctor` shows why, and what to install; until then, PyTorch's "
     "kernels run instead.",
-    "KernelUnavailable": "`styleforge doctor` tells which kernels run on this machine, and why.",
-    "CompilationError": "Run `styleforge doctor`, and report its text: the compiler refused the "
-    "program's own code.",
-    "TuningError": "Choose a network and a card that run on the general path, or leave tuning out.",
+    "KernelUnavailable": "`styleforge doctor` shows which kernels run on this machine, and why.",
+    "CompilationError": "Run `styleforge doctor` and report its output; the compiler rejected "
+    "StyleForge's own code.",
+    "TuningError": "Choose a network and a card that run on the general path, or skip the tuning.",
     "DoesNotFit": "Choose a smaller tile or network.",
     "StateError": "Start the film or the stream again.",
-    "HubError": "Install the package that is named, or pass --random-weights.",
+    "HubError": "Install the package in the message, or pass --random-weights.",
     # Python, PyTorch and the system
     "FileNotFoundError": "Check the name: the file may have been moved, or its disk removed.",
-    "FileExistsError": "Choose another name, or delete what is there.",
+    "FileExistsError": "Choose another name, or delete the existing file or folder.",
     "PermissionError": "Choose another folder, or ask its owner for permission.",
     "ConnectionError": "Check the address and the network, then try again.",
     "TimeoutError": "Check the address and the network, then try again.",
-    "ImportError": "`styleforge doctor` tells which package or system library is missing.",
+    "ImportError": "`styleforge doctor` shows which package or system library is missing.",
     "MemoryError": "Choose a smaller size, or close other programs.",
     "OutOfMemoryError": "Choose a smaller size or the fast version of the style, or close other "
     "programs that use the graphics card.",

@@ -171,7 +171,7 @@ def _read(name: str, file: BinaryIO) -> Any:
         raise CheckpointError(
             tr("'{file}' is not a checkpoint: it is {kind}", file=name, kind=tr(kind))
         )
-    raise CheckpointError(tr("'{file}' is not a checkpoint: it is of no known kind", file=name))
+    raise CheckpointError(tr("'{file}' is not a checkpoint: its format is unknown", file=name))
 
 
 def _read_zip(name: str, file: BinaryIO) -> Any:

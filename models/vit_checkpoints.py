@@ -108,7 +108,7 @@ def load_vit(path: Path | str) -> VitCheckpoint:
         config = vit_config(small_json.loads(metadata.get("config", "")))
     except ValueError as error:
         raise CheckpointError(
-            tr("'{file}' does not say the dimensions of its network", file=name)
+            tr("'{file}' does not state the dimensions of its network", file=name)
         ) from error
     try:
         stored = safetensors.torch.load(data)
@@ -116,7 +116,9 @@ def load_vit(path: Path | str) -> VitCheckpoint:
         raise CheckpointError(tr("'{file}' is a damaged safetensors file", file=name)) from error
     _check_shapes(name, config, stored)
     if weights_digest(stored) != metadata.get("sha256"):
-        raise CheckpointError(tr("'{file}' is damaged: its weights have another digest", file=name))
+        raise CheckpointError(
+            tr("'{file}' is damaged: its weights do not match its digest", file=name)
+        )
     state = {
         key: dequantize(value, stored[key + SCALE]) if value.dtype == torch.int8 else value.float()
         for key, value in stored.items()

@@ -96,8 +96,8 @@ class Adaptation:
             self._lite_announced = True  # once; from then on the status line shows it
             self._on_notice(
                 tr(
-                    "Using the fast version of this style, so that the picture stays fluid "
-                    "({rate} otherwise)",
+                    "Using the fast version of this style to keep the video smooth ({rate} "
+                    "otherwise)",
                     rate=selector.rate,
                 )
             )

@@ -92,9 +92,7 @@ class DisplayPath:
             styler = self._styler(network, frames, sizes)
             if styler is None:
                 if self._restored:
-                    raise StateError(
-                        tr("what was kept of the frames before is that of other kernels")
-                    )
+                    raise StateError(tr("the saved state of the stream comes from other kernels"))
                 self.reset_history()
                 return None
             before = self._newest

@@ -120,8 +120,8 @@ class NetworkPool:
         if in_bands > IN_BANDS * free:
             raise MemoryError
         return tr(
-            "computed in bands of rows, since the whole picture at once would take {needed} GB of "
-            "{free} GB that are free",
+            "computed in bands of rows, since the whole picture needs {needed} GB and {free} "
+            "GB are free",
             needed=number(at_once / 1e9, 1),
             free=number(free / 1e9, 1),
         )

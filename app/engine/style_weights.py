@@ -220,8 +220,10 @@ def _check_mixable(styles: tuple[Style, ...], networks: list[Hashable]) -> None:
     if len(styles) > family.most_mixed:
         raise StyleError(
             trn(
-                "{n} style cannot be mixed: it is {kind}, of which at most {most} can be",
-                "{n} styles cannot be mixed: each is {kind}, of which at most {most} can be",
+                "{n} style cannot be mixed: it is {kind}, and at most {most} of this kind can "
+                "be mixed",
+                "{n} styles cannot be mixed: each is {kind}, and at most {most} of this kind "
+                "can be mixed",
                 len(styles),
                 kind=tr(family.one_of),
                 most=family.most_mixed,

@@ -182,7 +182,7 @@ class Recording:
         with suppress(OSError):  # its folder may be missing
             if _readable(self._part):
                 self._part.replace(self.path)
-                kept = tr("what was recorded until then is kept in {path}", path=self.path)
+                kept = tr("{path} holds the recording up to that point", path=self.path)
                 message = clauses((message, kept))
             else:
                 self._part.unlink()

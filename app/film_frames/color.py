@@ -76,7 +76,5 @@ def colors_of(frame: av.VideoFrame) -> Colors:
     if matrix in (UNKNOWN, RGB):  # RGB is wrong for a frame with luma
         matrix = usual_matrix(frame.width, frame.height)
     if matrix not in MATRICES:
-        raise ColorError(
-            tr("its colors have a matrix (number {number}) that is not supported", number=matrix)
-        )
+        raise ColorError(tr("its color matrix (number {number}) is not supported", number=matrix))
     return Colors(matrix, full, primaries, transfer)

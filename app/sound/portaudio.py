@@ -26,7 +26,7 @@ NO_LIBRARY = mark(
     "Sound needs the library PortAudio; on Debian or Ubuntu: sudo apt-get install libportaudio2"
 )
 NO_DEVICE = {
-    "output": mark("There is no device that plays sound: connect one"),
+    "output": mark("There is no sound output device: connect one"),
     "input": mark("There is no microphone: connect one"),
 }
 BRIDGE = mark("{fault}, or on Debian and Ubuntu: sudo apt-get install libasound2-plugins")
@@ -132,9 +132,7 @@ def _opened(
             stream.start()
         except (sounddevice.PortAudioError, ValueError) as exc:
             fault = printable(str(exc))
-            raise SoundError(
-                tr("The device for sound cannot be used: {fault}", fault=fault)
-            ) from exc
+            raise SoundError(tr("The sound device cannot be used: {fault}", fault=fault)) from exc
         _streams.add(id(stream))
         return stream, rate, channels
 

@@ -19,7 +19,7 @@ from utils.translation.texts import mark, tr
 
 AHEAD_S = 0.5  # of sound that is decoded before it is heard
 RETRY_S = 10.0  # between attempts to open a device after there was none
-LOST = mark("The device for sound was unplugged or has failed; the film plays on in silence")
+LOST = mark("The sound device was unplugged or has failed; the film continues without sound")
 
 OpenOutput = Callable[[Fill, Callable[[], None]], Output]
 

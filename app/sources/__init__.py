@@ -128,14 +128,13 @@ def describe(spec: str | Sequence[str]) -> str:
 
 def _kind(spec: str) -> SourceKind:
     if not spec.strip():
-        raise StyleForgeError(tr("no source was named"))
+        raise StyleForgeError(tr("no source was given"))
     for kind in SOURCES:
         if kind.accepts(spec):
             return kind
     raise StyleForgeError(
         tr(
-            "addresses of the kind '{scheme}://' cannot be opened, only http://, https:// and "
-            "rtsp://",
+            "'{scheme}://' addresses cannot be opened, only http://, https:// and rtsp://",
             scheme=spec.partition("://")[0],
         )
     )

@@ -174,8 +174,8 @@ def _capture(camera: CameraName) -> Capture:
         if device.exists() and not os.access(device, os.R_OK | os.W_OK):
             raise FeedLost(
                 tr(
-                    "you have no permission to open the camera '{name}' ({device}); membership of "
-                    "the group 'video' usually gives it",
+                    "you have no permission to open the camera '{name}' ({device}); members of "
+                    "the group 'video' usually have it",
                     name=camera.name,
                     device=device,
                 )

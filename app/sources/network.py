@@ -372,7 +372,7 @@ def _connection_fault(address: Address, exc: Exception) -> str:
         return tr("{source} did not answer within {n} s", n=significant(TIMEOUT_S, 6), **named)
     if isinstance(exc, ssl.SSLError):
         return tr(
-            "{source} has no certificate that can be trusted ({reason})",
+            "{source} has no trusted certificate ({reason})",
             reason=exc.reason,
             **named,
         )
@@ -385,7 +385,7 @@ def _feed_lost(address: Address, exc: Exception) -> FeedLost:
     if isinstance(exc, TimeoutError):
         return FeedLost(tr("{source} stopped sending", source=address.name))
     if isinstance(exc, ValueError):
-        return FeedLost(tr("{source} sends something that is not MJPEG", source=address.name))
+        return FeedLost(tr("{source} sends data that is not MJPEG", source=address.name))
     return FeedLost(tr("the connection to {source} was lost", source=address.name))
 
 

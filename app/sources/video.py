@@ -279,7 +279,7 @@ class Video(FrameSource):
             if seconds is None and not self._skip_damage():
                 if rewinds == 2:
                     raise StyleForgeError(
-                        tr("'{file}' holds no frame that can be read", file=self._reader.title)
+                        tr("'{file}' holds no readable frame", file=self._reader.title)
                     )
                 rewinds += 1
                 self._rewind(self._reader.until(self._last))

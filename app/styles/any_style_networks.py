@@ -108,7 +108,7 @@ class AnyStyleNetworks:
         except CheckpointError as exc:
             raise StyleError(str(exc)) from exc
         if network is None:
-            advice = tr("name the file of one that `styleforge train-vit` wrote")
+            advice = tr("pass the file of a network that `styleforge train-vit` wrote")
             raise StyleError(clauses((tr(MISSING), advice)))
         if path is not None:
             with self._lock:

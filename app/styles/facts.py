@@ -22,7 +22,7 @@ def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
     spec = toml.load(style.weights.parent / "style.toml")
     runs = [spec[name] for name in sorted(spec) if name.startswith("training")]
     trained = [run for run in runs if isinstance(run, Mapping)]
-    not_said = tr("The style's author does not say")
+    not_said = tr("Not stated by the style's author")
     rows = [
         (tr("Painting and artist"), style.credit or not_said),
         (tr("License"), style.licence or not_said),

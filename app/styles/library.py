@@ -300,7 +300,7 @@ class Library:
             if not wanted:
                 raise StyleError(tr("the style '{style}' needs a title", style=style.title))
             if any(s.title.casefold() == wanted.casefold() for s in self.styles if s.key != key):
-                raise StyleError(tr("there is another style '{style}' already", style=wanted))
+                raise StyleError(tr("another style is already named '{style}'", style=wanted))
             try:
                 set_title(style.weights.parent / "style.toml", wanted)
             except OSError as exc:

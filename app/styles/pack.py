@@ -87,7 +87,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
     if family not in FAMILY_KEYS:
         raise StyleError(
             tr(
-                "'{pack}' is of a family of networks that this version does not know: {family}",
+                "'{pack}' belongs to a network family that this version does not support: {family}",
                 pack=pack,
                 family=printable(family, MAX_NAME_LENGTH),
             )
@@ -159,7 +159,7 @@ def _share(spec: dict[str, object], name: str, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         shown = printable(repr(value), MAX_NAME_LENGTH)
         raise TypeError(
-            tr("'{field}' should be a number of 0 to 1, not {value}", field=name, value=shown)
+            tr("'{field}' should be a number from 0 to 1, not {value}", field=name, value=shown)
         )
     return float(value)
 

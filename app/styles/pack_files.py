@@ -41,9 +41,7 @@ def set_title(spec: Path, title: str) -> None:
     except ValueError:  # the title has several lines
         changed = False
     if not changed:
-        raise StyleError(
-            tr("'{file}' has no line that is the title alone", file=printable(str(spec)))
-        )
+        raise StyleError(tr("'{file}' has no line with only the title", file=printable(str(spec))))
     atomic_write(spec, text.encode("utf-8"))
 
 
@@ -84,7 +82,7 @@ def copy_pack(folder: Path, target: Path) -> Path:
         OSError: If a file cannot be read or written, or `target` exists.
     """
     if target.exists():
-        said = tr("there is a '{name}' in that folder already", name=target.name)
+        said = tr("that folder already contains '{name}'", name=target.name)
         raise FileExistsError(errno.EEXIST, said)
     staging = make_staging(target.parent)
     try:

@@ -113,8 +113,8 @@ def _names(spec: dict[str, object], shown: str) -> dict[str, int]:
         if not plain or not str(value).lower().endswith(endings) or value in found:
             raise StyleError(
                 tr(
-                    "'{name}' has a style.toml whose '{field}' is not the name of a file of its "
-                    "own that ends in {endings}: {value}",
+                    "'{name}' has a wrong '{field}' in its style.toml: it must name a separate "
+                    "file that ends in {endings}, not {value}",
                     name=shown,
                     field=field,
                     endings=either(endings),
@@ -134,27 +134,25 @@ def _check_end(file: BinaryIO, name: str) -> None:
     if size < _END.size or not tail[-_END.size :].startswith(b"PK\5\6"):
         raise StyleError(
             tr(
-                "'{file}' is not a file of a style: it is no ZIP archive, or cut short",
+                "'{file}' is not a style file: it is not a ZIP archive, or is truncated",
                 file=name,
             )
         )
     *_, count, directory, _, comment = _END.unpack(tail[-_END.size :])
     if comment or tail.startswith(b"PK\6\7"):
         raise StyleError(
-            tr("'{file}' is not a file of a style: it is an archive of another kind", file=name)
+            tr("'{file}' is not a style file: it is another kind of archive", file=name)
         )
     if count > 1 + len(NAMED) or directory > MAX_DIRECTORY:
-        raise StyleError(tr("'{file}' is not a file of a style: it has too many files", file=name))
+        raise StyleError(tr("'{file}' is not a style file: it contains too many files", file=name))
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
     infos = {info.filename: info for info in archive.infolist()}
     if len(infos) != len(archive.infolist()):
-        raise StyleError(tr("'{file}' has two files of one name", file=name))
+        raise StyleError(tr("'{file}' contains two files with the same name", file=name))
     if SPEC not in infos:
-        raise StyleError(
-            tr("'{file}' is not a file of a style: it has no {part}", file=name, part=SPEC)
-        )
+        raise StyleError(tr("'{file}' is not a style file: it has no {part}", file=name, part=SPEC))
     for info in infos.values():
         kind = stat.S_IFMT(info.external_attr >> 16)
         # This flag bit means encrypted.
@@ -162,7 +160,11 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
         if not plain or kind not in (0, stat.S_IFREG):
             shown = printable(info.filename, MAX_NAME_LENGTH)
             raise StyleError(
-                tr("'{file}' has what no file of a style has: {part}", file=name, part=shown)
+                tr(
+                    "'{file}' contains an entry that style files may not have: {part}",
+                    file=name,
+                    part=shown,
+                )
             )
     _extract(archive, infos.pop(SPEC), folder, toml.MAX_BYTES, name)
     try:
@@ -171,7 +173,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
         fault = printable(str(exc))
         raise StyleError(
             tr(
-                "'{file}' has a {part} that is not valid: {fault}",
+                "'{file}' has an invalid {part}: {fault}",
                 file=name,
                 part=SPEC,
                 fault=fault,
@@ -183,7 +185,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
             shown = printable(each, MAX_NAME_LENGTH)
             raise StyleError(
                 tr(
-                    "'{file}' has a file that its {part} does not name: {name}",
+                    "'{file}' contains a file that its {part} does not list: {name}",
                     file=name,
                     part=SPEC,
                     name=shown,
@@ -199,7 +201,7 @@ def _extract(
     """Write one file, and unpack no more than its declared size, which is limited."""
     if info.file_size > most:
         raise StyleError(
-            tr("'{file}' has a file that is too large: {name}", file=name, name=info.filename)
+            tr("'{file}' contains a file that is too large: {name}", file=name, name=info.filename)
         )
     with archive.open(info) as source, (folder / info.filename).open("xb") as out:
         shutil.copyfileobj(source, out, _PIECE)

@@ -35,14 +35,14 @@ CUDA_ERROR_INVALID_CONTEXT = 201  # a launch without a current context returns i
 
 # Messages for the driver errors that a file or a machine can cause.
 ERRORS = {
-    2: mark("the GPU has no memory left for it"),
-    100: mark("the driver finds no GPU"),
+    2: mark("the GPU is out of memory"),
+    100: mark("the driver found no GPU"),
     200: mark("the image is damaged"),
-    209: mark("the image is for another architecture than this GPU's"),
+    209: mark("the image is for another GPU architecture"),
     218: mark("the driver cannot compile this PTX for this GPU"),
     221: mark("the driver has no compiler for PTX"),
     222: mark("the PTX is newer than the driver; install a newer NVIDIA driver"),
-    500: mark("the image has no such kernel"),
+    500: mark("the image does not contain this kernel"),
 }
 
 
@@ -85,7 +85,7 @@ class Driver:
             ) from error
         version = c_int()
         if error := driver.cuDriverGetVersion(byref(version)):
-            raise BuildError(_sentence(tr("the NVIDIA driver tells no version"), error))
+            raise BuildError(_sentence(tr("the NVIDIA driver does not report its version"), error))
         if version.value < NEEDED:
             raise BuildError(
                 tr(
@@ -150,7 +150,7 @@ class Driver:
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
-            what = tr("the NVIDIA driver does not load {name}", name=name)
+            what = tr("the NVIDIA driver cannot load {name}", name=name)
             raise BuildError(_sentence(what, error))
         return library
 

@@ -115,7 +115,7 @@ class ImageList:
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise Damaged(
                 tr(
-                    "the image {path} is not the one that {list} lists",
+                    "the image {path} does not match its entry in {list}",
                     path=path,
                     list=f"{self.library}.json",
                 )

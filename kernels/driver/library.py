@@ -109,7 +109,7 @@ class DriverLibrary:
 
 def no_image(library: str, capability: tuple[int, int]) -> str:
     return tr(
-        "no image of '{library}' is for compute capability {capability}",
+        "'{library}' has no image for compute capability {capability}",
         library=library,
         capability=".".join(map(str, capability)),
     )

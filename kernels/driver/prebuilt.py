@@ -93,11 +93,11 @@ def _find(
         raise Unsupported(NO_GPU)
     list_name = f"{library.name}.json"
     if list_name not in made:
-        raise prebuilt.NoImage(tr("no images came with this program"))
+        raise prebuilt.NoImage(tr("this installation contains no images"))
     content = prebuilt.checked(folder, list_name, made)
     images = ImageList.read(folder, library.name)
     if images.digest != library.digest:
-        raise prebuilt.NoImage(tr("the sources differ from those that the images were made of"))
+        raise prebuilt.NoImage(tr("the sources have changed since the images were built"))
     chosen = {
         image
         for gpu in gpus

@@ -28,7 +28,7 @@ def is_ready() -> bool:
 def unavailable_reason() -> str:
     """Return why the reference smooths streams instead; "" if it does not."""
     reason = build.reasons().get(SMOOTHING, "")
-    return tr("smoothing is NumPy's and OpenCV's: {reason}", reason=tr(reason)) if reason else ""
+    return tr("smoothing runs on NumPy and OpenCV: {reason}", reason=tr(reason)) if reason else ""
 
 
 class NativeStream:

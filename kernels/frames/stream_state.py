@@ -26,7 +26,7 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
         if kept[name].shape != buffer.shape or kept[name].dtype != buffer.dtype:
-            raise StateError("what was kept of the frames before is of another size")
+            raise StateError("the saved state of the stream has another frame size")
     for name, buffer in buffers.items():
         buffer.copy_(kept[name])
 
@@ -34,7 +34,7 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
 def taken(state: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """Return an array of a state; StateError if the state has no such name."""
     if name not in state:
-        raise StateError("what was kept of the frames before is that of other kernels")
+        raise StateError("the saved state of the stream comes from other kernels")
     return state[name]
 
 

@@ -263,7 +263,7 @@ def _check_digest(built: Path) -> None:
             tr("{path} cannot be read: {error}", path=built, error=error.strerror)
         ) from error
     if not same:
-        raise Damaged(tr("{path} is damaged: it is not what was compiled", path=built))
+        raise Damaged(tr("{path} is damaged: it differs from the compiled file", path=built))
 
 
 def load_built_file(library: Library, built: Path) -> Any:

@@ -93,8 +93,8 @@ def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
     if driver is not None and int(release.partition(".")[0]) > driver.cuda[0]:
         raise BuildError(
             tr(
-                "NVRTC is of CUDA {version}, and the NVIDIA driver supports CUDA {supported}: "
-                "install a newer driver",
+                "NVRTC is from CUDA {version}, but the NVIDIA driver only supports CUDA "
+                "{supported}: install a newer driver",
                 version=release,
                 supported=".".join(map(str, driver.cuda)),
             )

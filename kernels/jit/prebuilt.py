@@ -80,7 +80,7 @@ def find(library: Library, folder: Path | None = None) -> Image:
     name = library.name if library.cpu or library.abi else ANY
     finder = _find_cpu if library.cpu else _finders.get(name)
     if finder is None:
-        raise NoImage(tr("no images are made of it"))
+        raise NoImage(tr("it has no prebuilt images"))
     return finder(library, folder, _manifest(folder))
 
 
@@ -98,7 +98,7 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
         ) from error
     if hashlib.sha256(content).hexdigest() != made.get(name):
         raise Damaged(
-            tr("the image {name} is damaged: its sha256 is not the manifest's", name=name)
+            tr("the image {name} is damaged: its sha256 differs from the manifest", name=name)
         )
     return content
 
@@ -127,7 +127,7 @@ def image_name(library: Library, target: str) -> str:
 def _manifest(folder: Path) -> dict[str, str]:
     path = folder / MANIFEST
     if not path.exists():
-        raise NoImage(tr("no images came with this program"))
+        raise NoImage(tr("this installation contains no images"))
     refuse_writable_by_others(path)
     try:
         return dict(small_json.load(path)["images"])
@@ -151,7 +151,7 @@ def _find_cpu(library: Library, folder: Path, made: Mapping[str, str]) -> Image:
     if any(str(name).startswith(f"{library.name}-{library.digest[:DIGITS]}-") for name in made):
         machine = f"{platform.system()} {platform.machine()}"
         raise NoImage(tr("no image for this machine: {machine}", machine=machine))
-    raise NoImage(tr("the sources differ from those that the images were made of"))
+    raise NoImage(tr("the sources have changed since the images were built"))
 
 
 def _loader(image: Path) -> Callable[[], ctypes.CDLL]:

@@ -103,7 +103,7 @@ def _why_not_sm75(gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.A
         )
     if dtype in (torch.bfloat16, torch.float32):
         return tr(
-            "on compute capability 7.5 the native kernels run in FP16 alone; runs layer by layer"
+            "on compute capability 7.5, the native kernels run only in FP16; runs layer by layer"
         )
     if dtype is not torch.float16:
         return _no_network_in(dtype)
@@ -116,7 +116,7 @@ def _why_not_int8(
     gpu: Gpu, network: Dimensions, dtype: torch.dtype, told: abi.Abi | None, *, small: bool
 ) -> str:
     if name_of(network) != "full":
-        return tr("INT8 is for the widths of the full network; runs in FP16")
+        return tr("INT8 only supports the widths of the full network; runs in FP16")
     if gpu.capability < AMPERE:
         return tr("INT8 needs a GPU of compute capability 8.0; runs in FP16")
     if dtype is not torch.float16:
@@ -128,7 +128,7 @@ def _why_not_int8(
 
 
 _OTHER_WIDTHS = mark(
-    "the native kernels are for the widths of full and lite networks; runs layer by layer"
+    "the native kernels only support the widths of the full and lite networks; runs layer by layer"
 )
 _LITTLE_SHARED = mark(
     "this GPU has too little shared memory for the native kernels; runs layer by layer"

@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 STYLE_SIZE = 320  # long side in pixels of a style picture for encoding
 DIGITS = 12  # digits of a digest in a text for users
 _NATIVE_ENDS = mark(
-    "the any-style network's convolutions run on PyTorch's kernels, but for its ends"
+    "the any-style network's convolutions run on PyTorch's kernels, except at both ends"
 )
 
 
@@ -92,8 +92,8 @@ class AnyStyleNetwork:
         if min(size) < MIN_SIDE:
             raise ValueError(
                 tr(
-                    "it is too narrow for a style picture: of {width}x{height} pixels, the long "
-                    "side is more than {n} times the short one",
+                    "it is too narrow for a style picture: at {width}x{height} pixels, its "
+                    "long side is more than {n} times its short side",
                     width=width,
                     height=height,
                     n=STYLE_SIZE // MIN_SIDE,
@@ -193,14 +193,14 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
     bytes_per_pixel = 1700
     lite_fps = 8.0  # more would select the smallest size even on fast CPUs
     unavailable_options = {  # noqa: RUF012
-        "precision": {"int8": "the any-style network has no products of integers"},
+        "precision": {"int8": "the any-style network does not support INT8"},
         "kernels": {
-            key: f"there is no {ALL_VARIANTS[key].title} for the any-style network"
+            key: f"the any-style network does not run with {ALL_VARIANTS[key].title}"
             for key in ("norm", *IN_RUNTIMES)
         },
     }
     multiple = PATCH
-    one_size = mark("how many tokens share a key in its network depends on the size")
+    one_size = mark("in its network, the number of tokens that share a key depends on the size")
     operations = (STYLE, TRANSFORMER)
     kernels_remark = "the any-style network's convolutions run on PyTorch's kernels"
 
@@ -220,8 +220,8 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         if header_texts(path).get("format") == NETWORK_FORMAT:
             raise CheckpointError(
                 tr(
-                    "'{file}' is an any-style network and not a style: `styleforge styles "
-                    "add-picture PICTURE --network FILE` makes a style of a picture with it",
+                    "'{file}' is an any-style network, not a style; use it to make a style "
+                    "from a picture: `styleforge styles add-picture PICTURE --network FILE`",
                     file=printable(path.name),
                 )
             )
@@ -254,14 +254,14 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         if network is None:
             raise CheckpointError(
                 tr(
-                    "its code belongs to the any-style network {network}, which is not there, and "
-                    "no other one is",
+                    "its code belongs to the any-style network {network}, and no any-style "
+                    "network is installed",
                     network=belongs,
                 )
             )
         digits = network.digest[:DIGITS]
         remark = tr(
-            "its code was made again from its picture for the network {network}", network=digits
+            "its code was computed anew from its picture for the network {network}", network=digits
         )
         if networks.is_there(code.network):
             remark = ""  # full and lite each have a code
@@ -277,9 +277,9 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         if files.picture is None:
             raise CheckpointError(
                 tr(
-                    "its code belongs to the any-style network {network}, and the network {other} "
-                    "runs here; for that one it would have to be made again from its picture, "
-                    "which was not kept",
+                    "its code belongs to the any-style network {network}, not to the one in "
+                    "use, {other}; StyleForge needs the style's picture to compute a new code, "
+                    "and the picture was not kept",
                     network=belongs,
                     other=digits,
                 )
@@ -333,16 +333,16 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
             whole = precision in (Precision.fp32, Precision.tf32)
             if device.type == "cuda" and whole:
                 title = precision.title
-                said.append(tr("there is no CUDA graph of it in {precision}", precision=title))
+                said.append(tr("it has no CUDA graph in {precision}", precision=title))
             half = torch.bfloat16 if precision is Precision.bf16 else torch.float16
             native = device.type == "cuda" and not whole
             native = native and not unavailable_reason(dimensions(network.config), device, half)
             said.append(tr(_NATIVE_ENDS if native else self.kernels_remark))
         if kernels not in self.variants:
             title = ALL_VARIANTS[kernels].title
-            said.insert(0, tr("there is no {kernels} for it", kernels=title))
+            said.insert(0, tr("it does not run with {kernels}", kernels=title))
         if precision.value.int8 and device.type == "cuda":  # on a CPU the precision itself says so
-            said.append(tr("it computes in FP16, since it has no products of integers"))
+            said.append(tr("it computes in FP16, since it does not support INT8"))
         return tuple(said)
 
     def describe(self, network: AnyStyleNetwork) -> str:
@@ -354,7 +354,7 @@ def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode
     if code.values.shape[1] != network.config.code_dim:
         raise CheckpointError(
             tr(
-                "'{file}' has {n} numbers, and its network takes {expected}",
+                "'{file}' has {n} numbers, but its network needs {expected}",
                 file=printable(path.name),
                 n=number(code.values.shape[1]),
                 expected=number(network.config.code_dim),

@@ -125,4 +125,9 @@ class FeedForwardFamily(NetworkFamily[State]):
 def _description(shape: NetworkConfig) -> str:
     channels, side = "-".join(map(str, shape.widths)), shape.end_kernel
     blocks = trn("{n} residual block", "{n} residual blocks", shape.num_residual_blocks)
-    return tr("{blocks}, {widths} channels, {n}x{n} ends", blocks=blocks, widths=channels, n=side)
+    return tr(
+        "{blocks}, {widths} channels, {n}x{n} first and last kernels",
+        blocks=blocks,
+        widths=channels,
+        n=side,
+    )

@@ -94,7 +94,7 @@ class OnnxRuntime(Runtime):
                 tr("{runtime} cannot run this network: {error}", runtime=self.title, error=said)
             ) from exc
         if session.get_providers()[0] != self._name:
-            raise RuntimeFault(tr("{runtime} does not start here", runtime=self.title))
+            raise RuntimeFault(tr("{runtime} does not start on this machine", runtime=self.title))
 
         def run(picture: NDArray[Any]) -> NDArray[Any]:
             return session.run(None, {INPUT: picture})[0]

@@ -42,9 +42,9 @@ class OpenVino(Runtime):
         if any(name.partition(".")[0] == self._device for name in found):
             return ""
         if not found:
-            return tr("OpenVINO finds no {device} here, only nothing", device=self._device)
+            return tr("OpenVINO found no devices")
         return tr(
-            "OpenVINO finds no {device} here, only {others}",
+            "OpenVINO found no {device} on this machine, only {others}",
             device=self._device,
             others=enumerated(found),
         )

@@ -70,7 +70,7 @@ def save_run(path: Path, run: SavedRun) -> None:
         fresh.replace(path)
     except OSError as exc:
         fresh.unlink(missing_ok=True)
-        kept = tr("the one written before is kept") if path.is_file() else ""
+        kept = tr("StyleForge kept the previous checkpoint") if path.is_file() else ""
         unwritten = tr(
             "the checkpoint '{file}' of iteration {n} could not be written ({error})",
             file=printable(str(path), PATH),

@@ -76,15 +76,20 @@ class TrainingConfig:
         require(0 < self.lr <= 1, "lr", self.lr, tr("more than 0 and at most 1"))
         for name in ("batch_size", "iterations"):
             require(getattr(self, name) >= 1, name, getattr(self, name), tr("1 or more"))
-        require(0 <= self.seed < 1 << 63, "seed", self.seed, tr("0 or more, in 63 bits"))
+        require(0 <= self.seed < 1 << 63, "seed", self.seed, tr("from 0 to 2^63 - 1"))
         side = self.image_size
-        require(side >= 32 and side % 4 == 0, "image_size", side, tr("a multiple of 4 from 32 on"))
+        require(
+            side >= 32 and side % 4 == 0, "image_size", side, tr("a multiple of 4, and 32 or more")
+        )
         require(self.style_size >= 32, "style_size", self.style_size, tr("32 or more"))
         scales = self.style_scales
         shortest = min(self.image_size, self.style_size)
         valid = bool(scales) and all(s <= 1 and s * shortest >= TILE for s in scales)
         require(
-            valid, "style_scales", scales, tr("at most 1, and leave at least {n} pixels", n=TILE)
+            valid,
+            "style_scales",
+            scales,
+            tr("at most 1, and large enough to leave {n} pixels", n=TILE),
         )
         require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
         try:

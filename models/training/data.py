@@ -125,7 +125,7 @@ def load_photographs(
         except (ImageError, OSError) as exc:
             return str(exc)
         name = printable(paths[place].name)
-        return tr("'{file}' is of one color", file=name) if _plain(squares[place]) else ""
+        return tr("'{file}' has only one color", file=name) if _plain(squares[place]) else ""
 
     faults: list[str] = []
     pool = ThreadPoolExecutor(DECODERS)

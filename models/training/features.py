@@ -124,7 +124,8 @@ def load_vgg(path: Path, expects: str | None = None) -> Vgg19Features:
     if wrong:
         raise TrainingError(
             tr(
-                "'{file}' is not VGG-19: missing or of another kind or shape: {layers}",
+                "'{file}' is not VGG-19: layers are missing or have a wrong type or shape: "
+                "{layers}",
                 file=name,
                 layers=enumerated(wrong),
             )

@@ -263,7 +263,7 @@ class Run:
         words = {
             "style picture": tr("another style picture"),
             "photographs": tr("other photographs"),
-            "clamped": tr("pictures judged before they were clamped"),
+            "clamped": tr("a loss computed before clamping"),
         }
         return [
             words.get(name)

@@ -92,7 +92,10 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
     """Raise TrainingError if the pack does not exist, or its lite network must not be replaced."""
     if "lite_weights" in _read_spec(folder) and not overwrite:
         raise TrainingError(
-            tr("the style pack '{folder}' has a lite network; pass --overwrite", folder=folder)
+            tr(
+                "the style pack '{folder}' already has a lite network; pass --overwrite",
+                folder=folder,
+            )
         )
 
 

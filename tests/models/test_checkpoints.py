@@ -312,7 +312,7 @@ NOT_CHECKPOINTS = {
     "it is a Git LFS pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
     "it is a ZIP archive": zipped(),
     "is a TorchScript program": torchscript(),
-    "it is of no known kind": bytes(range(200, 256)) * 4,
+    "its format is unknown": bytes(range(200, 256)) * 4,
     "is damaged or truncated, in a new file": saved(TENSOR)[:400],
     "is damaged or truncated, in an old file": saved(TENSOR, new=False)[:-40],
     "is damaged or truncated, at the start": saved(TENSOR, new=False)[:40],

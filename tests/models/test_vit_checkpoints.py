@@ -99,7 +99,7 @@ def test_an_unknown_storage_is_refused(network, tmp_path):
         (safetensors.torch.save({"a": torch.ones(1)}), "is not an any-style network"),
         (
             safetensors.torch.save({"a": torch.ones(1)}, {"format": FORMAT}),
-            "does not say the dimensions",
+            "does not state the dimensions",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_flipped_bit_is_noticed(network, tmp_path):
     data = bytearray(path.read_bytes())
     data[-5] ^= 4
     path.write_bytes(data)
-    with pytest.raises(CheckpointError, match="its weights have another digest"):
+    with pytest.raises(CheckpointError, match="its weights do not match its digest"):
         load_vit(path)
 
 

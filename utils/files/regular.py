@@ -74,7 +74,7 @@ def _check(status: os.stat_result) -> None:
 
 
 def _nameless() -> OSError:
-    return OSError(errno.EINVAL, tr("no file can have this name"))
+    return OSError(errno.EINVAL, tr("this is not a valid file name"))
 
 
 def _too_large(most: int) -> OSError:

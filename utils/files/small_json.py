@@ -18,7 +18,7 @@ DEPTH = 64  # nested containers
 LARGEST = (1 << 63) - 1  # magnitude of an integer
 _DIGITS = 20  # of such an integer with its sign; Python's time for more is quadratic
 
-TOO_DEEP = mark("it nests too deeply")
+TOO_DEEP = mark("it is nested too deeply")
 NO_NUMBER = mark("it has a number that is not finite or too large")
 _ESCAPE, _TEXT = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}"'))
@@ -108,7 +108,7 @@ def _decoded(text: str | bytes) -> str:
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SmallJsonError(tr("it is no text")) from error
+        raise SmallJsonError(tr("it is not UTF-8 text")) from error
 
 
 def _parsed(text: str, bound: Callable[[str], str], number: Callable[[str], object]) -> Any:

@@ -204,10 +204,10 @@ def _fault(path: Path, exc: BaseException) -> str:
     a_picture = kind if kind.endswith(("picture", "photo")) else A_PICTURE
     named = {"file": name, "kind": tr(a_picture)}
     if isinstance(exc, TooManyPiecesError):
-        return tr("'{file}' is {kind} that is made of too many pieces to be read", **named)
+        return tr("'{file}' is {kind} with too many pieces to read", **named)
     unread = isinstance(exc, Image.UnidentifiedImageError) and kind == TIFF and _is_whole_tiff(path)
     if unread or isinstance(exc, NotImplementedError):
-        return tr("'{file}' is {kind} of a kind that cannot be read", **named)
+        return tr("'{file}' is {kind} of an unsupported type", **named)
     if isinstance(exc, Image.UnidentifiedImageError) and kind != a_picture:
         if kind:
             return tr("'{file}' is not a picture but {kind}", file=name, kind=tr(kind))

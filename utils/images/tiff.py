@@ -37,7 +37,7 @@ def write_tiff(
     strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]
     sizes = [len(strip) for strip in strips]
     if sum(sizes) > MOST_BYTES:
-        raise OSError(tr("TIFF holds 4 GB"))
+        raise OSError(tr("TIFF holds at most 4 GB"))
     directory = ImageFileDirectory_v2()
     for tag, value in exif.items():
         directory[tag] = value

@@ -67,7 +67,7 @@ def write_pixels(
     if pixels.ndim != 3 or pixels.shape[2] != 3 or not (deep or pixels.dtype == np.uint8):
         raise ImageError(
             tr(
-                "cannot save '{file}': not (H, W, 3) uint8 but {found}",
+                "cannot save '{file}': the array must be (H, W, 3) uint8, not {found}",
                 file=name,
                 found=f"{pixels.shape} {pixels.dtype}",
             )
@@ -79,7 +79,7 @@ def write_pixels(
     if side > largest:
         raise ImageError(
             tr(
-                "cannot save '{file}': {format} holds {most} pixels a side, not {side}",
+                "cannot save '{file}': {format} allows {most} pixels a side, not {side}",
                 file=name,
                 format=ending[1:],
                 most=largest,

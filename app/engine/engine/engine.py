@@ -138,7 +138,7 @@ class Engine:
             if (name := getattr(config, what)) not in known:
                 raise EngineError(
                     tr(
-                        "there are no {setting} '{value}', only {others}",
+                        "'{value}' is not a value of {setting}; choose one of {others}",
                         setting=what,
                         value=name,
                         others=enumerated(known),

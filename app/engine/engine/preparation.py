@@ -48,7 +48,7 @@ class Preparation:
         if not config.compare:
             bands = self._networks.bands_reason(family, precision, device, sizes.detail)
         if bands and (runtime := family.variant(config.kernels).runtime):
-            refusal = tr("{runtime} has no bands of rows", runtime=runtime.title)
+            refusal = tr("{runtime} cannot compute in bands of rows", runtime=runtime.title)
             raise EngineError(clauses((refusal, bands)))
         return Inferred(
             frame, config, mode, device, precision, active, sizes, texture, (), (), {}, 0.0, bands

@@ -53,7 +53,7 @@ def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
     if write is None:
         raise WipeError(
             tr(
-                "a wipe is a film ({film}) or an animation ({animation})",
+                "a wipe must be a film ({film}) or an animation ({animation})",
                 film=FILM,
                 animation=ANIMATION,
             )

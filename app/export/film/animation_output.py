@@ -26,10 +26,10 @@ from utils.translation.texts import mark, tr
 _Write = Callable[[BinaryIO, tuple[int, int], int, Iterable[tuple[bytes, int]]], None]
 # Streams that an animation leaves out, by the kind of stream in the film.
 _LEFT_OUT = {
-    ("audio",): mark("its sound is left out, since {format} files hold pictures alone"),
-    ("subtitle",): mark("its subtitles are left out, since {format} files hold pictures alone"),
+    ("audio",): mark("its sound is left out, since {format} files hold only pictures"),
+    ("subtitle",): mark("its subtitles are left out, since {format} files hold only pictures"),
     ("audio", "subtitle"): mark(
-        "its sound and subtitles are left out, since {format} files hold pictures alone"
+        "its sound and subtitles are left out, since {format} files hold only pictures"
     ),
 }
 
@@ -91,7 +91,7 @@ class AnimationOutput:
         if max(encoding.width, encoding.height) > self._format.most_side:
             raise FilmError(
                 tr(
-                    "{file} is too large for {format}, which holds {n} pixels a side",
+                    "{file} is too large for {format}, which allows {n} pixels a side",
                     file=named(info.path),
                     format=self._format.title,
                     n=self._format.most_side,
@@ -147,11 +147,15 @@ class AnimationOutput:
             )
         if self._soft and not self._format.soft:
             yield tr(
-                "its half transparent pixels are wholly so or not at all, as in any {format} file",
+                "its half-transparent pixels became fully transparent or opaque, as in any "
+                "{format} file",
                 format=title,
             )
         if info.aspect != 1:
-            yield tr("its pixels became square, since {format} files have no others", format=title)
+            yield tr(
+                "its pixels became square, since {format} files have only square pixels",
+                format=title,
+            )
         if info.animation is None:
             with open_film(info.path) as (film, _):
                 kinds = {stream.type for stream in film.streams}

@@ -129,9 +129,7 @@ def _pictures(
         with open_segment(store.folder / segment.name) as part:
             packets = [packet for packet in part.demux(part.streams.video[0]) if packet.size]
             if len(packets) != len(segment.times):
-                raise FilmError(
-                    tr("a finished part of it ('{file}') is damaged", file=segment.name)
-                )
+                raise FilmError(tr("a finished part ('{file}') is damaged", file=segment.name))
             for packet in packets:
                 packet.time_base = time_base
                 packet.pts, packet.dts = shown[number], decoded[number]

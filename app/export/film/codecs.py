@@ -200,10 +200,10 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
         if not fault:
             return ChosenEncoder(encoder, tuple(refused))
         refused.append(fault)
-    why = clauses(refused) or tr("it is encoded by the CPU alone")
+    why = clauses(refused) or tr("only the CPU can encode it")
     raise FilmError(
         tr(
-            "{codec} cannot be encoded by {where}: {reason}",
+            "{where} cannot encode {codec}: {reason}",
             codec=codec.title,
             where=where,
             reason=why,

@@ -64,8 +64,8 @@ class Copied:
         """The remarks and the dropped packets, one clause each."""
         lost = (
             trn(
-                "{n} packets of its {kind} have no time",
-                "{n} packets of its {kind} have no time",
+                "{n} packet has no timestamp ({kind})",
+                "{n} packets have no timestamp ({kind})",
                 count,
                 n=number(count),
                 kind=tr(kind),
@@ -236,7 +236,7 @@ def _added(
 
 def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) -> str:
     return tr(
-        "its {kind} ({codec}) are left out, since {container} files cannot hold them",
+        "a track is left out, since {container} files cannot hold it: {kind} ({codec})",
         kind=tr(_KINDS.get(stream.type, stream.type)),
         codec=_codec_of(stream),
         container=_TITLES[result.format.name],
@@ -254,7 +254,8 @@ def _about_sound(
             raise FilmError(tr("its sound is of an unknown kind, which cannot be copied"))
         raise FilmError(
             tr(
-                "{container} files cannot hold its sound ({codec}); Matroska files (.mkv) hold any",
+                "{container} files cannot hold its sound ({codec}); Matroska files (.mkv) hold "
+                "any sound",
                 container=container,
                 codec=_codec_of(known),
             )
@@ -274,7 +275,7 @@ def _about_sound(
 
 def _codec_of(stream: av.stream.Stream) -> str:
     context: Any = stream.codec_context
-    return tr("of an unknown kind") if context is None else context.codec.canonical_name
+    return tr("unknown codec") if context is None else context.codec.canonical_name
 
 
 def _try(stream: av.stream.Stream, container: str) -> None:

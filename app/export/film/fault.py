@@ -25,7 +25,7 @@ def unmade(target: Path, source: Path, fault: str) -> FilmError:
     """Build the error that a film cannot be made from another one; `fault` is a clause."""
     return FilmError(
         tr(
-            "{file} cannot be made of {source}: {fault}",
+            "cannot make {file} from {source}: {fault}",
             file=named(target),
             source=named(source),
             fault=fault,

@@ -122,7 +122,7 @@ class FilmJob:
         except StyleForgeError as exc:
             raise FilmError(
                 tr(
-                    "{file} cannot go on: {error}; without the folder {folder} it begins anew",
+                    "cannot continue {file}: {error}; delete the folder {folder} to start over",
                     file=named(self._request.target),
                     error=exc,
                     folder=named(store.folder),

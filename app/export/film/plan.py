@@ -44,7 +44,7 @@ def film_request(
     if ending not in chosen.containers:
         raise FilmError(
             tr(
-                "{file} cannot hold {codec}, whose files end in {endings}",
+                "{file} cannot hold {codec}; choose a name that ends in {endings}",
                 file=named(target),
                 codec=chosen.title,
                 endings=_any(chosen.containers),
@@ -86,7 +86,7 @@ def check_name(target: Path) -> None:
     if target.suffix.lower() not in CONTAINERS:
         raise FilmError(
             tr(
-                "{file} is no name of a film: it must end in {endings}",
+                "{file} is not a film's name: it must end in {endings}",
                 file=named(target),
                 endings=_any(tuple(CONTAINERS)),
             )

@@ -56,7 +56,7 @@ def film_info(path: Path) -> FilmInfo:
             if frame.width * frame.height > MOST_PIXELS:
                 raise FilmError(
                     tr(
-                        "{file} has frames of {width}x{height} pixels, more than any film",
+                        "{file} has frames of {width}x{height} pixels, too large for a film",
                         file=named(path),
                         width=frame.width,
                         height=frame.height,
@@ -218,5 +218,5 @@ def _converted(
 def _video(container: av.container.InputContainer, path: Path) -> av.VideoStream:
     stream = moving_picture(container)
     if stream is None:
-        raise FilmError(tr("{file} has no moving picture", file=named(path)))
+        raise FilmError(tr("{file} contains no video", file=named(path)))
     return stream

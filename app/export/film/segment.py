@@ -114,7 +114,7 @@ class SegmentWriter:
         if len(self.times) != self.frames:
             raise FilmError(
                 tr(
-                    "the encoder made {made} frames of {n} of a part of it",
+                    "the encoder made {made} instead of {n} frames for a part of it",
                     made=number(len(self.times)),
                     n=number(self.frames),
                 )
@@ -145,7 +145,7 @@ def open_segment(path: Path) -> av.container.InputContainer:
     except FAULTS as exc:
         raise FilmError(
             tr(
-                "a finished part of it ('{file}') is damaged: {fault}",
+                "a finished part ('{file}') is damaged: {fault}",
                 file=path.name,
                 fault=reason(exc),
             )

@@ -99,7 +99,7 @@ def _acquire(lock: FileLock, target: Path) -> None:
     try:
         lock.acquire()
     except Timeout:
-        raise FilmError(tr("{file} is being made by another process", file=named(target))) from None
+        raise FilmError(tr("another process is making {file}", file=named(target))) from None
 
 
 def _release(lock: FileLock) -> None:

@@ -119,7 +119,7 @@ def _format(path: Path) -> FileFormat:
     if kind is None:
         raise ExportError(
             tr(
-                "'{file}' has none of the endings that are known: {endings}",
+                "'{file}' has an unknown ending; choose one of {endings}",
                 file=printable(path.name),
                 endings=enumerated(FORMATS),
             )
@@ -170,8 +170,8 @@ def _verified(kind: FileFormat, path: Path, ours: nn.Module, wanted: Wanted) -> 
     if not verified.agrees:
         raise ExportError(
             tr(
-                "the file was not kept: what {runtime} paints with it differs from our own by "
-                "{figures}, outside the bound: {bound}",
+                "the file was not kept: the output of {runtime} differs from StyleForge's by "
+                "{figures}; the limit is {bound}",
                 runtime=kind.runtime,
                 figures=verified.figures,
                 bound=verified.bound,

@@ -66,7 +66,7 @@ def verify(
     rounding = 0.0 if pictures.planes else ROUNDING
     agrees, bound = precision.agree(difference - rounding, psnr)
     if rounding and precision.value.max_difference is not None:
-        bound = tr("{bound}, and that of rounding", bound=bound)
+        bound = tr("{bound}, plus rounding", bound=bound)
     finite = all(np.isfinite(d) for d, _ in apart)
     return Verified(difference, psnr, bound, agrees and finite, tuple(sizes))
 

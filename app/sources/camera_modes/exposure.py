@@ -9,8 +9,8 @@ from typing import Protocol
 from utils.opencv import cv2
 from utils.translation.texts import mark
 
-NO_WAY = mark("This system's way to cameras has no exposure")
-NOT_OFFERED = mark("The driver of this camera has no exposure that can be set")
+NO_WAY = mark("This system's camera interface cannot set the exposure")
+NOT_OFFERED = mark("This camera's driver cannot set the exposure")
 
 
 class Properties(Protocol):

@@ -21,9 +21,10 @@ USUAL_SIZES = (
     (3840, 2160),
 )
 USUAL_RATES = (15.0, 24.0, 25.0, 30.0, 50.0, 60.0)
-NAMED = mark("These are the sizes that the camera's driver names")
+NAMED = mark("The camera's driver reports these sizes")
 UNNAMED = mark(
-    "The camera's driver names no sizes: these are the usual ones, and it takes the nearest"
+    "The camera's driver reports no sizes; these are the usual ones, and the camera uses the "
+    "nearest"
 )
 
 

@@ -63,7 +63,7 @@ def described(file: BinaryIO) -> Any:
     except OSError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as exc:
-        raise LayoutError(tr("the file on the server has another format than PyTorch's")) from exc
+        raise LayoutError(tr("the file on the server is not in PyTorch's format")) from exc
 
 
 class _Machine:

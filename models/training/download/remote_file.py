@@ -117,9 +117,9 @@ class RemoteFile(io.RawIOBase):
     def _check(self, answer: _Answer, last: int) -> int:
         """Check that the answer is the requested range of the same version; return its length."""
         if urlsplit(answer.url).scheme != urlsplit(self._address).scheme:
-            raise OSError(tr("the server leads to an address of another kind"))
+            raise OSError(tr("the server redirects to another kind of address"))
         if answer.status != PARTIAL:
-            raise NoRangesError(tr("the server sends no parts of files"))
+            raise NoRangesError(tr("the server cannot send parts of a file"))
         found = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if found is None:
             raise NoRangesError(tr("the server does not say which part of the file it sends"))
@@ -132,7 +132,7 @@ class RemoteFile(io.RawIOBase):
         if (size, version) != (self._size, self._version):
             raise OSError(tr("the file was changed on the server meanwhile"))
         if start != self._position or end != min(last, size - 1):
-            raise OSError(tr("the server sent another part of the file than asked for"))
+            raise OSError(tr("the server sent a different part of the file than requested"))
         return end - start + 1
 
     def _receive(self, answer: _Answer, view: memoryview) -> int:
@@ -140,7 +140,7 @@ class RemoteFile(io.RawIOBase):
         while done < len(view):
             chunk = answer.read(min(CHUNK_BYTES, len(view) - done))
             if not chunk:
-                raise OSError(tr("the connection broke off"))
+                raise OSError(tr("the connection was lost"))
             view[done : done + len(chunk)] = chunk
             done += len(chunk)
             self.received += len(chunk)

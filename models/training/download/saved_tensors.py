@@ -82,7 +82,7 @@ class _Legacy(SavedTensors):
         if (described(head), described(head)) == (MAGIC, PROTOCOL):
             system = described(head)
         if not is_dict(system) or system.get("little_endian") is not True:
-            raise LayoutError(tr("the file on the server has another format than PyTorch's"))
+            raise LayoutError(tr("the file on the server is not in PyTorch's format"))
         self.tensors, storages = _tensors(described(head))
         keys: Any = described(head)
         if not _texts(keys) or set(keys) != set(storages):
@@ -101,9 +101,7 @@ class _Legacy(SavedTensors):
         self._file.seek(self._starts[storage.key])
         data = self._file.read(COUNT_BYTES + storage.bytes) or b""
         if int.from_bytes(data[:COUNT_BYTES], "little") != storage.count:
-            raise LayoutError(
-                tr("the file on the server has a storage of another size than it says")
-            )
+            raise LayoutError(tr("the file on the server states a wrong size for a storage"))
         return data[COUNT_BYTES:]
 
 
@@ -126,9 +124,7 @@ class _Zip(SavedTensors):
     def read(self, storage: Storage) -> bytes:
         data = self._member(f"data/{storage.key}")
         if len(data) != storage.bytes:
-            raise LayoutError(
-                tr("the file on the server has a storage of another size than it says")
-            )
+            raise LayoutError(tr("the file on the server states a wrong size for a storage"))
         return data
 
     def _member(self, name: str) -> bytes:
@@ -153,15 +149,13 @@ def _tensors(state: Any) -> tuple[dict[str, SavedTensor], dict[str, Storage]]:
     try:
         tensors = {name: _tensor(value) for name, value in pairs}
     except (TypeError, ValueError, LookupError, AttributeError) as exc:
-        raise LayoutError(
-            tr("the file on the server holds other things than plain weights")
-        ) from exc
+        raise LayoutError(tr("the file on the server holds more than plain weights")) from exc
     if not _texts(list(tensors)):
         raise LayoutError(tr("the file on the server has weights without names"))
     storages: dict[str, Storage] = {}
     for tensor in tensors.values():
         if storages.setdefault(tensor.storage.key, tensor.storage) != tensor.storage:
-            raise LayoutError(tr("the file on the server gives one storage two sizes"))
+            raise LayoutError(tr("the file on the server states two sizes for one storage"))
     return tensors, storages
 
 

@@ -49,7 +49,7 @@ def cached_vgg(
     return part
 
 
-PROVEN = mark("The layers of VGG-19 have the checksums that StyleForge knows")
+PROVEN = mark("The VGG-19 layers match StyleForge's checksums")
 UNPROVEN = mark(
     "The layers of VGG-19 ({part} MB) came from {host}, whose identity was checked (TLS), and "
     "have the right shapes. No checksum is published for a part of the file; there is one for the "

@@ -85,7 +85,7 @@ def check_part(path: Path) -> None:
     path.unlink(missing_ok=True)
     raise TrainingError(
         tr(
-            "'{file}' was damaged since it was downloaded, and is deleted; start again to "
+            "'{file}' was damaged after the download and has been deleted; start again to "
             "download it anew",
             file=path.name,
         )
@@ -125,7 +125,7 @@ def _layer(key: str, saved: SavedTensors, sha256: str | None) -> Tensor:
     data = saved.read(place.storage)
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
         raise TrainingError(
-            tr("the download of VGG-19 is damaged: {layer} has another checksum", layer=key)
+            tr("the download of VGG-19 is damaged: the checksum of {layer} is wrong", layer=key)
         )
     numbers = torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(place.shape)
     if not bool(numbers.isfinite().all()):

@@ -88,7 +88,9 @@ def _download(
             file.flush()
             os.fsync(file.fileno())
         if total and done < total:
-            raise TrainingError(tr("the download of '{file}' broke off; try again", file=path.name))
+            raise TrainingError(
+                tr("the download of '{file}' was interrupted; try again", file=path.name)
+            )
         if not digest.hexdigest().startswith(sha256_prefix):
             raise TrainingError(
                 tr(

@@ -104,20 +104,20 @@ class VitTrainingConfig:
         require(1 <= self.content_zoom <= 4, "content_zoom", self.content_zoom, tr("from 1 to 4"))
         require(self.pooled_every >= 0, "pooled_every", self.pooled_every, tr("0 or more"))
         require(self.batch_size >= 1, "batch_size", self.batch_size, tr("1 or more"))
-        require(0 <= self.seed < 1 << 31, "seed", self.seed, tr("0 or more, in 31 bits"))
+        require(0 <= self.seed < 1 << 31, "seed", self.seed, tr("from 0 to 2^31 - 1"))
         side = self.image_size
         fits = 32 <= side <= STORED - 2 * REACH and side % 8 == 0
         largest = STORED - 2 * REACH
         require(fits, "image_size", side, tr("a multiple of 8 from 32 to {n}", n=largest))
         scales = self.style_scales
         valid = bool(scales) and all(scale <= 1 and scale * side >= 16 for scale in scales)
-        require(valid, "style_scales", scales, tr("at most 1, and leave at least 16 pixels"))
+        require(valid, "style_scales", scales, tr("at most 1, and large enough to leave 16 pixels"))
         require(self.precision in PRECISIONS, "precision", self.precision, tr("fp32 or bf16"))
         require(self.steps is None or self.steps >= 1, "steps", self.steps, tr("1 or more"))
         timed = self.seconds is None or (math.isfinite(self.seconds) and self.seconds > 0)
         require(timed, "seconds", self.seconds, tr("more than 0"))
         if self.steps is None and self.seconds is None:
-            raise TrainingError(tr("a run needs a number of steps or of seconds"))
+            raise TrainingError(tr("a run needs a number of steps or seconds"))
 
     @property
     def window(self) -> int:

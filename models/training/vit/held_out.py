@@ -32,11 +32,11 @@ def read_held_out(path: Path) -> HeldOut:
             tr("'{file}' cannot be read: {error}", file=shown, error=exc.strerror or exc)
         ) from exc
     except ValueError as exc:
-        raise TrainingError(tr("'{file}' is not a TOML file of two lists", file=shown)) from exc
+        raise TrainingError(tr("'{file}' is not a TOML file with two lists", file=shown)) from exc
     lists = [table.pop(name, []) for name in ("photographs", "paintings")]
     if table or not all(isinstance(names, list) for names in lists):
         raise TrainingError(
-            tr("'{file}' is not a TOML file of the lists photographs and paintings", file=shown)
+            tr("'{file}' is not a TOML file with the lists photographs and paintings", file=shown)
         )
     if not all(isinstance(name, str) for names in lists for name in names):
         raise TrainingError(tr("'{file}' has an entry that is not the name of a file", file=shown))

@@ -262,7 +262,7 @@ def test_films_are_jobs_too_and_are_not_made_again(style, tmp_path, capsys):
     assert listed(capsys)[0]["done"] == 2
     assert queue("add", films[0], "-o", tmp_path / "new", "--name", "{stem}.png", *LOOK) == 0
     assert queue("run") == 1
-    assert "'a.png' is no name of a film" in capsys.readouterr().err
+    assert "'a.png' is not a film's name" in capsys.readouterr().err
 
 
 @pytest.mark.full

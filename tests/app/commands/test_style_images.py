@@ -180,7 +180,7 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
         (("--mix", "udnie:0.2", "--mix", "udnie:0.3"), "'udnie' is in the mix twice"),
         (
             ("--mix", "udnie:0.2", "--mix", "mosaic:0.3", "--mix", "scream:0.1"),
-            "of which at most 3 can be",
+            "at most 3 of this kind can be",
         ),
         (("--style-image", "RED", "--style-network", "RED"), "'red.png' is not a safetensors"),
         (

@@ -199,7 +199,7 @@ def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
     monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "bands") == 0
     told = capsys.readouterr().err
-    assert "photo.png: it was computed in bands of rows, since the whole picture at once" in told
+    assert "photo.png: it was computed in bands of rows, since the whole picture needs" in told
     whole, bands = (read_pixels(tmp_path / name / "photo.png") for name in ("whole", "bands"))
     assert np.abs(whole.astype(int) - bands).max() <= 1
 

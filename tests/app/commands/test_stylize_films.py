@@ -102,10 +102,16 @@ def test_a_film_is_not_written_over_itself(style, film, capsys):
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (("-o", "out.png"), "'out.png' is no name of a film: it must end in .mp4, .m4v, .mov, "),
-        (("-o", "out.mp4", "--codec", "prores"), "cannot hold ProRes, whose files end in .mov or"),
+        (("-o", "out.png"), "'out.png' is not a film's name: it must end in .mp4, .m4v, .mov, "),
+        (
+            ("-o", "out.mp4", "--codec", "prores"),
+            "cannot hold ProRes; choose a name that ends in .mov or",
+        ),
         (("-o", "out.mp4", "--depth", "16"), "--depth is for pictures"),
-        (("-o", "out.mov", "--codec", "prores", "--encoder", "hardware"), "by the CPU alone"),
+        (
+            ("-o", "out.mov", "--codec", "prores", "--encoder", "hardware"),
+            "only the CPU can encode it",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said_before_anything_is_done(
@@ -142,7 +148,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(
 
     monkeypatch.setattr(Engine, "process_batch", interrupted)
     assert stylized(film, "-o", out) == 130
-    assert "8 frames are finished, and the same command goes on behind them" in (
+    assert "8 frames are finished; the same command continues after them" in (
         capsys.readouterr().err
     )
     assert not out.exists()
@@ -163,7 +169,7 @@ def test_an_encoder_that_is_missing_is_named_with_the_reason():
     assert found.encoder is row.encoders[-1]
     assert found.refused[0] == "Nobody (h264_absent): not in this build of FFmpeg"
     assert found.refused[1].startswith("Odd (libx264): ")
-    with pytest.raises(FilmError, match=r"^H.264 cannot be encoded by hardware: Nobody \(h264_abs"):
+    with pytest.raises(FilmError, match=r"^hardware cannot encode H.264: Nobody \(h264_abs"):
         choose_encoder(with_both, "hardware", (640, 360))
     assert choose_encoder(with_both, "cpu", (640, 360)).refused == ()
 

@@ -125,7 +125,7 @@ def test_results_of_films_are_called_by_a_pattern(style, album, tmp_path, capsys
     assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.gif") == 1
     assert "a.gif': it must end in .png" in capsys.readouterr().err
     assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.png") == 1
-    assert "'dance.png' is no name of a film: it must end in .mp4" in capsys.readouterr().err
+    assert "'dance.png' is not a film's name: it must end in .mp4" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
 
 

@@ -105,7 +105,7 @@ def test_a_run_begins_from_written_weights(flags, tmp_path):
     ("more", "says"),
     [
         (["--steps", "0"], "steps should be 1 or more"),
-        ([], "a run needs a number of steps or of seconds"),
+        ([], "a run needs a number of steps or seconds"),
         (["--steps", "1", "-o", "out.pt"], "weights are written as .safetensors, not 'out.pt'"),
         (["--steps", "1", "--resume"], "there is no run to resume"),
         (["--steps", "1", "--photos", "nowhere"], "'nowhere' does not exist"),

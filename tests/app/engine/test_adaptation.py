@@ -106,7 +106,7 @@ def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     assert [s.running.lite for s in styled] == [False] * 6 + [True] * 2
     assert "the full network reaches" in str(styled[-1].running)
     assert len(notices) == 1
-    assert notices[0].startswith("Using the fast version of this style, so that the picture stays")
+    assert notices[0].startswith("Using the fast version of this style to keep the video")
     assert notices[0].endswith(" fps otherwise)")
     assert not engine.process(frame, ProcessMode.SEQUENCE).running.lite
     assert not engine.process(frame, ProcessMode.SINGLE).running.lite

@@ -243,7 +243,7 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
     assert expected.digest[:12] in result.running.network
-    assert "its code was made again from its picture" in str(result.running)
+    assert "its code was computed anew from its picture" in str(result.running)
 
 
 def test_the_lite_network_paints_with_a_code_of_its_own(library, tmp_path, frame, styled):

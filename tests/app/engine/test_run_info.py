@@ -97,7 +97,7 @@ def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
 
 
 def test_the_next_frame_tells_that_the_reference_smooths(frame, monkeypatch):
-    told = "smoothing is NumPy's and OpenCV's: no compiler"
+    told = "smoothing runs on NumPy and OpenCV: no compiler"
     monkeypatch.setitem(build._reasons, "smoothing", "no compiler")
     latest, smoothed = LatestRunInfo(), replace(frame["config"], smoothing=0.5)
     assert told not in latest.get(**frame).limitations

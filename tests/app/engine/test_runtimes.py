@@ -66,5 +66,5 @@ def test_a_picture_that_needs_bands_is_refused(library, config, frame):
 
     engine = Engine(library, free=lambda device: 40e6)
     engine.configure(replace(config, kernels="onnxruntime", size=160))
-    with pytest.raises(EngineError, match="ONNX Runtime CPU has no bands of rows"):
+    with pytest.raises(EngineError, match="ONNX Runtime CPU cannot compute in bands of rows"):
         engine.process(frame)

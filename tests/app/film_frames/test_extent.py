@@ -77,9 +77,7 @@ def test_a_trimmed_film_that_lost_frames_says_so(tmp_path):
     film = remuxed(whole, tmp_path / "film.mp4", HIDDEN * TICK)
     report = copy(zeroed(film), tmp_path / "out.mp4")
     assert report.frames < 36
-    assert report.faults == (
-        f"{report.frames} of the 40 frames that it says to have could be read",
-    )
+    assert report.faults == (f"only {report.frames} of 40 declared frames could be read",)
 
 
 def test_frames_that_were_dropped_from_an_avi_are_not_missed(tmp_path):
@@ -108,9 +106,7 @@ def test_an_avi_with_dropped_frames_that_lost_others_says_so(tmp_path):
     film = zeroed(avi(tmp_path / "film.avi", {7, 8}, picture=noise))
     report = copy(film, tmp_path / "out.mp4")
     assert report.frames < 46
-    assert report.faults[-1] == (
-        f"{report.frames} of the 48 frames that it says to have could be read"
-    )
+    assert report.faults[-1] == (f"only {report.frames} of 48 declared frames could be read")
 
 
 def test_an_avi_that_was_cut_off_says_so(tmp_path):
@@ -118,7 +114,7 @@ def test_an_avi_that_was_cut_off_says_so(tmp_path):
     film.write_bytes(film.read_bytes()[: film.stat().st_size // 2])
     report = copy(film, tmp_path / "out.mp4")
     assert report.frames < 30
-    assert report.faults[-1].endswith("of the 2.0 seconds that it says to have could be read")
+    assert report.faults[-1].endswith("of 2.0 declared seconds could be read")
 
 
 @pytest.mark.parametrize("ending", ["mp4", "avi"])

@@ -96,7 +96,7 @@ def test_older_looks_never_replace_newer_ones(tmp_path):
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"\xff\xfe", "it is no text"),
+        (b"\xff\xfe", "it is not UTF-8 text"),
         (b"{", "it is not valid JSON"),
         (b"[1]", "it has no list of looks"),
     ],

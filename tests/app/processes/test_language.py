@@ -52,7 +52,7 @@ def test_a_command_of_the_terminal_speaks_english_whatever_the_system_does():
     line = [sys.executable, "-m", "app", *REFUSED]
     done = subprocess.run(line, cwd=ROOT, env=system, capture_output=True, text=True, check=False)
     assert done.stderr.startswith(
-        "styleforge: 'nothing.tflite' has none of the endings that are known: .onnx, .pt2, .xml\n"
+        "styleforge: 'nothing.tflite' has an unknown ending; choose one of .onnx, .pt2, .xml\n"
     )
 
 

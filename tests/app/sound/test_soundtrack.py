@@ -157,10 +157,10 @@ def test_a_device_that_is_lost_leaves_silence_that_keeps_time_and_says_why(stage
 
 
 def test_a_device_that_is_not_there_is_told(stage):
-    played = stage(silence="There is no device that plays sound: connect one")
+    played = stage(silence="There is no sound output device: connect one")
     assert played.sound.silence == ""
     played.start(0.0)
-    assert played.sound.silence == "There is no device that plays sound: connect one"
+    assert played.sound.silence == "There is no sound output device: connect one"
 
 
 def test_no_device_is_opened_before_a_film_plays(stage):

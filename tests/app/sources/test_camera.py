@@ -185,7 +185,7 @@ def test_a_driver_that_hangs_is_left_behind_with_a_sentence(device: FakeCamera) 
     device.hangs.set()
     with no_thread_left():
         start = time.perf_counter()
-        with pytest.raises(StyleForgeError, match=r"'Eye' gave no picture within 0\.2 s"):
+        with pytest.raises(StyleForgeError, match=r"'Eye' sent no picture within 0\.2 s"):
             Camera("Eye", Mode(), device.open, open_timeout=0.2)
         assert time.perf_counter() - start < 1.0
         device.hangs.clear()  # the driver returns, and its device is released

@@ -73,7 +73,7 @@ def test_a_part_takes_no_more_memory_than_a_picture_may(head: bytes, again: byte
     with sending(head, again) as url:
         said = opened_in_little_memory(url)
     assert re.fullmatch(
-        r"FeedLost: (the stream \S+ sends something that is not MJPEG"
+        r"FeedLost: (the stream \S+ sends data that is not MJPEG"
         r"|the connection to the stream \S+ was lost)",
         said,
     )
@@ -130,7 +130,7 @@ def test_one_deadline_holds_for_all_that_comes_slowly(
     with (
         sending(head, again, 0.05) as url,
         no_thread_left(),
-        pytest.raises(StyleForgeError, match=r"the stream \S+ gave no picture within 1 s"),
+        pytest.raises(StyleForgeError, match=r"the stream \S+ sent no picture within 1 s"),
     ):
         open_source(url)
 
@@ -149,7 +149,7 @@ def test_the_deadline_holds_for_a_host_that_is_looked_up_for_ever(
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
     with no_thread_left():
         with pytest.raises(
-            StyleForgeError, match=r"cam\.invalid/live gave no picture within 0.2 s"
+            StyleForgeError, match=r"cam\.invalid/live sent no picture within 0.2 s"
         ):
             open_source(f"{scheme}://cam.invalid/live")
         answered.set()

@@ -66,12 +66,12 @@ def test_other_faults_have_their_sentence_too(tmp_path: Path) -> None:
     for spec, fault in [
         (str(tmp_path / "missing.png"), r"missing\.png' does not exist"),
         (str(tmp_path), "holds no pictures"),
-        ("ftp://host/film.mp4", "'ftp://' cannot be opened"),
+        ("ftp://host/film.mp4", "'ftp://' addresses cannot be opened"),
         ("http://", "the address is not valid"),
         ("http://host:port/", "the address is not valid"),
         ("http:// /", "the address is not valid"),
         ("http://host/\ud800", "the address is not valid"),
-        ("", "no source was named"),
+        ("", "no source was given"),
         ("camera:99", "there is no camera"),
     ]:
         with pytest.raises(StyleForgeError, match=fault):

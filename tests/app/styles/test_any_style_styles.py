@@ -209,7 +209,7 @@ def test_a_damaged_network_is_named(bare, network, painting, tmp_path):
     data[-1] ^= 1
     kept.write_bytes(bytes(data))
     later = Library(tmp_path / "none", bare.user)
-    with pytest.raises(CheckpointError, match="is damaged: its weights have another digest"):
+    with pytest.raises(CheckpointError, match="is damaged: its weights do not match its digest"):
         later.networks.find(kept.stem)
     with pytest.raises(StyleError, match="is damaged"):
         later.install_picture(painting)
@@ -245,7 +245,7 @@ def test_a_pack_of_a_family_that_is_not_known_is_named(bare, network, painting):
     bare.reload()
     assert bare.styles == ()
     (sentence,) = bare.broken
-    assert "a family of networks that this version does not know: diffusion" in sentence
+    assert "a network family that this version does not support: diffusion" in sentence
 
 
 def test_an_included_picture_leaves_nothing_in_the_users_folder(bare, network, painting, tmp_path):

@@ -99,7 +99,7 @@ def test_a_device_without_end_is_not_read(pack: Path, name, imports, code, said)
     [
         (f'title = "{"x" * 5_000_000}"', "cannot be read: it is larger than 1 MB"),
         (".".join("a" * 100_000) + " = 1", "is not valid: a line has more than 200 dots"),
-        ("x = " + "[" * 50_000, "is not valid: it nests too deeply"),
+        ("x = " + "[" * 50_000, "is not valid: it is nested too deeply"),
         ("title = " + "[1]" + "\n" + "weights = 'w'", "is not valid: 'title' should be text"),
         ("title = [" + "1," * 50_000 + "]\nweights = 'w'", "'title' should be text, not [1, 1"),
     ],

@@ -37,11 +37,11 @@ from utils.files import toml
         ),
         (
             'title = "C"\nweights = "w"\ntexture = 2',
-            "'texture' should be a number of 0 to 1, not 2",
+            "'texture' should be a number from 0 to 1, not 2",
         ),
         (
             'title = "C"\nweights = "w"\nstream_texture = "much"',
-            "'stream_texture' should be a number of 0 to 1, not 'much'",
+            "'stream_texture' should be a number from 0 to 1, not 'much'",
         ),
         ('title = "C"\nweights = "w"\ntexture = true', "'texture' should be a number"),
         (
@@ -304,7 +304,8 @@ def test_a_renamed_style_keeps_its_key_and_every_other_line(library, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("title", "fault"), [("  ", "needs a title"), ("MOSAIC", "there is another style 'MOSAIC'")]
+    ("title", "fault"),
+    [("  ", "needs a title"), ("MOSAIC", "another style is already named 'MOSAIC'")],
 )
 def test_a_title_that_cannot_be_is_refused(library, title, fault):
     style = library.install(BUILTIN / "candy", "Mine")
@@ -324,7 +325,7 @@ def test_a_title_over_several_lines_is_not_torn(library):
     text = spec.read_text("utf-8").replace('title = "Mine"', 'title = """\nMine\n"""')
     spec.write_text(text, "utf-8")
     library.reload()
-    with pytest.raises(StyleError, match="has no line that is the title alone"):
+    with pytest.raises(StyleError, match="has no line with only the title"):
         library.rename(style.key, "Other")
     assert spec.read_text("utf-8") == text
 
@@ -337,7 +338,7 @@ def test_an_exported_pack_is_whole_and_replaces_nothing(library, tmp_path):
     original = library.get("candy").weights.parent
     for file in original.iterdir():
         assert (copy / file.name).read_bytes() == file.read_bytes()
-    with pytest.raises(StyleError, match="there is a 'candy' in that folder already"):
+    with pytest.raises(StyleError, match="that folder already contains 'candy'"):
         library.export("candy", folder)
     with pytest.raises(StyleError, match="'Candy' could not be exported: No such file"):
         library.export("candy", tmp_path / "nowhere")

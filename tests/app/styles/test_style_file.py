@@ -152,23 +152,26 @@ def many(file: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (with_file("../../evil.png"), "has a file that its style.toml does not name: ../../evil"),
-        (with_file("/evil.png"), "has a file that its style.toml does not name: /evil.png"),
-        (with_file("run.py"), "has a file that its style.toml does not name: run.py"),
-        (with_spec('"thumbnail.png"', '"../t.png"'), "is not the name of a file of its own"),
-        (pickled, "is not the name of a file of its own that ends in .safetensors"),
-        (bomb, "has a file that is too large: style.toml"),
+        (
+            with_file("../../evil.png"),
+            "contains a file that its style.toml does not list: ../../evil",
+        ),
+        (with_file("/evil.png"), "contains a file that its style.toml does not list: /evil.png"),
+        (with_file("run.py"), "contains a file that its style.toml does not list: run.py"),
+        (with_spec('"thumbnail.png"', '"../t.png"'), "has a wrong 'thumbnail' in its style.toml"),
+        (pickled, "must name a separate file that ends in .safetensors"),
+        (bomb, "contains a file that is too large: style.toml"),
         (lie, "is damaged"),
-        (twice, "has two files of one name"),
-        (link, "has what no file of a style has: thumbnail.png"),
-        (many, "has too many files"),
-        (cut, "is no ZIP archive, or cut short"),
+        (twice, "contains two files with the same name"),
+        (link, "contains an entry that style files may not have: thumbnail.png"),
+        (many, "contains too many files"),
+        (cut, "is not a ZIP archive, or is truncated"),
         (changed, "is damaged"),
         (other_weights, "is not the file its style.toml describes"),
         (lambda file: write(file, {"a.png": b""}), "it has no style.toml"),
-        (lambda file: write(file, {SPEC: b"= ="}), "has a style.toml that is not valid"),
-        (lambda file: file.write_bytes(b""), "is no ZIP archive"),
-        (lambda file: file.write_text("<html>404</html>"), "is no ZIP archive"),
+        (lambda file: write(file, {SPEC: b"= ="}), "has an invalid style.toml"),
+        (lambda file: file.write_bytes(b""), "is not a ZIP archive"),
+        (lambda file: file.write_text("<html>404</html>"), "is not a ZIP archive"),
         (lambda file: file.unlink(), "cannot be installed: No such file"),
     ],
 )
@@ -201,7 +204,7 @@ def test_a_fault_that_names_its_file_in_another_language_names_it_once(
     library, tmp_path, monkeypatch
 ):
     (tmp_path / "udnie.styleforge").write_bytes(b"nothing")
-    english = "'{file}' is not a file of a style: it is no ZIP archive, or cut short"
+    english = "'{file}' is not a style file: it is not a ZIP archive, or is truncated"
     german = {english: "Kein Stil ist „{file}“"}
     monkeypatch.setattr(texts, "_Chosen", type("Chosen", (), {"key": "de", "texts": german}))
     with pytest.raises(StyleError, match=r"^Kein Stil ist „udnie\.styleforge“$"):

@@ -74,7 +74,7 @@ def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
     qtbot.waitUntil(
         lambda: "cannot be downloaded alone" in window.choice_bar.question, timeout=PATIENCE
     )
-    assert "the server sends no parts of files" in window.choice_bar.question
+    assert "the server cannot send parts of a file" in window.choice_bar.question
     assert "575 MB" in window.choice_bar.question
     assert until(qtbot, session.studio, Phase.IDLE).problem is None
     assert not list(runs.iterdir())

@@ -32,14 +32,16 @@ def test_a_driver_that_is_new_enough_is_taken(version, stub, stub_path):
 
 def test_an_image_that_the_driver_refuses_is_one_sentence(driver):
     with pytest.raises(
-        BuildError, match=r"^the NVIDIA driver does not load the image x: the image is damaged$"
+        BuildError, match=r"^the NVIDIA driver cannot load the image x: the image is damaged$"
     ):
         driver.load(b"damaged\0", "the image x")
 
 
 def test_a_kernel_that_the_image_lacks_is_one_sentence(driver):
     library = driver.load(b"image\0", "x")
-    with pytest.raises(BuildError, match=r"^no kernel missing: the image has no such kernel$"):
+    with pytest.raises(
+        BuildError, match=r"^no kernel missing: the image does not contain this kernel$"
+    ):
         driver.kernel(library, "missing", 0, 0)
 
 

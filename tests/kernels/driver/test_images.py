@@ -143,7 +143,9 @@ def test_an_image_that_is_no_archive_is_one_sentence(stored):
 def test_an_altered_image_is_one_sentence(stored):
     folder, found, image = stored
     (folder / image.file).write_bytes(lzma.compress(CODE + b"more"))
-    with pytest.raises(BuildError, match=r"^the image .*sm_80\.xz is not the one that a\.json"):
+    with pytest.raises(
+        BuildError, match=r"^the image .*sm_80\.xz does not match its entry in .*a\.json"
+    ):
         found.load(folder, image)
 
 
@@ -151,7 +153,7 @@ def test_an_image_that_unpacks_without_end_is_refused(stored, monkeypatch):
     folder, found, image = stored
     monkeypatch.setattr(images, "MOST_BYTES", 1 << 16)
     (folder / image.file).write_bytes(lzma.compress(bytes(1 << 24)))
-    with pytest.raises(BuildError, match="is not the one"):
+    with pytest.raises(BuildError, match="does not match its entry"):
         found.load(folder, image)
 
 

@@ -130,13 +130,13 @@ def test_an_old_driver_is_told_its_version_and_the_one_needed(folder, stub):
 
 def test_images_of_other_sources_are_not_used(folder):
     write(folder, digest="0" * 64)
-    with pytest.raises(prebuilt.NoImage, match="the sources differ"):
+    with pytest.raises(prebuilt.NoImage, match="the sources have changed"):
         prebuilt.find(NETWORK, folder)
 
 
 def test_a_list_that_is_not_in_the_manifest_is_not_used(folder):
     write_manifest(folder, [folder / "a.xz"])
-    with pytest.raises(prebuilt.NoImage, match="no images came with this program"):
+    with pytest.raises(prebuilt.NoImage, match="this installation contains no images"):
         prebuilt.find(NETWORK, folder)
 
 

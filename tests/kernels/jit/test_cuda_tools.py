@@ -189,7 +189,8 @@ def test_an_nvrtc_newer_than_the_driver_is_one_sentence(machine, gpus, monkeypat
     with pytest.raises(BuildError) as caught:
         cuda_tools.cuda_tools()
     assert str(caught.value) == (
-        "NVRTC is of CUDA 13.0, and the NVIDIA driver supports CUDA 12.8: install a newer driver"
+        "NVRTC is from CUDA 13.0, but the NVIDIA driver only supports CUDA 12.8: install a "
+        "newer driver"
     )
 
 

@@ -114,7 +114,7 @@ def test_edited_sources_are_compiled_and_the_old_image_is_not_run(images, monkey
     edited.parent.mkdir()
     edited.write_text((FOLDER / "cpu" / f"{NAME}.cpp").read_text() + "// edited\n")
     monkeypatch.setitem(LIBRARIES, NAME, Library(NAME, (str(edited),)))
-    with pytest.raises(prebuilt.NoImage, match="the sources differ"):
+    with pytest.raises(prebuilt.NoImage, match="the sources have changed"):
         prebuilt.find(LIBRARIES[NAME])
     assert not build.load(NAME)
     assert build.reason(NAME) == "no C++ compiler found: install g++"
@@ -136,7 +136,7 @@ def test_a_truncated_image_is_named_and_not_loaded(images):
     image.write_bytes(image.read_bytes()[:1000])
     assert not build.load(NAME)
     assert build.reason(NAME) == (
-        f"the image {image.name} is damaged: its sha256 is not the manifest's; "
+        f"the image {image.name} is damaged: its sha256 differs from the manifest; "
         "no C++ compiler found: install g++"
     )
 
@@ -219,7 +219,7 @@ def test_an_image_for_another_machine_is_not_loaded(images, monkeypatch):
 
 def test_without_images_the_library_is_built(images):
     (images / prebuilt.MANIFEST).unlink()
-    with pytest.raises(prebuilt.NoImage, match="no images came with this program"):
+    with pytest.raises(prebuilt.NoImage, match="this installation contains no images"):
         prebuilt.find(LIBRARIES[NAME])
 
 

@@ -110,13 +110,13 @@ def test_the_layers_of_an_older_gpu_run_on_a_newer_one_if_they_were_compiled_for
             T4,
             FULL,
             BF16,
-            "on compute capability 7.5 the native kernels run in FP16 alone; runs",
+            "on compute capability 7.5, the native kernels run only in FP16; runs",
         ),
         (
             T4,
             FULL,
             FP32,
-            "on compute capability 7.5 the native kernels run in FP16 alone; runs",
+            "on compute capability 7.5, the native kernels run only in FP16; runs",
         ),
         (T4, FULL, FP64, "no native network in float64; runs layer by layer"),
         (T4_OF_48_KB, FULL, FP16, "too little shared memory for the native kernels; runs layer by"),
@@ -125,9 +125,9 @@ def test_the_layers_of_an_older_gpu_run_on_a_newer_one_if_they_were_compiled_for
         (RTX_4090, LITE, FP16, ""),
         (TINY, LITE, FP16, "too little shared memory"),
         (T4, LITE, FP16, ""),
-        (T4, LITE, FP32, "FP16 alone"),
-        (T4, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
-        (H200, OTHER, FP16, "for the widths of full and lite networks; runs layer by layer"),
+        (T4, LITE, FP32, "only in FP16"),
+        (T4, OTHER, FP16, "the widths of the full and lite networks; runs layer by layer"),
+        (H200, OTHER, FP16, "the widths of the full and lite networks; runs layer by layer"),
     ],
     ids=str,
 )
@@ -146,7 +146,7 @@ def test_what_is_not_built_yet_is_the_reason_where_a_backend_could_run(gpu, monk
     monkeypatch.setattr(build, "reason", lambda _name: "not built yet")
     assert dispatch.unavailable_reason(FULL, gpu(H200), FP16) == "not built yet"
     assert dispatch.unavailable_reason(FULL, gpu(T4), FP16) == "not built yet"
-    assert "FP16 alone" in dispatch.unavailable_reason(FULL, gpu(T4), BF16)
+    assert "only in FP16" in dispatch.unavailable_reason(FULL, gpu(T4), BF16)
 
 
 def test_a_library_that_does_not_match_is_the_reason(gpu, monkeypatch):
@@ -182,7 +182,7 @@ def test_integers_have_backends_of_their_own(gpu, library_on, found, network, na
         (RTX_4090, FULL, ""),
         (TINY, FULL, "too little shared memory"),
         (T4, FULL, "INT8 needs a GPU of compute capability 8.0; runs in FP16"),
-        (H200, LITE, "INT8 is for the widths of the full network; runs in FP16"),
+        (H200, LITE, "INT8 only supports the widths of the full network; runs in FP16"),
     ],
     ids=str,
 )

@@ -105,7 +105,7 @@ def test_a_device_that_is_not_there_is_named_with_those_that_are():
 
 def _refusal_of_a_tpu() -> str:
     found = openvino_module().Core().available_devices
-    return f"OpenVINO finds no TPU here, only {', '.join(found)}"
+    return f"OpenVINO found no TPU on this machine, only {', '.join(found)}"
 
 
 @pytest.mark.full

@@ -94,7 +94,7 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
     assert "holds no table of weights" in told(listed)
     partial_state = {k: v for k, v in vgg_state.items() if k != "features.16.bias"}
     save_file(partial_state, tmp_path / "partial.safetensors")
-    assert told(tmp_path / "partial.safetensors").endswith("kind or shape: features.16.bias")
+    assert told(tmp_path / "partial.safetensors").endswith("type or shape: features.16.bias")
     save_file(vgg_state | {"features.0.bias": torch.full((64,), torch.nan)}, tmp_path / "nan.st")
     assert "not finite" in told(tmp_path / "nan.st")
     for n, odd in enumerate(
@@ -106,7 +106,7 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
         )
     ):
         torch.save(vgg_state | {"features.0.bias": odd}, tmp_path / f"odd{n}.pth")
-        assert told(tmp_path / f"odd{n}.pth").endswith("kind or shape: features.0.bias")
+        assert told(tmp_path / f"odd{n}.pth").endswith("type or shape: features.0.bias")
 
 
 def test_what_a_file_of_vgg_and_its_name_hold_is_shown_as_one_line(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_what_is_said_of_photographs_is_one_line(tmp_path: Path) -> None:
         find_photographs(tmp_path / "a", [f"\x1b[2J{'y' * 9000}"])
     assert str(caught.value).isprintable()
     loaded = load_photographs(find_photographs(tmp_path / "a"), 48, 8)
-    assert loaded.skipped == (r"'\x1b[2J.png' is of one color",)
+    assert loaded.skipped == (r"'\x1b[2J.png' has only one color",)
 
 
 def test_a_corrupt_photograph_is_skipped_and_named(folder: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_photograph_of_one_color_is_skipped_for_it_would_end_the_run(
     write_pixels(folder / "7.png", noise)  # some crops of it show only the wall
     paths = find_photographs(folder)
     loaded = load_photographs(paths, TINY.square, limit=100)
-    assert loaded.skipped == ("'7.png' is of one color",)
+    assert loaded.skipped == ("'7.png' has only one color",)
     assert len(loaded) == 6
 
     pixels = torch.from_numpy(np.stack([wall, picture(TINY.square, TINY.square)]))

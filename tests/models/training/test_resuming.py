@@ -106,7 +106,9 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
         assert begun.go_on() == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 2
-    assert "of iteration 4 could not be written (File too large); the one written before" in said
+    assert (
+        "of iteration 4 could not be written (File too large); StyleForge kept the previous" in said
+    )
     assert begun.checkpoint.read_bytes() == kept
     assert not [name for name in begun.seen() if name.startswith(".")]
 

@@ -35,9 +35,9 @@ def test_the_learning_rate_is_held_and_then_falls_to_nothing() -> None:
     [
         ({"lr": float("nan")}, "lr should be more than 0 and at most 1, not nan"),
         ({"batch_size": 0}, "batch_size should be 1 or more, not 0"),
-        ({"image_size": 50}, "image_size should be a multiple of 4 from 32 on, not 50"),
+        ({"image_size": 50}, "image_size should be a multiple of 4, and 32 or more, not 50"),
         ({"style_weight": -1.0}, "style_weight should be 0 or more"),
-        ({"style_scales": (1.0, 0.01)}, "leave at least 16 pixels"),
+        ({"style_scales": (1.0, 0.01)}, "enough to leave 16 pixels"),
         ({"precision": "int8"}, "fp32 or bf16"),
     ],
 )

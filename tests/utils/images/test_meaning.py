@@ -283,7 +283,7 @@ def test_a_sound_tiff_of_an_unknown_kind_is_not_called_damaged(
 ) -> None:
     path = tmp_path / "kind.tif"
     photometric = 1 if len(pixel) == 1 else 2
-    with pytest.raises(ImageError, match="is a TIFF picture of a kind that cannot be read"):
+    with pytest.raises(ImageError, match="is a TIFF picture of an unsupported type"):
         tiff(path, pixel, photometric)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ImageError, match="is a TIFF picture that is truncated or damaged"):

@@ -57,7 +57,7 @@ def frames_in(path: Path) -> Iterator[bytes]:
             length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
             frame = file.read(max(0, length))
             if len(frame) != length:
-                raise FilmError(tr("a finished part of it ('{file}') is damaged", file=path.name))
+                raise FilmError(tr("a finished part ('{file}') is damaged", file=path.name))
             yield frame
 
 

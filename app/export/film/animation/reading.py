@@ -36,7 +36,7 @@ def animation_info(path: Path, animation: Animation) -> FilmInfo:
     if width * height > MOST_PIXELS:
         raise FilmError(
             tr(
-                "{file} has frames of {width}x{height} pixels, more than any animation",
+                "{file} has frames of {width}x{height} pixels, too large for an animation",
                 file=named(path),
                 width=width,
                 height=height,
@@ -81,7 +81,7 @@ def animation_frames(
                     image.load()
                     pixels, alpha = to_rgb(image), alpha_of(image)
                 except (*MALFORMED, MemoryError):
-                    reading.fault = tr("the next one is damaged")
+                    reading.fault = tr("the next frame is damaged")
                     return
                 if after is None or pts > after:
                     now = time.perf_counter()

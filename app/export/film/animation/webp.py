@@ -63,7 +63,7 @@ def write_file(
         file.write(struct.pack("<4sI", b"ANMF", len(picture)) + picture)
     length = file.tell()
     if length > MOST_BYTES:
-        raise FilmError(tr("it takes more than the 4 GB that a WebP file holds"))
+        raise FilmError(tr("it needs more than the 4 GB that a WebP file can hold"))
     file.seek(0)
     file.write(_head(length, size, _TRANSPARENT if transparent else 0))
 

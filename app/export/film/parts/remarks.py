@@ -14,10 +14,10 @@ from utils.translation.texts import tr, trn
 def kept_of(store: SegmentStore) -> str:
     """Describe the finished frames of an unfinished film, as a clause."""
     if not store.frames:
-        return tr("nothing of it was finished")
+        return tr("no part of it was finished")
     return trn(
-        "{n} frames are finished, and the same command goes on behind them",
-        "{n} frames are finished, and the same command goes on behind them",
+        "{n} frame is finished; the same command continues after it",
+        "{n} frames are finished; the same command continues after them",
         store.frames,
         n=number(store.frames),
     )
@@ -28,15 +28,15 @@ def remarks_of(request: FilmRequest, reading: FilmReading) -> Iterator[str]:
     info, encoding = request.info, request.encoding
     if (info.width, info.height) != (encoding.width, encoding.height):
         yield tr(
-            "it has {size} of {whole} pixels, since {codec} needs even sizes",
+            "it has {size} instead of {whole} pixels, since {codec} needs even sizes",
             size=f"{encoding.width}x{encoding.height}",
             whole=f"{info.width}x{info.height}",
             codec=encoding.codec.title,
         )
     if reading.scaled:
         yield trn(
-            "{n} frames of another size were scaled to that of the first",
-            "{n} frames of another size were scaled to that of the first",
+            "{n} frame of another size was scaled to the size of the first",
+            "{n} frames of another size were scaled to the size of the first",
             reading.scaled,
             n=number(reading.scaled),
         )
@@ -51,8 +51,8 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     if reading.fault:
         faults.append(
             trn(
-                "it could be read for {n} frames only: {fault}",
-                "it could be read for {n} frames only: {fault}",
+                "only {n} frame could be read: {fault}",
+                "only {n} frames could be read: {fault}",
                 frames,
                 n=number(frames),
                 fault=reading.fault,
@@ -61,8 +61,8 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     if reading.damaged:
         faults.append(
             trn(
-                "{n} packets of it could not be decoded",
-                "{n} packets of it could not be decoded",
+                "{n} packet could not be decoded",
+                "{n} packets could not be decoded",
                 reading.damaged,
                 n=number(reading.damaged),
             )
@@ -70,7 +70,7 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     if info.counted and frames < SHORT * info.count:
         faults.append(
             tr(
-                "{read} of the {n} frames that it says to have could be read",
+                "only {read} of {n} declared frames could be read",
                 read=number(frames),
                 n=number(info.count),
             )
@@ -78,7 +78,7 @@ def faults_of(info: FilmInfo, reading: FilmReading, store: SegmentStore) -> tupl
     elif info.timed and not info.counted and seconds < SHORT * info.seconds - 2 / info.rate:
         faults.append(
             tr(
-                "{read} of the {n} seconds that it says to have could be read",
+                "only {read} of {n} declared seconds could be read",
                 read=number(seconds, 1),
                 n=number(info.seconds, 1),
             )

@@ -121,7 +121,7 @@ def added(*more: str) -> Change:
         (swapped("-o", __file__), "is a file; -o takes a folder or a .safetensors file"),
         (swapped("--device", "cuda:99"), "there is no device 'cuda:99'"),
         (swapped("-o", f"{__file__}/out"), "nothing can be written to"),
-        (added("--seed", str(1 << 63)), "seed should be 0 or more, in 63 bits"),
+        (added("--seed", str(1 << 63)), "seed should be from 0 to 2^63 - 1"),
         (added("--name", "../up"), "--name should be lower-case letters"),
         (added("--name", "x" * 230), "name is 230 letters long, and 200 are allowed"),
         (added("--resume"), "there is no run to resume"),

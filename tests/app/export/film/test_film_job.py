@@ -110,7 +110,7 @@ def test_an_odd_size_is_cut_to_an_even_one_and_said(tmp_path):
     look = Look(pixels="yuv444p")
     film = write_film(tmp_path / "film.mp4", picture=lambda n: numbered(n, 75, 61), look=look)
     report = copy(film, tmp_path / "out.mp4")
-    assert report.remarks == ("it has 74x60 of 75x61 pixels, since H.264 needs even sizes",)
+    assert report.remarks == ("it has 74x60 instead of 75x61 pixels, since H.264 needs even sizes",)
     lossless = copy(film, tmp_path / "out.mkv", "ffv1")
     assert lossless.remarks == ()
     assert pictures(tmp_path / "out.mkv")[0].shape == (61, 75, 3)
@@ -241,7 +241,7 @@ def test_a_second_process_is_kept_out(tmp_path):
     job = FilmJob(request(film, out), Plain())
     with (
         SegmentStore(out, job._identity()),
-        pytest.raises(FilmError, match=r"'out.mp4' is being made by another process"),
+        pytest.raises(FilmError, match=r"another process is making 'out.mp4'"),
     ):
         job.run()
 
@@ -294,7 +294,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(FilmError, match=r"'out.mp4' cannot be made of .*8 frames are finish"):
+        with pytest.raises(FilmError, match=r"cannot make 'out.mp4' from .*8 frames are finish"):
             copy(film, out)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -322,7 +322,7 @@ def test_a_disk_that_holds_the_parts_and_not_the_film_keeps_them(tmp_path, endin
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (whole * 2 // 3, before[1]))
     try:
-        with pytest.raises(FilmError, match=r"cannot be made of .*; 12 frames are finished"):
+        with pytest.raises(FilmError, match=r"cannot make .*; 12 frames are finished"):
             copy(film, out, codec)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -343,7 +343,7 @@ def test_damaged_packets_are_passed_over_and_counted(tmp_path):
     out = tmp_path / "out.mp4"
     report = copy(film, out)
     assert report.frames == len(packets) - 1
-    assert report.faults[0] == "1 packets of it could not be decoded"
+    assert report.faults[0] == "1 packet could not be decoded"
     assert len(times_of(out)) == report.frames
 
 
@@ -356,7 +356,7 @@ def test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so(tmp_path):
     out = tmp_path / "out.mp4"
     report = copy(made, out)
     assert 10 < report.frames < 55
-    assert f"{report.frames} of the 60 frames that it says to have could be read" in report.faults
+    assert f"only {report.frames} of 60 declared frames could be read" in report.faults
     assert len(times_of(out)) == report.frames
 
 

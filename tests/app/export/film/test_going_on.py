@@ -180,10 +180,12 @@ def test_what_other_kernels_have_kept_is_a_sentence_and_no_jump(make, tmp_path, 
     stopped(make, out, 24)
 
     def other(self, history):
-        raise EngineError("what was kept of the frames before is that of other kernels")
+        raise EngineError("the saved state of the stream comes from other kernels")
 
     monkeypatch.setattr(FilmStyling, "restore", other)
-    with pytest.raises(FilmError, match=r"'out.mkv' cannot go on: .* without the folder '.*film'"):
+    with pytest.raises(
+        FilmError, match=r"cannot continue 'out.mkv': .* delete the folder '.*film'"
+    ):
         make(out)
 
 

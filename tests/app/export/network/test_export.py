@@ -158,7 +158,7 @@ def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
         write(self, source, path)
 
     monkeypatch.setattr(Pt2File, "write", wrong)
-    with pytest.raises(ExportError, match=r"not kept: what PyTorch paints .* outside the"):
+    with pytest.raises(ExportError, match=r"not kept: the output of PyTorch .* the limit is"):
         export_network(styles, "sketch", out / "sketch.pt2", Wanted())
     assert list(out.iterdir()) == []
 
@@ -239,7 +239,7 @@ def test_a_package_that_is_missing_is_named_with_what_installs_it(styles, out, m
 @pytest.mark.parametrize(
     ("key", "name", "wanted", "sentence"),
     [
-        ("sketch", "a.tflite", Wanted(), r"none of the endings that are known: \.onnx, \.pt2"),
+        ("sketch", "a.tflite", Wanted(), r"an unknown ending; choose one of \.onnx, \.pt2"),
         ("plain", "a.pt2", Wanted(lite=True), "Plain has no lite network"),
         ("nobody", "a.pt2", Wanted(), "nobody"),
         ("sketch", "a.pt2", Wanted(size=(64, 8)), "at least 16x16"),
@@ -259,7 +259,9 @@ def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
     source = tmp_path / "painting.png"
     Image.fromarray(picture(96, 72, seed=5)).save(source)
     style = library.install_picture(source)
-    with pytest.raises(ExportError, match="needs a size, as in --size 1280x720: how many tokens"):
+    with pytest.raises(
+        ExportError, match="needs a size, as in --size 1280x720: in its network, the"
+    ):
         export_network(library, style.key, out / "painting.onnx", Wanted())
     wanted = Wanted(lite=True, size=(72, 56))
     exported = export_network(library, style.key, out / "painting.onnx", wanted)

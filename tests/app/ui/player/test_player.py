@@ -20,7 +20,7 @@ from tests.helpers.fakes import write_video
 from tests.helpers.sound import write_talkie
 
 EVEN = tuple(n / 25 for n in range(75))
-SILENCE = "There is no device that plays sound: connect one"
+SILENCE = "There is no sound output device: connect one"
 
 
 class Device(SilentOutput):

@@ -275,4 +275,4 @@ def test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none(
     assert window.gallery.keys == ["candy", "mosaic", "udnie", "candy_2", "mosaic_2"]
     assert window.notices.text == "Installed Candy 2, Mosaic 2"
     (problem,) = window.problems.problems
-    assert "'broken.styleforge' is not a file of a style" in problem.summary
+    assert "'broken.styleforge' is not a style file" in problem.summary

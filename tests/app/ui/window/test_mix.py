@@ -175,12 +175,12 @@ def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window,
 
     assert state(panel.precision, "INT8") == (
         False,
-        "INT8: The any-style network has no products of integers",
+        "INT8: The any-style network does not support INT8",
     )
     assert state(panel.precision, "FP16")[0]
     allowed, said = state(panel.kernels, "Fused norm")
     assert not allowed
-    assert said == "Fused norm: There is no Fused norm for the any-style network"
+    assert said == "Fused norm: The any-style network does not run with Fused norm"
     assert panel.kernels.currentText() == "Fused"
     assert panel.kernels_remark.text() == (
         "The any-style network's convolutions run on PyTorch's kernels"

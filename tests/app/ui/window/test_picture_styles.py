@@ -379,7 +379,7 @@ def test_f2_renames_the_chosen_style(window, session, red_sea, qtbot):
 
 def test_a_title_of_another_style_is_refused(window, session, red_sea, qtbot):
     session.user_styles.rename(red_sea, "candy")
-    assert "there is another style 'candy' already" in only_problem(window, qtbot).summary
+    assert "another style is already named 'candy'" in only_problem(window, qtbot).summary
     assert session.library.get(red_sea).title == "Red Sea"
 
 

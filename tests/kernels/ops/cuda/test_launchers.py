@@ -78,7 +78,10 @@ def test_an_unknown_type_is_refused(operations):
 
 @pytest.mark.parametrize(
     ("capability", "sentence"),
-    [((7, 0), "this GPU has compute capability 7.0"), ((8, 0), "no image of .* capability 8.0")],
+    [
+        ((7, 0), "this GPU has compute capability 7.0"),
+        ((8, 0), "has no image for .* capability 8.0"),
+    ],
 )
 def test_a_gpu_without_an_image_is_refused_in_words(capability, sentence, folder, driver_stub):
     images = ImageList.read(folder, "operations")

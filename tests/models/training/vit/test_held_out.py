@@ -28,9 +28,9 @@ def test_a_list_that_is_not_there_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("photographs = [", "is not a TOML file of two lists"),
-        ("paintings = 5", "is not a TOML file of the lists"),
-        ("faces = []", "is not a TOML file of the lists"),
+        ("photographs = [", "is not a TOML file with two lists"),
+        ("paintings = 5", "is not a TOML file with the lists"),
+        ("faces = []", "is not a TOML file with the lists"),
         ("paintings = [5]", "has an entry that is not the name of a file"),
     ],
 )

@@ -209,7 +209,7 @@ def test_the_schedule_follows_the_clock_where_seconds_are_given() -> None:
         ({"style_zoom": (2.0, 1.0)}, "style_zoom should be"),
         ({"precision": "fp8"}, "precision should be fp32 or bf16"),
         ({"tv_weight": math.nan}, "tv_weight should be 0 or more"),
-        ({"steps": None}, "needs a number of steps or of seconds"),
+        ({"steps": None}, "needs a number of steps or seconds"),
     ],
 )
 def test_a_value_out_of_range_is_named(changes: dict[str, object], says: str) -> None:

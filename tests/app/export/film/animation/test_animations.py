@@ -102,7 +102,8 @@ def test_transparency_is_kept_and_nothing_of_the_frame_before_shows_through(
 def test_soft_edges_become_hard_ones_in_a_gif_and_it_is_said(tmp_path):
     film = write_animation(tmp_path / "a.webp", soft=True)
     (remark,) = made(film, tmp_path / "out.gif").remarks
-    assert remark == "its half transparent pixels are wholly so or not at all, as in any GIF file"
+    said = "its half-transparent pixels became fully transparent or opaque, as in any GIF file"
+    assert remark == said
     assert set(np.unique(frames_of(tmp_path / "out.gif")[0][..., 3])) == {0, 255}
     assert made(film, tmp_path / "out.webp").remarks == ()
     assert frames_of(tmp_path / "out.webp")[0][36, 30, 3] == 100
@@ -144,7 +145,7 @@ def test_a_film_that_is_too_fast_loses_frames_and_no_time(tmp_path, ending, most
         f"{20 - len(milliseconds(out))} of its 20 frames are left out, since {kind}"
     )
     assert lost.endswith(f"show at most {most} a second")
-    assert sound == f"its sound is left out, since {kind} files hold pictures alone"
+    assert sound == f"its sound is left out, since {kind} files hold only pictures"
     assert len(milliseconds(out)) <= kept
     assert min(milliseconds(out)) >= 1000 // most
     assert sum(milliseconds(out)) == pytest.approx(200, abs=10)
