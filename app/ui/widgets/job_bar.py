@@ -31,7 +31,7 @@ class JobBar(QFrame):
         self.progress.setAccessibleName(tr("Progress"))
         self.progress.setToolTip(tr("This is being worked on"))
         self.cancel = make_button(
-            tr("Cance&l"), tr("Stop this and keep nothing of it (Esc)"), self._cancel
+            tr("Cance&l"), tr("Stop this and discard the result (Esc)"), self._cancel
         )
         row = bar_layout(self)
         row.addWidget(self._label, 1)

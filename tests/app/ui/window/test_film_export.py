@@ -203,7 +203,7 @@ def remark_of(dialog: FilmDialog, box: str) -> str:
 def test_what_this_machine_can_encode_is_found_out_beside_the_window():
     found = find_hardware()
     assert set(found) == set(CODECS)
-    assert found["prores"] == Hardware(reason="ProRes is encoded by the processor alone")
+    assert found["prores"] == Hardware(reason="Only the processor can encode ProRes")
     assert all(bool(each.device) is not bool(each.reason) for each in found.values())
 
 

@@ -212,7 +212,7 @@ def test_a_thumbnail_is_cropped_to_its_shape(tmp_path):
 def test_the_newest_request_is_made_first(qtbot, tmp_path):
     asked: list[Path] = []
 
-    def run(work, done, *, doing):
+    def run(work, done, *, failure):
         asked.append(work)
 
     made = StripThumbnails(run)
