@@ -34,7 +34,7 @@ Pixels = NDArray[np.uint8]
 STILL_SOURCE = mark("Only a camera or a video can be recorded; press S to save this picture")
 NOTHING_MOVED = mark("The picture did not change, so nothing was recorded; press S to save it")
 MICROPHONE_LOST = mark(
-    "The microphone was unplugged or has failed; the recording goes on in silence"
+    "The microphone was unplugged or failed; the recording continues without sound"
 )
 RECORDED = {  # sound of recordings, in the order of the key
     mark("none", "sound"): mark("Recordings have no sound"),

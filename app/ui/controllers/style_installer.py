@@ -55,7 +55,10 @@ class StyleInstaller:
             put: Called with the key of the style and the new group.
         """
         self._questions.ask(
-            tr("Put '{title}' into which group? Leave the name empty for none", title=style.title),
+            tr(
+                "Which group should '{title}' be in? Leave the name empty for none",
+                title=style.title,
+            ),
             tr("&Set"),
             lambda wanted: put(style.key, printable(wanted, MAX_NAME_LENGTH)),
             label=tr("&Group:"),

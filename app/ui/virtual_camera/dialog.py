@@ -56,8 +56,8 @@ class CameraDialog(QDialog):
             tr("Name of the virtual camera, such as /dev/video2 or OBS Virtual Camera")
         )
         self.device.editingFinished.connect(self._pick_device)
-        self.always = QCheckBox(tr("Send &also while no program reads it"))
-        self.always.setAccessibleName(tr("Send also while no program reads it"))
+        self.always = QCheckBox(tr("&Also send while no program reads it"))
+        self.always.setAccessibleName(tr("Also send while no program reads it"))
         self.always.setToolTip(
             tr(
                 "Do not pause while no program reads it; StyleForge can see this with "

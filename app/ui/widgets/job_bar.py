@@ -79,7 +79,7 @@ class FilmBar(JobBar):
         super().__init__(parent)
         self.setAccessibleName(tr("Export of a film"))
         self.progress.setRange(0, 100)
-        self.pause = make_button(tr("Pa&use"), tr("Pause the export, or go on"), self._toggle)
+        self.pause = make_button(tr("Pa&use"), tr("Pause or continue the export"), self._toggle)
         self.pause.setCheckable(True)
         row = self.layout()
         assert isinstance(row, QHBoxLayout)
