@@ -23,11 +23,11 @@ _Work = tuple[int, Callable[[], Any]]  # job number, function
 class RunJob(Protocol):
     """Signature of `Session.run`: `done` gets the result of `work` on the GUI thread.
 
-    An exception becomes a problem, "Could not <doing>: ...".
+    An exception becomes a problem that begins with `failure`, as in "Could not read a.png".
     """
 
     def __call__(
-        self, work: Callable[[], Any], done: Callable[[Any], None], *, doing: str
+        self, work: Callable[[], Any], done: Callable[[Any], None], *, failure: str
     ) -> None: ...
 
 

@@ -7,6 +7,7 @@ import traceback
 from dataclasses import dataclass
 
 from utils.text import printable
+from utils.translation.joints import labeled
 from utils.translation.texts import tr
 
 MAX_MESSAGE_LENGTH = 4000  # characters; a message may contain two whole paths
@@ -43,9 +44,9 @@ class Problem:
     advice: str = ""
 
     @classmethod
-    def of(cls, exc: BaseException, *, doing: str) -> Problem:
-        """Make a problem in the window's language; `doing` completes "Could not ..."."""
-        said = tr("Could not {doing}: {error}", doing=tr(doing), error=exc)
+    def of(cls, exc: BaseException, *, failure: str) -> Problem:
+        """Make a problem in the window's language; `failure` says what failed."""
+        said = labeled(tr(failure), str(exc))
         summary = printable(said, MAX_MESSAGE_LENGTH)
         return cls(summary, format_details(exc), tr(advice_for(exc)))
 

@@ -50,16 +50,16 @@ UPSAMPLING: dict[str, Option] = {
 }
 
 CAMERA_FORMATS: dict[str, Option] = {
-    "auto": Option("Automatic", "What the system's virtual camera takes, as I420 on Linux"),
-    "yuyv": Option("YUYV", "As most webcams; for a program that shows nothing otherwise"),
-    "uyvy": Option("UYVY", "As capture cards"),
-    "nv12": Option("NV12", "As hardware encoders take it"),
+    "auto": Option("Automatic", "The format of the system's virtual camera, such as I420 on Linux"),
+    "yuyv": Option("YUYV", "The format of most webcams; for programs that show nothing otherwise"),
+    "uyvy": Option("UYVY", "The format of capture cards"),
+    "nv12": Option("NV12", "The format of hardware encoders"),
     "gray": Option("Gray", "Black and white"),
 }
 
 CAMERA_FITS: dict[str, Option] = {
-    "whole": Option("Whole picture", "With black bars where its shape is another"),
-    "fill": Option("Fill the frame", "What sticks out is cut off"),
+    "whole": Option("Whole picture", "With black bars if the shapes differ"),
+    "fill": Option("Fill the frame", "Cuts the edges off if the shapes differ"),
 }
 
 CAMERA_SIZES = ("640x360", "640x480", "960x540", "1280x720", "1920x1080")

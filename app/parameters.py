@@ -188,7 +188,7 @@ class Parameters:
     mix_amount: float = _row(
         DEFAULT_MIX_AMOUNT,
         FractionParameter(
-            label="How &much of it",
+            label="&Mix share",
             title="Share of the second style",
             tip="0 % is the first style alone, 100 % the second",
             group=Group.STYLE,
@@ -211,7 +211,7 @@ class Parameters:
         False,
         SwitchParameter(
             label="Keep stroke &width",
-            tip="Strokes stay as wide as with automatic detail, however much detail there is",
+            tip="Keep strokes as wide as with automatic detail, whatever the detail",
             group=Group.ADVANCED,
             stage=Stage.NETWORK,
         ),
@@ -220,8 +220,8 @@ class Parameters:
         AUTO,
         AmountParameter(
             label="T&exture",
-            tip="Paints skies, walls and other flat parts, which stay smooth without it. Automatic "
-            "is the style's own amount, in streams as much of it as stays steady",
+            tip="Paints skies, walls and other flat parts, which stay smooth without it. "
+            "Automatic uses the style's own amount, or less in streams to keep them steady",
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             zero="Off",
@@ -248,7 +248,7 @@ class Parameters:
         0.0,
         FractionParameter(
             label="Less flic&ker",
-            tip="Reduces flicker in streams, along the motion of what they show",
+            tip="Reduces flicker in streams by following their motion",
             group=Group.MOTION,
             stage=Stage.FINISHING,
             zero="Off",

@@ -148,7 +148,8 @@ class Settings(Parameters):
         except OSError as exc:
             complain(
                 defer(
-                    "The settings file {path} is unreadable, using defaults: {reason}",
+                    "StyleForge cannot read the settings file {path} and uses the defaults: "
+                    "{reason}",
                     path=path,
                     reason=exc.strerror,
                 )
@@ -158,7 +159,8 @@ class Settings(Parameters):
         if stored is None:
             complain(
                 defer(
-                    "The settings file {path} is damaged; kept is what can still be read", path=path
+                    "The settings file {path} is damaged; StyleForge kept the readable settings",
+                    path=path,
                 )
             )
             stored = _recover_settings(text, _PERSISTED)
@@ -175,7 +177,8 @@ class Settings(Parameters):
         if damaged:
             complain(
                 defer(
-                    "Not valid in the settings file, using the default: {names}",
+                    "The settings file has invalid values; StyleForge uses the defaults for: "
+                    "{names}",
                     names=", ".join(damaged),
                 )
             )

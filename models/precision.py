@@ -119,8 +119,8 @@ class Precision(Enum):
 
 # Remark of every network but the fused one about INT8 on a GPU.
 INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
-_TF32_ON_CPU, _TF32_ON_GPU = "TF32 is FP32 on a CPU", "TF32 is FP32 on this GPU"
-_INT8_ON_CPU, _INT8_ON_GPU = "INT8 is FP16 on a CPU", "INT8 is FP16 on this GPU"
+_TF32_ON_CPU, _TF32_ON_GPU = "TF32 runs as FP32 on a CPU", "TF32 runs as FP32 on this GPU"
+_INT8_ON_CPU, _INT8_ON_GPU = "INT8 runs as FP16 on a CPU", "INT8 runs as FP16 on this GPU"
 _INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"
 _EMULATED = "{title} is emulated on this GPU and slower than FP32"
 _NO_FP16 = "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"

@@ -25,6 +25,7 @@ _SHOWING = re.compile(
 )
 _MAKING = ("join", "filter", "format", "clauses", "enumerated", "sentences", "labeled")
 _PASSING = ("join", "filter", "str", "rstrip")  # return their arguments
+_SHOWN_LATER = ("failure", "doing")  # arguments that are translated where they are shown
 # Words before or after a value (\0), with a colon or without.
 _BESIDE_VALUE = re.compile(r"(^|\s)[^\W\d_]{3,}:?\s+\0|\0\s+[^\W\d_]{3,}")
 _MNEMONIC = re.compile(r"&(?=[^\W_])")
@@ -134,8 +135,8 @@ def _bare(node: ast.AST, *, showing: bool) -> Iterator[ast.Constant | ast.Joined
         for argument in node.args[first:]:
             yield from _bare(argument, showing=inside)
         for keyword in node.keywords:
-            if not _is_doing(keyword):
-                yield from _bare(keyword.value, showing=inside or keyword.arg == "doing")
+            if not _is_translated_later(keyword):
+                yield from _bare(keyword.value, showing=inside or keyword.arg in _SHOWN_LATER)
         return
     if isinstance(node, ast.Constant | ast.JoinedStr):
         words = _words(node)
@@ -168,9 +169,9 @@ def _reads_as_text(node: ast.Constant | ast.JoinedStr) -> bool:
     return isinstance(node, ast.JoinedStr) and bool(_BESIDE_VALUE.search(_words(node, "\0")))
 
 
-def _is_doing(keyword: ast.keyword) -> bool:
-    """Return whether this names the action in progress, which Problem.of translates."""
-    return keyword.arg == "doing" and isinstance(keyword.value, ast.Constant)
+def _is_translated_later(keyword: ast.keyword) -> bool:
+    """Return whether this is a failure or a step in progress, translated where it is shown."""
+    return keyword.arg in _SHOWN_LATER and isinstance(keyword.value, ast.Constant)
 
 
 def _in_values(node: ast.Call, name: str) -> Iterator[ast.Constant | ast.JoinedStr]:

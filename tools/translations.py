@@ -31,6 +31,7 @@ from utils.translation.texts import key_of
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("app", "kernels", "models", "utils")
 FUNCTIONS = ("tr", "trn", "mark", "defer")
+KEYWORDS = ("failure", "doing")  # arguments that are translated where they are shown
 TEXTS = "utils.translation.texts"  # the module of the translation functions
 SHARED = {"main_window": "ui"}  # packages whose texts are in the file of another part
 Texts = dict[str, bool]  # the key of a text, and whether it has plural forms
@@ -114,7 +115,7 @@ def texts() -> dict[str, Texts]:
 
 
 def texts_of(source: str) -> Iterator[tuple[str, bool]]:
-    """Yield the key of each text that a module translates or passes as `doing`.
+    """Yield the key of each text that a module translates or passes as `failure` or `doing`.
 
     The second value tells whether the text has plural forms.
     """
@@ -127,9 +128,9 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
         elif name in FUNCTIONS and words and isinstance(call.args[0], ast.Constant):
             yield key_of(*words[:2]), False
         for keyword in call.keywords:
-            doing = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
-            if keyword.arg == "doing" and doing:
-                yield str(doing), False
+            text = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
+            if keyword.arg in KEYWORDS and text:
+                yield str(text), False
 
 
 def update(folder: Path = FOLDER) -> None:

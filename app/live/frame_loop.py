@@ -180,7 +180,7 @@ class FrameLoop:
             self._engine.configure(config)
         except Exception as exc:
             log.info("configure failed", exc_info=True)
-            self._events.problem(Problem.of(exc, doing="use that choice"))
+            self._events.problem(Problem.of(exc, failure="Could not apply this choice"))
             self._events.config_rejected(kept)
         self._start()
 
@@ -287,7 +287,9 @@ class FrameLoop:
         except Exception as exc:
             log.info("source failed", exc_info=True)
             self.close()
-            self._events.problem(Problem.of(exc, doing=tr("read {name}", name=source.info.title)))
+            self._events.problem(
+                Problem.of(exc, failure=tr("Could not read {name}", name=source.info.title))
+            )
             self._events.ended()
             return
         self._set_status(source.status)
@@ -430,7 +432,7 @@ class FrameLoop:
         """Report a failed frame; style nothing until the next config or source."""
         self.running = False
         self._discard()
-        self._events.problem(Problem.of(error, doing="style this frame"))
+        self._events.problem(Problem.of(error, failure="Could not style this frame"))
 
     def _report_overhead(self, now: float) -> None:
         """Update the engine's overhead and the sound's delay every OVERHEAD_S."""

@@ -40,13 +40,13 @@ class _Task:
     """One piece of work.
 
     Attributes:
-        doing: Completes "Could not ...".
+        failure: Begins the problem that is reported if `work` raises.
         work: Called with its progress callback on another thread.
         makes: Whether it makes a style that the user requested.
     """
 
     title: str
-    doing: str
+    failure: str
     work: Callable[[Progress], Any]
     done: Callable[[Any], object]
     failed: Callable[[], object]
@@ -93,8 +93,8 @@ class StyleJobs(QObject):
             _Task(
                 tr("Making the style '{title}'", title=title)
                 if title
-                else tr("Making a style of '{name}'", name=name),
-                tr("make a style of '{name}'", name=name),
+                else tr("Making a style from '{name}'", name=name),
+                tr("Could not make a style from '{name}'", name=name),
                 work,
                 done,
                 lambda: None,
@@ -133,7 +133,7 @@ class StyleJobs(QObject):
         self._add(
             _Task(
                 tr("Preparing {styles}", styles=named),
-                mark("use that choice"),
+                mark("Could not apply this choice"),
                 work,
                 prepared,
                 failed,
@@ -191,7 +191,7 @@ class StyleJobs(QObject):
 
         def failed(exc: Exception) -> None:
             if not isinstance(exc, JobCanceled):
-                self.problem.emit(Problem.of(exc, doing=task.doing))
+                self.problem.emit(Problem.of(exc, failure=task.failure))
             task.failed()
             self._next()
 

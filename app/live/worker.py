@@ -154,7 +154,7 @@ class Worker(QObject):
         except Exception as exc:  # the stream continues without previews
             log.info("preview failed", exc_info=True)
             self._previews.want((), 0)
-            self.problem.emit(Problem.of(exc, doing="paint the previews of styles"))
+            self.problem.emit(Problem.of(exc, failure="Could not paint the previews of the styles"))
             return
         if preview is not None:
             self.previewed.emit(preview)

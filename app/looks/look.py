@@ -82,7 +82,7 @@ def look_from(stored: object) -> Look:
             )
         )
     if not all(isinstance(share, int | float) and not isinstance(share, bool) for share in shares):
-        raise LookError(tr("the share of a style is no number"))
+        raise LookError(tr("the share of a style is not a number"))
     if min(shares) < 0 or not abs(sum(shares) - 1) <= _SUM * len(shares):
         raise LookError(tr("the shares of its styles do not add up to 1"))
     settings: dict[str, Any] = {}

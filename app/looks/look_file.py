@@ -106,14 +106,17 @@ class LookFile:
         try:
             shutil.copyfile(self.path, self.path.with_name(DAMAGED))
         except OSError:
-            kept = tr("no copy of it can be kept")
-        else:
-            kept = tr("a copy is kept as {name}", name=DAMAGED)
+            return tr(
+                "Not all saved looks in {path} can be read ({fault}); "
+                "StyleForge could not keep a copy",
+                path=self.path,
+                fault=fault,
+            )
         return tr(
-            "Not all saved looks in {path} can be read ({fault}); {kept}",
+            "Not all saved looks in {path} can be read ({fault}); StyleForge kept a copy as {name}",
             path=self.path,
             fault=fault,
-            kept=kept,
+            name=DAMAGED,
         )
 
 
@@ -128,7 +131,7 @@ def _named(entry: object) -> NamedLook:
     name, picture = entry.get("name"), entry.get("picture", "")
     if not isinstance(name, str) or not look_name(name):
         shown = printable(repr(name), MAX_TEXT)
-        raise LookError(tr("it has no name but {value}", value=shown))
+        raise LookError(tr("its name is {value}, not a text", value=shown))
     try:
         data = base64.b64decode(picture, validate=True)
     except (TypeError, ValueError):

@@ -26,6 +26,7 @@ from app.training.run_store import LossPoint, RunDirectory, RunStore
 from app.training.state import Phase, State, TrainingProgress
 from app.training.unfinished import Unfinished, find_unfinished, run_lock
 from models.training.presets import cheaper
+from utils.translation.joints import labeled
 from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
@@ -348,8 +349,7 @@ class TrainingController(QObject):
         if reason := self._process.whole_file_reason:
             self._leave_for_question(run, reason)
             return
-        doing = tr("train '{title}'", title=run.title)
-        said = tr("Could not {doing}: {error}", doing=doing, error=exit.reason)
+        said = labeled(tr("Could not train '{title}'", title=run.title), exit.reason)
         problem = Problem(said, exit.details, tr(ADVICE["TrainingError"]))
         self._pause_or_discard(problem)
 
@@ -384,7 +384,9 @@ class TrainingController(QObject):
             self._runs.delete(run)
 
         self._set_state(Phase.FINISHING, doing="Deleting files...", fraction=None)
-        self._jobs.run(work, done, lambda exc: self._reset(Problem.of(exc, doing="delete the run")))
+        self._jobs.run(
+            work, done, lambda exc: self._reset(Problem.of(exc, failure="Could not delete the run"))
+        )
 
     def _reset(self, problem: Problem | None = None) -> None:
         self._release_lock()
@@ -424,7 +426,7 @@ class TrainingController(QObject):
 
     def _job(self, work: Callable[[], T], done: Callable[[T], None], title: str) -> None:
         def failed(exc: Exception) -> None:
-            problem = Problem.of(exc, doing=tr("train '{title}'", title=title))
+            problem = Problem.of(exc, failure=tr("Could not train '{title}'", title=title))
             if self._state.phase in (Phase.PREPARING, Phase.STOPPING):
                 self._reset(problem)
             elif self._state.phase is Phase.FINISHING:

@@ -312,7 +312,7 @@ def read_run(path: Path) -> RunDirectory:
         raise DamagedRunError(
             tr(
                 "the training in '{folder}' cannot be resumed: its 'run.json' is missing or "
-                "damaged; '{rest}' can be installed as a style, or the folder be deleted",
+                "damaged; install '{rest}' as a style, or delete the folder",
                 folder=path,
                 rest=rest,
             )

@@ -29,7 +29,9 @@ from utils.translation.texts import mark, said, tr
 if TYPE_CHECKING:
     from app.live.session import Session
 
-DAMAGE_ADVICE = mark("`styleforge doctor` lists the folders and whether they can be written.")
+DAMAGE_ADVICE = mark(
+    "`styleforge doctor` lists the folders and whether StyleForge can write to them."
+)
 
 
 def run(options: Namespace) -> int:

@@ -41,9 +41,12 @@ NOTES = (
     ),
     (
         mark("Several files"),
-        mark("Dropped together they can be queued; pictures also make a strip."),
+        mark("Drop several files to queue them; pictures can also open as a strip."),
     ),
-    (mark("Queue"), mark("Its keys work while it is shown. Drag entries to change their order.")),
+    (
+        mark("Queue"),
+        mark("Its keys work while the queue is shown. Drag entries to change their order."),
+    ),
     (
         mark("Privacy"),
         mark("Nothing is sent from this machine. Pictures are saved only on request."),

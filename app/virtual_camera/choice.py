@@ -48,8 +48,8 @@ def parse_size(text: str) -> tuple[int, int]:
     if not sides or not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in sides):
         raise ValueError(
             tr(
-                "a camera's size is its width and height, even numbers of {smallest} to {largest}, "
-                "as in 1280x720, not {given}",
+                "a camera's size is two even numbers from {smallest} to {largest}, such as "
+                "1280x720, not {given}",
                 smallest=SMALLEST,
                 largest=LARGEST,
                 given=text,

@@ -26,14 +26,16 @@ DEVICES = Path("/sys/devices/virtual/video4linux")
 MODPROBE = "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge"
 INSTALL = {  # with MODPROBE as {command}
     "linux": mark(
-        "install the driver v4l2loopback (of Debian, Ubuntu and Arch the package "
-        "v4l2loopback-dkms, of RPM Fusion akmod-v4l2loopback) and run `{command}`"
+        "install the driver v4l2loopback (package v4l2loopback-dkms on Debian, Ubuntu and Arch, "
+        "akmod-v4l2loopback in RPM Fusion) and run `{command}`"
     ),
     "darwin": mark(
         "install OBS Studio 30 or newer from https://obsproject.com, and start and stop its "
         "virtual camera once"
     ),
-    "win32": mark("install OBS Studio from https://obsproject.com, which brings a virtual camera"),
+    "win32": mark(
+        "install OBS Studio from https://obsproject.com, which includes a virtual camera"
+    ),
 }
 
 
@@ -90,7 +92,9 @@ def why_not(said: str, system: str = sys.platform, devices: Path = DEVICES) -> s
         return tr("there is no virtual camera: {advice}", advice=advice)
     lines = [re.sub(r"^'\w+' backend: ", "", line) for line in said.splitlines() if line.strip()]
     sentences = [re.sub(r"[.?!]\s+(?=[A-Z])", "; ", line).rstrip(".?! ") for line in lines]
-    reason = printable(clauses(sentences)) or tr("pyvirtualcam knows none of this system")
+    reason = printable(clauses(sentences)) or tr(
+        "pyvirtualcam has no virtual camera for this system"
+    )
     advice = tr(INSTALL[system]) if system in INSTALL and system != "linux" else ""
     return clauses((tr("the virtual camera cannot be opened: {reason}", reason=reason), advice))
 

@@ -69,7 +69,7 @@ PRESETS = (
     Preset(
         "sketch",
         "Sketch",
-        "The least that shows the style; for machines without a GPU",
+        "The shortest training that shows the style; for machines without a GPU",
         iterations=400,
         image_size=128,
         batch_size=4,
@@ -77,7 +77,7 @@ PRESETS = (
     Preset(
         "draft",
         "Draft",
-        "Colors and strokes are there; about 2 minutes on a fast GPU",
+        "Learns colors and strokes; about 2 minutes on a fast GPU",
         iterations=5_000,
     ),
     Preset(

@@ -42,7 +42,9 @@ def test_how_a_failure_came_about_is_put_into_words_off_the_gui_thread(jobs, qtb
         lambda exc: [f"{exc!r}, {writers.append(threading.get_ident())}"],
     )
     problems: list[Problem] = []
-    jobs.run(lambda: 1 // 0, pytest.fail, lambda exc: problems.append(Problem.of(exc, doing="it")))
+    jobs.run(
+        lambda: 1 // 0, pytest.fail, lambda exc: problems.append(Problem.of(exc, failure="it"))
+    )
     qtbot.waitUntil(lambda: bool(problems), timeout=2000)
     assert "ZeroDivisionError" in problems[0].details
     assert threading.get_ident() not in writers

@@ -114,7 +114,7 @@ def test_an_error_without_advice_has_that_of_its_cause():
     assert advice_for(RuntimeError("of a library")) == ASK_FOR_HELP
     error.__cause__ = PermissionError("y")
     assert advice_for(error) == ADVICE["PermissionError"]
-    assert Problem.of(error, doing="save it").advice == ADVICE["PermissionError"]
+    assert Problem.of(error, failure="Could not save it").advice == ADVICE["PermissionError"]
 
 
 def test_every_problem_that_is_made_without_an_exception_has_advice():

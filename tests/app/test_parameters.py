@@ -197,7 +197,7 @@ def test_it_is_saved_and_read_again_unless_it_shall_not_be(found):
 def test_a_bad_value_in_the_settings_file_becomes_its_default_and_is_named(found):
     assert found["mended"] == [0.5, "linen"]
     (said,) = found["complaints"]
-    assert said.endswith("using the default: texture, canvas")
+    assert said.endswith("uses the defaults for: texture, canvas")
 
 
 RESET = ". Double-click or Delete resets it"

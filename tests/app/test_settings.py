@@ -119,7 +119,9 @@ def test_damage_is_told_to_whoever_asks(tmp_path):
     path.write_text('{"strength": 7, "view": "sideways", "overlay": true}')
     told: list[str] = []
     assert Settings.load(path, told.append) == Settings(overlay=True)
-    assert told == ["Not valid in the settings file, using the default: strength, view"]
+    assert told == [
+        "The settings file has invalid values; StyleForge uses the defaults for: strength, view"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -69,14 +69,14 @@ def test_what_a_precision_costs_is_said_in_bits():
 
 
 def test_tf32_on_a_cpu_says_that_it_is_fp32():
-    assert Precision.tf32.remark(CPU) == "TF32 is FP32 on a CPU"
+    assert Precision.tf32.remark(CPU) == "TF32 runs as FP32 on a CPU"
     assert Precision.fp32.remark(CPU) == ""
 
 
 def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
-    assert Precision.int8.remark(CPU) == "INT8 is FP16 on a CPU"
+    assert Precision.int8.remark(CPU) == "INT8 runs as FP16 on a CPU"
     for capability, remark in (
-        ((7, 5), "INT8 is FP16 on this GPU"),
+        ((7, 5), "INT8 runs as FP16 on this GPU"),
         ((8, 6), ""),
         ((9, 0), "INT8 is slower than FP16 on this GPU"),
         ((12, 0), ""),

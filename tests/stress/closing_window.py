@@ -72,7 +72,7 @@ class Works:
         queue = self._window.queue
         self._window.settings.update(queue_folder=str(self._folder / "painted"))
         queue.add(sorted((self._folder / "photos").iterdir()))
-        queue.store.change(lambda _: None, lambda _: queue.runner.start(), doing="read")
+        queue.store.change(lambda _: None, lambda _: queue.runner.start(), failure="read")
         return lambda: queue.runner.number is not None
 
     def training(self) -> Running:

@@ -29,7 +29,7 @@ NOT_SHOWN = {
     # The overlay of the viewport puts these into words.
     "live/flicker.py": (
         *(" times the original's motion", "none, nothing changes"),
-        " of 255, the source stands still",
+        " of 255, the source is still",
     ),
     "live/stream_metrics.py": (
         *("copies for the display", "program around the engine", "limited by the "),
@@ -183,7 +183,7 @@ def test_a_text_of_an_error_that_is_translated_or_none_is_not_found(source):
         'return f"Runs on {device}"',
         'tr("{what}", what="the processor")',
         'button = make_button("&Close", tip, slot)',
-        'session.run(work, done, doing=f"read {name}")',
+        'session.run(work, done, failure=f"Could not read {name}")',
         'form.add("codec", box)',
         'for title, box in (("Co&dec", a), (tr("&Quality"), b)):\n    form.add(title, box)',
         'def ask(question: str, no: str = "Cance&l"): ...',
@@ -204,7 +204,7 @@ def test_a_bare_text_is_found(source):
         'label.setObjectName("problem")',
         'raise ValueError("there is no such theme")',
         'log.warning("this is not there")',
-        'session.run(work, done, doing="read the file")',
+        'session.run(work, done, failure="Could not read the file")',
         'def f():\n    """Do what is said."""',
         'WORDS = {"a": mark("Nothing is open")}',
         'WORDS = {"a key of two words": mark("Nothing is open")}',
@@ -221,7 +221,7 @@ def test_what_is_translated_or_not_shown_is_no_bare_text(source):
 
 
 def test_a_call_says_the_keys_of_its_texts():
-    source = 'tr("a {b}", b=tr("c", "d")); trn("{n} e", "{n} es", n); run(doing="f"); tr(table)'
+    source = 'tr("a {b}", b=tr("c", "d")); trn("{n} e", "{n} es", n); run(failure="f"); tr(table)'
     assert set(translations.texts_of(source)) == {
         ("a {b}", False),
         ("d|c", False),

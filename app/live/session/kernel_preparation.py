@@ -48,7 +48,7 @@ class KernelPreparation(QObject):
             ended()
 
         def failed(exc: Exception) -> None:
-            self.problem.emit(Problem.of(exc, doing="prepare the kernels"))
+            self.problem.emit(Problem.of(exc, failure="Could not prepare the kernels"))
             ended()
 
         self.compiling.emit(True)

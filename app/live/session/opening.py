@@ -63,7 +63,7 @@ class Opening(QObject):
                 if otherwise is not None:
                     otherwise()
                     return
-                self.problem.emit(Problem.of(exc, doing=tr("open {name}", name=name)))
+                self.problem.emit(Problem.of(exc, failure=tr("Could not open {name}", name=name)))
                 self.failed.emit()
 
         self._jobs.run(work, done, failed)

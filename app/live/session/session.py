@@ -175,13 +175,13 @@ class Session(QObject):
         if self._info is None:
             return tr("There is no picture to try a style on")
         if self.delivery.held:
-            return tr("While a film is recorded, no style is tried, since it would be in the film")
+            return tr("You cannot try a style while you record a film: the film would show it")
         if self._shared:
-            return tr("While the virtual camera shows the stream, no style is tried")
+            return tr("You cannot try a style while the virtual camera shows the stream")
         if self.config.compare:
-            return tr("During a speed test, no style is tried")
+            return tr("You cannot try a style during a speed test")
         if self.style_jobs.unprepared((key,)):
-            return tr("This style is not prepared yet; choose it once, and it can be tried")
+            return tr("This style is not prepared yet; choose it once before you try it")
         return ""
 
     # Source
@@ -342,21 +342,21 @@ class Session(QObject):
 
     # Jobs
 
-    def run(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+    def run(self, work: Callable[[], T], done: Callable[[T], None], *, failure: str) -> None:
         """Run `work` on another thread, then `done` with its result on the GUI thread.
 
-        `doing` completes the problem "Could not ..." that is emitted if `work` raises.
+        `failure` begins the problem that is emitted if `work` raises.
         """
-        self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)))
+        self._jobs.run(work, done, lambda exc: self.problem.emit(Problem.of(exc, failure=failure)))
 
     @property
     def writing(self) -> bool:
         return self._jobs.writing
 
-    def write(self, work: Callable[[], T], done: Callable[[T], None], *, doing: str) -> None:
+    def write(self, work: Callable[[], T], done: Callable[[T], None], *, failure: str) -> None:
         """Run a job that writes a user's file, see `run`; closing the window waits for it."""
         self._jobs.run(
-            work, done, lambda exc: self.problem.emit(Problem.of(exc, doing=doing)), writes=True
+            work, done, lambda exc: self.problem.emit(Problem.of(exc, failure=failure)), writes=True
         )
 
     def prepare_kernels(self, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
@@ -367,7 +367,7 @@ class Session(QObject):
         """List the cameras; `cameras_found` is emitted, with an empty list on failure."""
 
         def failed(exc: Exception) -> None:
-            self.problem.emit(Problem.of(exc, doing="look for cameras"))
+            self.problem.emit(Problem.of(exc, failure="Could not look for cameras"))
             self.cameras_found.emit(())
 
         self._jobs.run(list_cameras, self.cameras_found.emit, failed)

@@ -49,7 +49,9 @@ class UserStyles(QObject):
 
         name = printable(path.name, MAX_NAME_LENGTH)
         self._run(
-            lambda: self._library.install(path, title), done, doing=tr("install {name}", name=name)
+            lambda: self._library.install(path, title),
+            done,
+            failure=tr("Could not install {name}", name=name),
         )
 
     def install_all(self, paths: Sequence[Path]) -> None:
@@ -76,9 +78,9 @@ class UserStyles(QObject):
                     tr("Installed {styles}", styles=", ".join(style.title for style in installed))
                 )
             for exc in refused:
-                self.problem.emit(Problem.of(exc, doing="install a style"))
+                self.problem.emit(Problem.of(exc, failure="Could not install a style"))
 
-        self._run(work, done, doing="install the styles")
+        self._run(work, done, failure="Could not install the styles")
 
     def install_picture(self, path: Path, title: str = "") -> None:
         """Make a style from a picture, and choose it; `style_jobs` reports the progress."""
@@ -95,7 +97,9 @@ class UserStyles(QObject):
             self.changed.emit()
             self._choice.repeat()  # the engine reports the titles of its styles
 
-        self._run(lambda: self._library.rename(key, title), done, doing="rename the style")
+        self._run(
+            lambda: self._library.rename(key, title), done, failure="Could not rename the style"
+        )
 
     def remove(self, key: str) -> None:
         """Delete one of the user's styles; if it is in use, the first style replaces it."""
@@ -109,7 +113,7 @@ class UserStyles(QObject):
                 self._choice.config = self._choice.config.mixed(left)
             self.changed.emit()
 
-        self._run(lambda: self._library.remove(key), done, doing="remove the style")
+        self._run(lambda: self._library.remove(key), done, failure="Could not remove the style")
 
     def _forget(self, key: str) -> None:
         self._style_jobs.forget(key)

@@ -30,7 +30,7 @@ PROGRAM_ACTIONS: tuple[ActionEntry, ...] = (
         "copy_report",
         "Copy a report",
         ("Ctrl+F1",),
-        "Copy a report to ask for help with: machine, settings and last messages",
+        "Copy a report for a help request: machine, settings and last messages",
         "Program",
         "copy",
     ),

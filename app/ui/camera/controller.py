@@ -16,9 +16,9 @@ from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.camera.held_picture import HeldPicture
 from utils.translation.texts import mark, tr
 
-FROZEN = mark("Frozen: styles and settings go on working (Space continues)")
+FROZEN = mark("Frozen: you can still change styles and settings (Space continues)")
 PAUSED = mark("Paused (Space continues)")
-LOST = mark("No picture comes: this is the last one")
+LOST = mark("No new pictures arrive: this is the last one")
 
 
 class CameraController(QObject):
@@ -118,8 +118,8 @@ class CameraController(QObject):
             if name == self._title:
                 self._refresh()
 
-        doing = tr("ask the camera for its sizes")
-        self._session.run(lambda: self._offers_of(name), done, doing=doing)
+        failure = tr("Could not read the sizes of the camera")
+        self._session.run(lambda: self._offers_of(name), done, failure=failure)
 
 
 def _offers(name: str) -> Offers:

@@ -28,7 +28,7 @@ EXPOSURES = {  # in stops, see FrameSource.set_exposure
     1.0: mark("Brighter"),
     2.0: mark("Much brighter"),
 }
-NETWORK = mark("A network camera decides on its size and rate itself: they are set on its own page")
+NETWORK = mark("A network camera sets its own size and rate: change them on its web page")
 NO_CAMERA = mark("Open a camera first")
 
 
@@ -49,8 +49,8 @@ class CameraModeDialog(QDialog):
         self.setModal(False)
         self._mode = Mode()
         self._offers: Offers | None = None
-        self.size_box = OptionBox(tr("Size"), tr("How large the camera's pictures are asked for"))
-        self.rate = OptionBox(tr("Rate"), tr("How many pictures a second the camera is asked for"))
+        self.size_box = OptionBox(tr("Size"), tr("Picture size to request from the camera"))
+        self.rate = OptionBox(tr("Rate"), tr("Frame rate to request from the camera"))
         self.exposure = OptionBox(
             tr("Exposure"),
             tr("How long each picture is exposed: longer is brighter, and may be slower"),

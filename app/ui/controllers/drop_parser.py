@@ -93,13 +93,13 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
     paths = material.paths
     if not paths:
         if material.image:
-            return StyleDrop(tr("Drop to take the style of this picture"), image=True)
+            return StyleDrop(tr("Drop to make a style from this picture"), image=True)
         return _no_style("")
     pictures = tuple(p for p in paths if not QFileInfo(p).isDir() and _kind(p) == "image")
     if pictures:
-        title = tr("Drop to take the style of '{name}'", name=_name(pictures[0]))
+        title = tr("Drop to make a style from '{name}'", name=_name(pictures[0]))
         if len(pictures) > 1:
-            title = tr("Drop to take the style of each of {n} pictures", n=len(pictures))
+            title = tr("Drop to make a style from each of {n} pictures", n=len(pictures))
         return StyleDrop(title, _left_out(len(paths) - len(pictures)), pictures)
     first = paths[0]
     if len(paths) == 1 and (
@@ -110,7 +110,7 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
         return StyleDrop(_install(len(paths)), styles=tuple(paths))
     if QFileInfo(first).isDir():
         return StyleDrop(
-            tr("'{name}' is a folder and no style picture", name=_name(first)),
+            tr("'{name}' is a folder and cannot be used as a style picture", name=_name(first)),
             tr("Drop the pictures themselves, or drop the folder on the picture above to open it"),
         )
     return _no_style(_name(first))
@@ -118,8 +118,8 @@ def parse_style_drop(data: QMimeData) -> StyleDrop:
 
 def _no_style(name: str) -> StyleDrop:
     """Refuse a file; `name` is "" for data without a name."""
-    named = tr("'{name}' is no style picture", name=name)
-    title = named if name else tr("This is no style picture")
+    named = tr("'{name}' cannot be used as a style picture", name=name)
+    title = named if name else tr("This cannot be used as a style picture")
     return StyleDrop(title, tr("Pictures and style packs can be dropped here"))
 
 
@@ -182,4 +182,4 @@ def _refused(name: str) -> Drop:
     """Refuse a file; `name` is "" for data without a name."""
     named = tr("'{name}' cannot be opened", name=name)
     title = named if name else tr("This cannot be opened")
-    return Drop(title, tr("{droppable} can.", droppable=tr(DROPPABLE)))
+    return Drop(title, tr("{droppable} can be opened.", droppable=tr(DROPPABLE)))

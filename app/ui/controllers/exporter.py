@@ -34,7 +34,7 @@ Pixels = NDArray[np.uint8]
 STILL_SOURCE = mark("Only a camera or a video can be recorded; press S to save this picture")
 NOTHING_MOVED = mark("The picture did not change, so nothing was recorded; press S to save it")
 MICROPHONE_LOST = mark(
-    "The microphone was unplugged or has failed; the recording goes on in silence"
+    "The microphone was unplugged or failed; the recording continues without sound"
 )
 RECORDED = {  # sound of recordings, in the order of the key
     mark("none", "sound"): mark("Recordings have no sound"),
@@ -135,7 +135,7 @@ class Exporter:
             def work() -> QImage:
                 return as_image(full_size(styled)).copy()
 
-            self._session.run(work, self._copied, doing="copy the picture")
+            self._session.run(work, self._copied, failure="Could not copy the picture")
 
     def _copied(self, image: QImage) -> None:
         QGuiApplication.clipboard().setImage(image)
@@ -160,13 +160,15 @@ class Exporter:
             recording, moved = self._recording, self._moved
             microphone = self._stop()
             if microphone is not None:
-                self._session.run(microphone.close, lambda _: None, doing="close the microphone")
+                self._session.run(
+                    microphone.close, lambda _: None, failure="Could not close the microphone"
+                )
             if recording is not None and moved:
                 dropped = recording.dropped
                 self._session.write(
                     recording.finish,
                     lambda written: self._saved(written, _saved_words(written, dropped)),
-                    doing="record",
+                    failure="Could not record",
                 )
             elif recording is not None:
                 recording.discard()
@@ -205,7 +207,9 @@ class Exporter:
 
         def opened(microphone: Input) -> None:
             if self._opening is not opening:
-                self._session.run(microphone.close, lambda _: None, doing="close the microphone")
+                self._session.run(
+                    microphone.close, lambda _: None, failure="Could not close the microphone"
+                )
                 return
             self._microphone = microphone
             self._start(styled, with_sound=True)
@@ -222,9 +226,11 @@ class Exporter:
             elif self._opening is opening:
                 self._stop()
                 self._on_recording(False)
-                self._session.problem.emit(Problem.of(result, doing="record the microphone"))
+                self._session.problem.emit(
+                    Problem.of(result, failure="Could not record the microphone")
+                )
 
-        self._session.run(work, done, doing="record the microphone")
+        self._session.run(work, done, failure="Could not record the microphone")
 
     def _start(self, styled: StyledFrame, *, with_sound: bool) -> None:
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
@@ -281,7 +287,7 @@ class Exporter:
         def done(lost: list[str]) -> None:
             self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
 
-        self._session.write(work, done, doing=tr("save {name}", name=path.name))
+        self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 
 
 def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:

@@ -36,4 +36,4 @@ def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
         QGuiApplication.clipboard().setText(command)
         notices.show_notice(tr("Copied: {command}", command=command))
 
-    run(ask, offer, doing="look for an NVIDIA card")
+    run(ask, offer, failure="Could not look for an NVIDIA card")

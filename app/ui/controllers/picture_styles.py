@@ -21,7 +21,7 @@ from utils.translation.texts import mark, tr
 
 MAKERS = ("style_picture", "paste_style")  # actions that create a style from a picture
 PASTED_SIDE = 1024  # maximum long side of a pasted picture in pixels; a pack stores less
-NO_NETWORK_ADVICE = mark("Styles that are in the gallery work; Ctrl+T trains one from a picture.")
+NO_NETWORK_ADVICE = mark("Use a style of the gallery, or press Ctrl+T to train one from a picture.")
 PASTED = mark("Pasted picture")  # title of a style from a picture without a name
 
 
@@ -91,7 +91,7 @@ class PictureStyles(QObject):
             )
         elif self._reason and drop.image:
             self._gallery.show_drop_hint(
-                tr("No style can be made of it"), self._reason, accepted=False
+                tr("No style can be made from it"), self._reason, accepted=False
             )
         else:
             self._gallery.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
@@ -146,7 +146,7 @@ class PictureStyles(QObject):
         def done(written: Path) -> None:
             self._session.user_styles.install_picture(written, tr(PASTED))
 
-        self._session.run(work, done, doing="paste the picture")
+        self._session.run(work, done, failure="Could not paste the picture")
 
     def _look_for_network(self) -> None:
         self._looks += 1
@@ -156,7 +156,9 @@ class PictureStyles(QObject):
             if number == self._looks:  # only the newest search reflects the current state
                 self._show_reason(reason)
 
-        self._session.run(lambda: networks.unavailable_reason, done, doing="look for a network")
+        self._session.run(
+            lambda: networks.unavailable_reason, done, failure="Could not look for a network"
+        )
 
     def _show_reason(self, reason: str) -> None:
         self._reason = f"{reason[:1].upper()}{reason[1:]}"

@@ -27,7 +27,7 @@ class SettingsSaver:
                 if number == self._newest:
                     self._write(settings)
 
-        self._run(work, lambda _: None, doing="save the settings")
+        self._run(work, lambda _: None, failure="Could not save the settings")
 
     def save_now(self, settings: Settings) -> None:
         """Save `settings` and wait. Raises OSError if writing fails."""

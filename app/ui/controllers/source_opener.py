@@ -182,7 +182,7 @@ class SourceOpener(QObject):
                 raise OSError(f"the picture could not be written to {path}")
             return path
 
-        self._session.run(work, self._session.open, doing="paste the picture")
+        self._session.run(work, self._session.open, failure="Could not paste the picture")
 
     def is_pasted(self, spec: str) -> bool:
         """Return whether the source is a temporary file, deleted when the program ends."""

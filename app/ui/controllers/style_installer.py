@@ -36,7 +36,9 @@ class StyleInstaller:
 
         library = self._session.library
         self._session.run(
-            lambda: library.installable_title(path), ask, doing=tr("install '{name}'", name=name)
+            lambda: library.installable_title(path),
+            ask,
+            failure=tr("Could not install '{name}'", name=name),
         )
 
     def ask_group(
@@ -53,7 +55,10 @@ class StyleInstaller:
             put: Called with the key of the style and the new group.
         """
         self._questions.ask(
-            tr("In which group is '{title}'? Without a name, it is in none", title=style.title),
+            tr(
+                "Which group should '{title}' be in? Leave the name empty for none",
+                title=style.title,
+            ),
             tr("&Set"),
             lambda wanted: put(style.key, printable(wanted, MAX_NAME_LENGTH)),
             label=tr("&Group:"),

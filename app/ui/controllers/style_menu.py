@@ -113,7 +113,7 @@ class StyleMenu:
                 return tr("{title} is built in and cannot be renamed", title=style.title)
             return tr("{title} is built in and cannot be removed", title=style.title)
         if name == "train_picture" and style.family != ANY_STYLE:
-            return tr("{title} has a network of its own already", title=style.title)
+            return tr("{title} already has its own network", title=style.title)
         if name == "train_picture" and style.picture is None:
             return tr("The picture of {title} was not kept", title=style.title)
         return ""
@@ -127,7 +127,9 @@ class StyleMenu:
             self._about.show_facts(style.title, picture, facts)
 
         self._session.run(
-            lambda: facts_of(style), show, doing=tr("read about {title}", title=style.title)
+            lambda: facts_of(style),
+            show,
+            failure=tr("Could not read the details of {title}", title=style.title),
         )
 
     def _train_style(self, style: Style) -> None:
@@ -154,5 +156,5 @@ class StyleMenu:
             lambda target: self._session.notice.emit(
                 tr("Exported {title} to {target}", title=style.title, target=target)
             ),
-            doing=tr("export {title}", title=style.title),
+            failure=tr("Could not export {title}", title=style.title),
         )

@@ -23,7 +23,7 @@ from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
 WIDTH = 62 * SPACE
-_LOSSLESS = mark("This codec loses nothing, whatever the quality")
+_LOSSLESS = mark("This codec is lossless at every quality")
 
 
 class FilmDialog(QDialog):
@@ -36,11 +36,11 @@ class FilmDialog(QDialog):
         self._where = DEFAULTS.where
         self.setWindowTitle(tr("Export the film"))
         self.setAccessibleName(tr("Options of the exported film"))
-        self.codec = OptionBox(
-            tr("Codec"), tr("How the film is coded, and which files hold it"), self
+        self.codec = OptionBox(tr("Codec"), tr("Codec and file format of the film"), self)
+        self.encoder = OptionBox(
+            tr("Encoder"), tr("Hardware or software that encodes the film"), self
         )
-        self.encoder = OptionBox(tr("Encoder"), tr("What encodes the film"), self)
-        self.quality = OptionBox(tr("Quality"), tr("How much of the picture may be lost"), self)
+        self.quality = OptionBox(tr("Quality"), tr("How much detail the film keeps"), self)
         self._remarks = {box: RemarkLabel() for box in (self.codec, self.encoder, self.quality)}
         content = QWidget(self)
         form = FormLayout(content)

@@ -120,7 +120,7 @@ class FilmExporter(QObject):
         dialog.open()
         if first:
             self._session.run(
-                find_hardware, dialog.show_hardware, doing="look for encoders of graphics hardware"
+                find_hardware, dialog.show_hardware, failure="Could not look for hardware encoders"
             )
 
     def _source(self) -> Path | None:
@@ -197,7 +197,7 @@ class FilmExporter(QObject):
                         self.ended.emit()
 
         self._session.run(
-            work, lambda made: self._tell(order.target, made), doing="export the film"
+            work, lambda made: self._tell(order.target, made), failure="Could not export the film"
         )
 
     def pause(self, paused: bool) -> None:

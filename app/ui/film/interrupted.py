@@ -18,7 +18,7 @@ from utils.text import printable
 from utils.translation.texts import mark, tr
 
 DAMAGED_ADVICE = mark(
-    "Delete the file. An export to the same name goes on behind the parts that are finished."
+    "Delete the file. An export to the same name continues after the finished parts."
 )
 
 
@@ -60,13 +60,13 @@ class InterruptedExports(QObject):
 
         def done(found: Found) -> None:
             for path in found.damaged:
-                said = tr("The record of an export, {path}, is damaged", path=path)
+                said = tr("The export record {path} is damaged", path=path)
                 self._session.problem.emit(Problem(said, advice=tr(DAMAGED_ADVICE)))
             self._waiting.extend(found.orders)
             self._ask_next()
 
         self._session.run(
-            lambda: find_interrupted(folder), done, doing="look for interrupted exports"
+            lambda: find_interrupted(folder), done, failure="Could not look for interrupted exports"
         )
 
     def _ask_next(self) -> None:
@@ -89,5 +89,5 @@ class InterruptedExports(QObject):
             delete_parts(order.target)
             order.file(folder).unlink(missing_ok=True)
 
-        doing = tr("delete the parts of {name}", name=printable(order.target.name))
-        self._session.write(work, lambda _: self._ask_next(), doing=doing)
+        failure = tr("Could not delete the parts of {name}", name=printable(order.target.name))
+        self._session.write(work, lambda _: self._ask_next(), failure=failure)

@@ -17,16 +17,16 @@ _FOR = {
     "hevc": mark("Smaller files, for newer devices"),
     "av1": mark("The smallest files, for the newest devices"),
     "prores": mark("For editing; large files"),
-    "ffv1": mark("For archives: nothing is lost; very large files"),
+    "ffv1": mark("For archives: lossless, in very large files"),
     "gif": mark("Plays everywhere, in few colors and without sound"),
     "webp": mark("Plays in every browser, in all colors, without sound"),
 }
 _QUALITIES = {
     "small": (mark("Small"), mark("A small file")),
-    "good": (mark("Good"), mark("Hardly a difference to be seen")),
-    "best": (mark("Best"), mark("No difference to be seen, in a large file")),
+    "good": (mark("Good"), mark("Hardly any visible difference")),
+    "best": (mark("Best"), mark("No visible difference, in a large file")),
 }
-_LOOKED_FOR = mark("It is being looked for")
+_LOOKED_FOR = mark("StyleForge is looking for it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,11 @@ def _hardware(key: str) -> Hardware:
         if not fault:
             return Hardware(encoder.device)
         faults.append(fault)
-    reason = tr("{title} is encoded by the processor alone", title=codec.title)
+    reason = tr("Only the processor can encode {title}", title=codec.title)
     return Hardware(
-        reason=tr("No graphics hardware: {faults}", faults=clauses(faults)) if faults else reason
+        reason=tr("No graphics hardware can encode: {faults}", faults=clauses(faults))
+        if faults
+        else reason
     )
 
 
@@ -103,9 +105,9 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
     """Return a choice for each place of encoding; `hardware` is None while it is being found."""
     found = Hardware(reason=tr(_LOOKED_FOR)) if hardware is None else hardware[codec]
     automatic = (
-        tr("By {device}, which is faster", device=found.device)
+        tr("On {device}, which is faster", device=found.device)
         if found.device
-        else tr("By the processor")
+        else tr("On the processor")
     )
     remarks = {
         "auto": Choice(

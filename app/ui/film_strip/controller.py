@@ -81,7 +81,7 @@ class FilmStripController(QObject):
                 self._follow_look()
                 self._update()
 
-        self._session.run(lambda: strip_of(spec), done, doing="list the pictures")
+        self._session.run(lambda: strip_of(spec), done, failure="Could not list the pictures")
 
     def _follow_look(self) -> None:
         config, painter = self._session.config, self.painter
@@ -91,7 +91,7 @@ class FilmStripController(QObject):
 
     def _on_failed(self, reason: str) -> None:
         self.strip.view.setToolTip(
-            tr("{tip}. They are not styled: {reason}", tip=tr(TIP), reason=reason)
+            tr("{tip}. StyleForge does not style them: {reason}", tip=tr(TIP), reason=reason)
         )
 
     def _update(self) -> None:

@@ -92,7 +92,7 @@ class StripThumbnails(QObject):
             self._run(
                 lambda: read_small(path),
                 lambda pixels: self._on_read(path, pixels),
-                doing="read a thumbnail",
+                failure="Could not read a thumbnail",
             )
             return
         pixels, paint, look = self._plain[path], self._paint, self._look
@@ -110,7 +110,9 @@ class StripThumbnails(QObject):
                 return exc
 
         self._run(
-            work, lambda painted: self._on_painted(path, look, painted), doing="style a thumbnail"
+            work,
+            lambda painted: self._on_painted(path, look, painted),
+            failure="Could not style a thumbnail",
         )
 
     def _on_read(self, path: Path, pixels: Pixels | None) -> None:

@@ -131,10 +131,10 @@ class StyleGallery(QFrame):
         self.view.setAccessibleName(tr("Styles"))
         self.view.setToolTip(
             tr(
-                "Click, arrow keys or 1 to 9 choose a style; Shift-click mixes it in; "
-                "the pointer resting on it, or T, tries it; dragging moves it, or mixes "
-                "it into the card that it is dropped on. A picture that is dropped here, "
-                "or pasted while the styles have the focus, becomes a style"
+                "Choose a style by a click, the arrow keys or 1 to 9. Shift-click a style to mix "
+                "it in. Rest the pointer on a style, or press T, to try it. Drag a style to move "
+                "it, or drop it on a card to mix the two. Drop or paste a picture here to make a "
+                "style from it"
             )
         )
         self.view.mix_clicked.connect(lambda index: self.mixed.emit(str(index.data(KEY))))

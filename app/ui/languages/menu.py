@@ -22,7 +22,7 @@ class LanguageMenu(QMenu):
     Args:
         action: The entry of the main menu that opens this menu.
         choice: The setting `language`.
-        run: Runs a job: `run(work, done, doing=...)`.
+        run: Runs a job: `run(work, done, failure=...)`.
         update: Stores the setting: `update(language=...)`.
         say: Shows a notice.
     """
@@ -43,7 +43,7 @@ class LanguageMenu(QMenu):
         group = QActionGroup(self)
         for key in (SYSTEM, *available()):
             made = self.addAction(_title(key))
-            made.setToolTip(tr("Show the window in this language from the next start on"))
+            made.setToolTip(tr("Use this language from the next start"))
             made.setData(key)
             made.setCheckable(True)
             made.setChecked(key == choice)
@@ -64,13 +64,14 @@ class LanguageMenu(QMenu):
             if translated < 1:
                 percent = f"{number(int(100 * translated))} %"
                 said = sentences(
-                    said, tr("{share} of it is translated, the rest is English", share=percent)
+                    said,
+                    tr("{share} of the texts are translated; the rest are English", share=percent),
                 )
             self._say(said)
 
         work = (lambda: 1.0) if key == SYSTEM else (lambda: share(key))
-        self._run(work, done, doing="read the translation")
+        self._run(work, done, failure="Could not read the translation")
 
 
 def _title(key: str) -> str:
-    return tr("As the system") if key == SYSTEM else LANGUAGES[key].title
+    return tr("System language") if key == SYSTEM else LANGUAGES[key].title

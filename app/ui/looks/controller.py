@@ -28,10 +28,8 @@ QUALITY = 85  # JPEG quality of their pictures, 0 to 100
 LAST = 12  # unnamed looks in the strip
 SETTLE_MS = 1500  # time a look stays on screen before it joins the last ones
 SAVED_AS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")  # these can contain a look
-MISSING_ADVICE = mark("Install the style that is named, or choose the values of the look by hand.")
-DAMAGED_ADVICE = mark(
-    "A copy of the file lies beside it; looks that are saved again replace what is lost."
-)
+MISSING_ADVICE = mark("Install the named style, or choose the values of the look by hand.")
+DAMAGED_ADVICE = mark("A copy of the file is in the same folder. Save the lost looks again.")
 _NAME = 100  # characters of a file's name in a message
 
 
@@ -65,7 +63,7 @@ class LookController(QObject):
         session.styles_changed.connect(self._show)
         session.painted.connect(self._on_painted)
         self._waits_for: EngineConfig | None = None
-        session.run(self._file.read, self._on_read, doing="read the saved looks")
+        session.run(self._file.read, self._on_read, failure="Could not read the saved looks")
 
     # Commands
 
@@ -112,7 +110,9 @@ class LookController(QObject):
                 self._session.problem.emit(Problem(fault, advice=tr(ADVICE["LookError"])))
             self._session.open(spec, otherwise)
 
-        self._session.run(lambda: _look_in(Path(spec)), done, doing=tr("read {name}", name=name))
+        self._session.run(
+            lambda: _look_in(Path(spec)), done, failure=tr("Could not read {name}", name=name)
+        )
 
     # The strip
 
@@ -198,7 +198,9 @@ class LookController(QObject):
         number = self._changes
         self._show()
         self._session.write(
-            lambda: self._file.write(number, looks), lambda _: None, doing="save the looks"
+            lambda: self._file.write(number, looks),
+            lambda _: None,
+            failure="Could not save the looks",
         )
 
     def _on_read(self, found: tuple[list[NamedLook], str]) -> None:

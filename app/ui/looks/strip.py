@@ -99,7 +99,7 @@ class LookStrip(QFrame):
         self._shown: list[ShownLook] = []
         self.view = _List(self)
         self.view.setAccessibleName(tr("Looks"))
-        self.view.setToolTip(tr("Saved looks, then the last ones; Enter uses one, F2 names it"))
+        self.view.setToolTip(tr("Saved looks, then recent ones; Enter uses one, F2 names it"))
         self.view.setViewMode(QListWidget.ViewMode.IconMode)
         self.view.setFlow(QListWidget.Flow.LeftToRight)
         self.view.setWrapping(False)

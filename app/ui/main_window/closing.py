@@ -143,5 +143,5 @@ def _training_words(state: State) -> str:
             "the training of '{title}' stops and can be resumed at the next start", title=title
         )
     if state.phase in (Phase.PREPARING, Phase.MEASURING):
-        return tr("the training of '{title}' is given up before its first step", title=title)
+        return tr("the training of '{title}' is canceled before its first step", title=title)
     return ""

@@ -155,7 +155,7 @@ class MainWindow(WindowParts):
         try:
             self.settings.save_now()
         except OSError as exc:
-            self.problems.add(Problem.of(exc, doing="save the settings"))
+            self.problems.add(Problem.of(exc, failure="Could not save the settings"))
         if self.commands.help is not None:
             self.commands.help.close()
         self.training_launcher.close()

@@ -19,7 +19,7 @@ from utils.translation.texts import mark, tr
 
 TICKS = 100  # slider positions per second of a video
 LOUDEST = 100  # maximum of the volume slider
-VOLUME_TIP = mark("How loud the sound of the video is; drag, or use the arrow keys")
+VOLUME_TIP = mark("Volume of the video; drag, or use the arrow keys")
 _FRAMES = ("step_back", "step_forward")  # only for videos, like the part
 _PART = ("mark_start", "mark_end", "loop")
 _WIDE = 640  # px from which everything is visible; in a narrower bar, use the menu and the keys
@@ -44,7 +44,7 @@ class PlaybackBar(QFrame):
         self._silence: str | None = None
         self.slider = PartSlider(self)
         self.slider.setAccessibleName(tr("Position"))
-        self.slider.setToolTip(tr("Where in the video or strip; drag, or use the arrow keys"))
+        self.slider.setToolTip(tr("Position in the video or strip; drag, or use the arrow keys"))
         self.slider.valueChanged.connect(self._moved)
         self._position_label = QLabel(self)
         self._position_label.setProperty("role", "muted")
@@ -112,7 +112,7 @@ class PlaybackBar(QFrame):
         self.slider.show_part(*marks, looped=looped)
         said = [
             tr("{name} at {clock}", name=name, clock=clock(mark))
-            for name, mark in ((tr("part begins"), start), (tr("part ends"), end))
+            for name, mark in ((tr("loop start"), start), (tr("loop end"), end))
             if mark is not None
         ]
         self.slider.setAccessibleDescription(enumerated(said))

@@ -15,8 +15,8 @@ from app.ui.player.bar import PlaybackBar
 from utils.translation.texts import mark, tr
 
 STEP = 0.1  # of the volume, per key press
-NO_FILM = mark("This is for videos: open one first")
-NO_PART = mark("Mark a part first: A where it begins, B where it ends")
+NO_FILM = mark("This works only for videos: open one first")
+NO_PART = mark("Mark a part first: press A at its start and B at its end")
 
 
 class Player(QObject):

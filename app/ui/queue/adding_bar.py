@@ -34,7 +34,7 @@ class StylesMenu(QMenu):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName(tr("Styles for what is added"))
+        self.setAccessibleName(tr("Styles for new entries"))
         self._keys: tuple[str, ...] = ()
 
     def fill(self, styles: Sequence[StyleName], keys: Sequence[str], on_screen: str) -> None:

@@ -202,7 +202,13 @@ class QueueController(QObject):
         self._adding.add(paths)
 
     def _on_watched(self, count: int) -> None:
-        self._session.notice.emit(tr("{n} new from the watched folder in the queue", n=count))
+        self._session.notice.emit(
+            trn(
+                "Added {n} file from the watched folder to the queue",
+                "Added {n} files from the watched folder to the queue",
+                count,
+            )
+        )
         self.runner.start()
 
     # Running
@@ -219,7 +225,7 @@ class QueueController(QObject):
                 self._say_end()
             self._finished.clear()
 
-        self.store.change(lambda queue: None, again, doing="read the queue")
+        self.store.change(lambda queue: None, again, failure="Could not read the queue")
 
     def _say_end(self) -> None:
         if ended := [row for row in self.rows if row.number in self._finished]:
@@ -251,11 +257,9 @@ class QueueController(QObject):
         if not waiting or elsewhere or self.runner.running:
             return
         self._notices.show_offer(
-            trn(
-                "The queue has {n} entry that waits", "The queue has {n} entries that wait", waiting
-            ),
+            trn("The queue has {n} waiting entry", "The queue has {n} waiting entries", waiting),
             tr("&Continue the queue"),
-            tr("Run the queue where it was stopped"),
+            tr("Continue the queue where it stopped"),
             self._show_and_start,
         )
 

@@ -182,7 +182,7 @@ class QueueRunner(QObject):
         stopped = self.phase is Phase.STOPPING or self.finishing
         begun = self._jobs_begun
         if exit.crashed and begun and not stopped:
-            self.notice.emit(tr("The queue goes on: {reason}", reason=exit.reason))
+            self.notice.emit(tr("The queue continues: {reason}", reason=exit.reason))
             self.phase = Phase.IDLE
             self.start()
             self.job_changed.emit()
@@ -191,7 +191,7 @@ class QueueRunner(QObject):
         self._set_phase(Phase.IDLE)
         # With jobs begun, exit status 1 means that a job failed; its row tells why.
         if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):
-            why = exit.reason or tr("its process could not begin")
+            why = exit.reason or tr("its process could not start")
             self.problem.emit(
                 Problem(
                     tr("Could not run the queue: {reason}", reason=why),

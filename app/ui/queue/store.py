@@ -17,7 +17,7 @@ from utils.translation.texts import mark, tr
 
 # For the current change when the program ends; each file is written completely or not at all.
 CLOSE_S = 5.0
-DAMAGED_ADVICE = mark("The other jobs run; delete the file, and add what it was for again.")
+DAMAGED_ADVICE = mark("The other jobs run. Delete this file, and add its pictures or films again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class _Change:
     work: Callable[[JobQueue], Any]
     done: Callable[[Any], object]
     failed: Callable[[], object]
-    doing: str
+    failure: str
     writes: bool
 
 
@@ -33,7 +33,7 @@ def _nothing(*_: object) -> None:
     pass
 
 
-_READ = _Change(_nothing, _nothing, _nothing, doing="read the queue", writes=False)
+_READ = _Change(_nothing, _nothing, _nothing, failure="Could not read the queue", writes=False)
 
 
 class QueueStore(QObject):
@@ -74,7 +74,7 @@ class QueueStore(QObject):
         done: Callable[[Any], object] = lambda result: None,
         failed: Callable[[], object] = lambda: None,
         *,
-        doing: str,
+        failure: str,
     ) -> None:
         """Change the queue.
 
@@ -82,9 +82,9 @@ class QueueStore(QObject):
             work: Called on another thread.
             done: Called with its result on the GUI thread, after the jobs have been read.
             failed: Called instead, after the problem is reported.
-            doing: Completes the problem "Could not ...", reported if `work` raises.
+            failure: Begins the problem that is reported if `work` raises.
         """
-        self._add(_Change(work, done, failed, doing, writes=True))
+        self._add(_Change(work, done, failed, failure, writes=True))
 
     def close(self) -> None:
         """Complete the current change, and start no other."""
@@ -116,7 +116,7 @@ class QueueStore(QObject):
 
         def failed(exc: Exception) -> None:
             self._end()
-            self.problem.emit(Problem.of(exc, doing=change.doing))
+            self.problem.emit(Problem.of(exc, failure=change.failure))
             change.failed()
 
         self._jobs.run(work, done, failed)

@@ -73,7 +73,7 @@ class Thumbnails(QObject):
             self.loaded.emit(key[0])
             self._read_next()
 
-        self._run(lambda: read_thumbnail(Path(key[1])), done, doing="read a thumbnail")
+        self._run(lambda: read_thumbnail(Path(key[1])), done, failure="Could not read a thumbnail")
 
 
 def read_thumbnail(path: Path) -> QImage:

@@ -74,4 +74,4 @@ class FolderWatch(QObject):
                 self.watch(None)
                 self.stopped.emit()
 
-        self._store.change(work, done, failed, doing="watch the folder")
+        self._store.change(work, done, failed, failure="Could not watch the folder")

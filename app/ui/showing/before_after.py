@@ -64,7 +64,7 @@ class BeforeAfter:
         def done(lost: list[str]) -> None:
             self._saved.tell(path, clauses([tr("Saved {path}", path=path), *lost]))
 
-        self._session.write(work, done, doing=tr("save {name}", name=path.name))
+        self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
         styled = self._current_or_notice()
@@ -95,9 +95,9 @@ class BeforeAfter:
             write_wipe(path, *before_and_after(styled, full_size(styled)))
 
         self._say(tr(MAKING))
-        doing = tr("save {name}", name=path.name)
+        failure = tr("Could not save {name}", name=path.name)
         self._session.write(
-            work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), doing=doing
+            work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), failure=failure
         )
 
     def _current_or_notice(self) -> StyledFrame | None:

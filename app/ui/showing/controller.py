@@ -29,7 +29,9 @@ SHOW_ACTIONS = (
     "slideshow",
     "slideshow_settings",
 )
-ONE_SCREEN = mark("There is one screen only, so this is a window; a double click fills the screen")
+ONE_SCREEN = mark(
+    "There is only one screen, so the projector is a window; a double click fills the screen"
+)
 
 
 class ShowController(QObject):

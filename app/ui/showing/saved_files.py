@@ -44,19 +44,19 @@ class SavedFiles:
             if not there:
                 self._fail(
                     Problem(
-                        tr("The folder {parent} is not there any more", parent=path.parent),
+                        tr("The folder {parent} no longer exists", parent=path.parent),
                         advice=tr(ADVICE["FileNotFoundError"]),
                     )
                 )
             elif not show_in_folder(path):
                 self._fail(
                     Problem(
-                        tr("No program shows folders here; the file is {path}", path=path),
+                        tr("No program for folders is installed; the file is {path}", path=path),
                         advice=tr(NO_PROGRAM_ADVICE),
                     )
                 )
 
-        self._run(path.parent.is_dir, found, doing="show the folder")
+        self._run(path.parent.is_dir, found, failure="Could not show the folder")
 
 
 def show_in_folder(path: Path, system: str = sys.platform) -> bool:

@@ -42,7 +42,7 @@ class SpeedBadge(QPushButton):
         self._pixmap = QPixmap()
         self._painted: object = None  # state of the cached pixmap
         self.setAccessibleName(tr("Frames a second"))
-        self.setToolTip(tr("How many pictures are shown a second; click to show all figures"))
+        self.setToolTip(tr("Frame rate of the picture; click to show all figures"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.clicked.connect(figures.trigger)

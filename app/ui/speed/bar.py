@@ -16,9 +16,8 @@ from utils.translation.texts import mark, tr
 CUSTOM = mark("Custom")
 NO_RATE = "\N{NO-BREAK SPACE}"  # reserves the line, so that an appearing rate moves nothing
 TIP = mark(
-    "Left: more pictures a second. Right: sharper pictures. In the middle "
-    "the program chooses. The rates are those of this machine; a camera may "
-    "give fewer"
+    "Left: more pictures a second. Right: sharper pictures. In the middle, the program chooses. "
+    "The rates were measured on this machine; a camera may deliver fewer pictures"
 )
 
 

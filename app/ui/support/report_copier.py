@@ -12,7 +12,7 @@ from app.diagnostics.report_process import ReportError, make_report
 from app.errors import Problem
 from utils.translation.texts import mark, tr
 
-COLLECTING = mark("Checking this machine for the report; this takes some seconds")
+COLLECTING = mark("Checking this machine for the report; this takes a few seconds")
 COPIED = mark(
     "The report is on the clipboard: this machine, the settings and the last "
     "messages, without names of your files. Paste it where you ask for help"
@@ -39,7 +39,7 @@ class ReportCopier(QObject):
         self._action.setEnabled(False)
         self._show_notice(tr(COLLECTING))
         self._save_settings()
-        self._run(_report, self._done, doing="make a report")
+        self._run(_report, self._done, failure="Could not make a report")
 
     def _done(self, made: str | Problem) -> None:
         self._action.setEnabled(True)
@@ -54,4 +54,4 @@ def _report() -> str | Problem:
     try:
         return make_report()
     except (ReportError, OSError) as exc:
-        return Problem.of(exc, doing="make a report")
+        return Problem.of(exc, failure="Could not make a report")

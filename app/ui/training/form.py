@@ -45,13 +45,13 @@ from utils.translation.texts import mark, tr
 SHOWN_SIDE = 560  # pixels of the displayed style picture, enough for scaled displays
 GOOD_SIDE = 512  # minimum long side of the painting in pixels, as used by the presets
 _PAINTING = mark(
-    "Best is a sharp picture of the painting alone, without its frame, of 512 pixels or more. "
-    "Its strokes and colors are learned, not what it shows"
+    "Choose a sharp picture of the painting without its frame, of 512 pixels or more. Training "
+    "learns its strokes and colors, not its subject"
 )
-_SMALL = mark("This picture is small: of 512 pixels or more, finer strokes would be learned")
+_SMALL = mark("This picture is small: from 512 pixels or more, training learns finer strokes")
 _PHOTOGRAPHS = mark(
-    "The style practices on them, and they stay on this machine. Any subject will do: several "
-    "hundred make a style that works on everything, some dozens are enough to try"
+    "The style practices on these photographs, which stay on this machine. Any subject will do. "
+    "Several hundred make a style that works on everything; a few dozen are enough to try"
 )
 STEPS_PER_UNIT = 4  # slider steps per unit of the style weight
 
@@ -89,7 +89,7 @@ class TrainingForm(QScrollArea):
     def _make(self) -> None:
         self.picture = PictureField(
             tr("Painting"),
-            tr("Choose the painting to learn the style of (Alt+P)"),
+            tr("Choose the painting whose style to learn (Alt+P)"),
             tr("Drop a painting here, or click to choose one"),
         )
         self.picture.clicked.connect(self.ask_picture)
@@ -101,7 +101,7 @@ class TrainingForm(QScrollArea):
         self.folder = PathLabel(tr("Nothing chosen"))
         self.own_pictures = make_button(
             tr("&My pictures"),
-            tr("Learn on the photographs in your pictures folder"),
+            tr("Train on the photographs in your pictures folder"),
             lambda: self.own_pictures_wanted.emit(),
         )
         self.choose_folder = make_button(
@@ -129,7 +129,7 @@ class TrainingForm(QScrollArea):
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
             tr("Strength of the style"),
-            tr("How much the painting counts against the photograph (Alt+R)"),
+            tr("How strongly the style follows the painting (Alt+R)"),
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)
@@ -157,7 +157,7 @@ class TrainingForm(QScrollArea):
         )
         self.stroke_remark, self.weight_remark, self.vgg_remark = (RemarkLabel() for _ in range(3))
         add_titled(column, tr("&Painting"), self.picture, self.picture, self.picture_remark)
-        add_titled(column, tr("Photographs to learn on"), self.folder, None)
+        add_titled(column, tr("Photographs to train on"), self.folder, None)
         column.addWidget(path_row(QLabel(), self.own_pictures, self.choose_folder))
         column.addWidget(self.folder_remark)
         self.folder_remark.show_text(tr(_PHOTOGRAPHS))
@@ -197,7 +197,9 @@ class TrainingForm(QScrollArea):
             if not isinstance(found, str) and not self._content.isEnabled():
                 self.picture.show_image(_image(found))
 
-        self._run(lambda: _read(run.style_picture), done, doing="show the style picture")
+        self._run(
+            lambda: _read(run.style_picture), done, failure="Could not show the style picture"
+        )
 
     def choose_preset(self, preset: Preset) -> None:
         self.preset.show_choice(preset)
@@ -234,9 +236,9 @@ class TrainingForm(QScrollArea):
         if self._picture is None:
             return tr("Choose a painting")
         if self.folder.path is None:
-            return tr("Choose the photographs to learn on")
+            return tr("Choose the photographs to train on")
         if self._scan is not None and not self._scan.usable:
-            return tr("Choose a folder with photographs in it")
+            return tr("Choose a folder that contains photographs")
         return ""
 
     @property
@@ -281,7 +283,7 @@ class TrainingForm(QScrollArea):
             self.picture.show_image(self._shown)
             self.changed.emit()
 
-        self._run(lambda: _read(path), done, doing=tr("read {name}", name=path.name))
+        self._run(lambda: _read(path), done, failure=tr("Could not read {name}", name=path.name))
 
     def _title_edited(self, text: str) -> None:
         self._title_edited_by_user = bool(text.strip())
@@ -319,7 +321,7 @@ class TrainingForm(QScrollArea):
         self._run(
             lambda: scan_dataset(folder, lambda: number == self._scan_count),
             done,
-            doing="count photographs",
+            failure="Could not count the photographs",
         )
         self.changed.emit()
 

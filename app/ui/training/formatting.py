@@ -151,11 +151,11 @@ def download_text() -> str:
         host=HOST,
     )
     if layers_proven():
-        checks = tr("Its checksums are known and compared.")
+        checks = tr("StyleForge compares its checksums.")
     else:
         checks = tr(
-            "Checked are the server's identity and the shape of the data, not a checksum: one is "
-            "published only for the whole file ({size} MB).",
+            "StyleForge checks the server's identity and the shape of the data, but no checksum: "
+            "one is published only for the whole file ({size} MB).",
             size=WHOLE_MB,
         )
     return f"{need} {checks}"

@@ -18,7 +18,7 @@ from utils.translation.texts import mark, tr
 
 SMOOTH = 0.02  # fraction of the plotted width to average over
 _BATCH_NOISE = mark(
-    "Each value is of one batch, so the thin line is noisy; the thick line is its average"
+    "Each value comes from one batch, so the thin line is noisy; the thick line is its average"
 )
 
 
@@ -41,8 +41,8 @@ CURVES = (
 
 
 _MEANING = mark(
-    "How far results still are from the photograph's content, from the painting's style, and from "
-    "both together (the losses): lower is better. They fall fast at first, then slowly."
+    "The losses: how far results are from the photograph's content, the painting's style, and "
+    "both together. Lower is better. They fall fast at first, then slowly."
 )
 
 
@@ -131,7 +131,7 @@ class LossPlot(QWidget):
         if not self._points:
             painter.setPen(palette.placeholderText().color())
             painter.drawText(
-                plot, Qt.AlignmentFlag.AlignCenter, tr("How well it has learned appears here")
+                plot, Qt.AlignmentFlag.AlignCenter, tr("The losses of the training appear here")
             )
             return
         low, high = self._range()

@@ -36,15 +36,17 @@ class OwnPictures:
         self._bar.ask(
             _TOPIC,
             tr(
-                "May StyleForge look through {folder} and learn on the photographs there, now and "
-                "whenever you train a style? They are only read, and nothing leaves this machine.",
+                "May StyleForge search {folder} and train on the photographs there, now and "
+                "whenever you train a style? It only reads them, and nothing leaves this machine.",
                 folder=folder,
             ),
-            Answer(tr("&Allow"), tr("Learn on these photographs; this is asked once"), allow),
             Answer(
-                tr("Choose a fol&der..."), tr("Learn on other photographs"), self._form.ask_folder
+                tr("&Allow"), tr("Train on these photographs; StyleForge asks only once"), allow
             ),
-            Answer(tr("&No"), tr("Leave these photographs alone"), lambda: None),
+            Answer(
+                tr("Choose a fol&der..."), tr("Train on other photographs"), self._form.ask_folder
+            ),
+            Answer(tr("&No"), tr("Do not use these photographs"), lambda: None),
         )
 
 

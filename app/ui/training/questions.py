@@ -53,7 +53,7 @@ class Questions:
     def _ask_about_long(self, state: State) -> None:
         forecast = state.forecast
         assert forecast is not None, "a long run is known by its forecast"
-        tip = tr("Train although it takes that long")
+        tip = tr("Train, even though it takes this long")
         answers = [Answer(tr("Start any&way"), tip, self._studio.confirm)]
         if forecast.cheaper is not None:
             preset = tr(forecast.cheaper.title)
@@ -92,7 +92,7 @@ class Questions:
         """Ask whether to download the helper network, and how much of it."""
         part = Answer(
             tr("&Download {size} MB and start", size=PART_MB),
-            tr("Download the layers in use, then train"),
+            tr("Download only the layers in use, then train"),
             self._starter.start,
         )
         self._ask_to_download(download_text(), part)
@@ -127,8 +127,8 @@ class Questions:
             Answer(tr("&Go on"), tr("Do not stop"), lambda: None),
             Answer(
                 tr("&Keep as a style"),
-                tr("End the training and add what was learned so far to the gallery"),
+                tr("End the training and add the style as it is now to the gallery"),
                 self._studio.keep_learned,
             ),
-            Answer(tr("&Delete", "training"), tr("Delete what was learned"), self._studio.cancel),
+            Answer(tr("&Delete", "training"), tr("Delete the training"), self._studio.cancel),
         )

@@ -41,7 +41,7 @@ class Results(QWidget):
         self.loss_plot = LossPlot(self)
         self.use_frame = make_button(
             tr("&Use the current frame"),
-            tr("Preview the style on the picture that is on screen"),
+            tr("Preview the style on the current picture"),
             self._use_current_frame,
         )
         column = QVBoxLayout(self)
@@ -84,7 +84,7 @@ class Results(QWidget):
             if shown == self._previews and not image.isNull():
                 self.preview.show_image(image, caption)
 
-        self._session.run(lambda: QImage(str(path)), done, doing="show the preview")
+        self._session.run(lambda: QImage(str(path)), done, failure="Could not show the preview")
 
     def _use_current_frame(self) -> None:
         frame = self._frame()

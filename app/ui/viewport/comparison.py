@@ -83,8 +83,8 @@ def difference_text(comparison: Comparison) -> str:
     }
     if comparison.agrees:
         return tr(
-            "The pictures are the same to the eye: largest difference {largest} of 255, PSNR "
-            "{psnr} dB; allowed: {bound}.",
+            "The pictures look identical: largest difference {largest} of 255, PSNR {psnr} dB; "
+            "allowed: {bound}.",
             **values,
         )
     return tr(

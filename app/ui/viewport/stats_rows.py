@@ -83,7 +83,7 @@ def flicker_words(flicker: Flicker | None) -> str:
         return tr("{ratio} times the original's motion", ratio=number(flicker.ratio, 2))
     if flicker.output < STILL:
         return tr("none, nothing changes")
-    return tr("{level} of 255, the source stands still", level=number(flicker.output, 1))
+    return tr("{level} of 255, the source is still", level=number(flicker.output, 1))
 
 
 ROWS: tuple[Row, ...] = (

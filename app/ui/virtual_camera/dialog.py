@@ -35,26 +35,34 @@ class CameraDialog(QDialog):
             "camera_size", tr("Size"), tr("Size of the virtual camera"), sizes
         )
         self.rate = self._box(
-            "camera_rate", tr("Rate"), tr("Pictures per second that it is sent"), rates
+            "camera_rate", tr("Rate"), tr("Frame rate of the virtual camera"), rates
         )
         self.format = self._box(
-            "camera_format", tr("Format"), tr("How its pixels are stored"), _choices(CAMERA_FORMATS)
+            "camera_format",
+            tr("Format"),
+            tr("Pixel format of the virtual camera"),
+            _choices(CAMERA_FORMATS),
         )
         self.fit = self._box(
             "camera_fit",
             tr("Fit"),
-            tr("What becomes of pictures of another shape"),
+            tr("How pictures of another shape fit the frame"),
             _choices(CAMERA_FITS),
         )
         self.device = QLineEdit()
         self.device.setAccessibleName(tr("Device"))
-        self.device.setPlaceholderText(tr("The first there is"))
-        self.device.setToolTip(tr("Name of the virtual camera: /dev/video2, OBS Virtual Camera"))
+        self.device.setPlaceholderText(tr("The first one found"))
+        self.device.setToolTip(
+            tr("Name of the virtual camera, such as /dev/video2 or OBS Virtual Camera")
+        )
         self.device.editingFinished.connect(self._pick_device)
-        self.always = QCheckBox(tr("Send &also while no program reads it"))
-        self.always.setAccessibleName(tr("Send also while no program reads it"))
+        self.always = QCheckBox(tr("&Also send while no program reads it"))
+        self.always.setAccessibleName(tr("Also send while no program reads it"))
         self.always.setToolTip(
-            tr("Do not pause while nobody reads, which v4l2loopback tells from version 0.13 on")
+            tr(
+                "Do not pause while no program reads it; StyleForge can see this with "
+                "v4l2loopback 0.13 or newer"
+            )
         )
         self.always.clicked.connect(lambda on: self.picked.emit("camera_always", on))
         self.format_remark, self.fit_remark, self.status = (RemarkLabel() for _ in range(3))

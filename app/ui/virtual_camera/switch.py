@@ -19,7 +19,7 @@ from app.virtual_camera.choice import CameraChoice, parse_size
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
 from utils.translation.texts import mark, tr
 
-DOING = mark("switch the virtual camera on")
+FAILURE = mark("Could not switch the virtual camera on")
 
 
 def choice_from_settings(settings: Settings) -> CameraChoice:
@@ -108,7 +108,7 @@ class CameraSwitch(QObject):
                 try:
                     camera = VirtualCamera(choice, self._told.emit)
                 except StyleForgeError as exc:
-                    return Problem.of(exc, doing=DOING)
+                    return Problem.of(exc, failure=FAILURE)
                 with self._lock:
                     if number == self._wanted:
                         self._camera = camera
@@ -128,7 +128,7 @@ class CameraSwitch(QObject):
                 if (styled := self._current()) is not None:
                     self._on_styled(styled)
 
-        self._session.run(work, done, doing=DOING)
+        self._session.run(work, done, failure=FAILURE)
 
     def _pick(self, field: str, value: Any) -> None:
         if getattr(self._settings(), field) == value:
@@ -154,7 +154,11 @@ class CameraSwitch(QObject):
             self.close()
             self._session.problem.emit(
                 Problem(
-                    tr("The virtual camera {status}", status=status),
+                    tr(
+                        "The virtual camera {device} failed: {fault}",
+                        device=status.device,
+                        fault=status.fault,
+                    ),
                     advice=tr(ADVICE["VirtualCameraError"]),
                 )
             )

@@ -111,18 +111,19 @@ class ControlPanel(QScrollArea):
         self._show_arrow(self._unfold.isChecked())
         self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
         self.mix = OptionBox(
-            tr("Mix with"), tr("A second style to mix in (M); also Shift-click one in the gallery")
+            tr("Mix with"),
+            tr("A second style to mix in (M); you can also Shift-click one in the gallery"),
         )
         self.wheel = MixWheel()
         self.network_size = OptionBox(
             tr("Detail"),
             tr(
-                "How many pixels wide the painting is computed: fewer are faster, more "
-                "make finer strokes. Automatic keeps their width"
+                "Width of the painting in pixels: a smaller width is faster, a larger one makes "
+                "finer strokes. Automatic keeps their width"
             ),
         )
         self.precision = OptionBox(
-            tr("Precision"), tr("How precisely it computes: FP16 is faster on most GPUs")
+            tr("Precision"), tr("Precision of the network: FP16 is faster on most GPUs")
         )
         self.kernels = OptionBox(tr("Engine"), tr("Which implementation of the network runs"))
         self.device = OptionBox(tr("Device"), tr("Where the network runs"))
@@ -179,7 +180,7 @@ class ControlPanel(QScrollArea):
         form.add_stretch_row()
         self.setWidget(content)
         # Wide enough for "Automatic (1920x1080)" next to its label in any font.
-        letters = self.fontMetrics().horizontalAdvance(tr("How much of it Automatic (1920x1080)"))
+        letters = self.fontMetrics().horizontalAdvance(tr("Style version Automatic (1920x1080)"))
         self.setFixedWidth(max(288, letters + 12 * SPACE))
 
     def _connect(self) -> None:
@@ -296,7 +297,9 @@ class ControlPanel(QScrollArea):
                 self._show_mix(self._session.config)
 
             self._session.run(
-                lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name)
+                lambda: read_thumbnail(path),
+                done,
+                failure=tr("Could not read {name}", name=path.name),
             )
         picture = self._pictures[path] if path else QPixmap()
         return WheelStyle(style.title if style else key, picture)
@@ -381,7 +384,7 @@ class ControlPanel(QScrollArea):
             self.device.show_choice(self._session.config.device)
             self._query_limitations(self._session.config.device)
 
-        self._session.run(devices, done, doing="look for devices")
+        self._session.run(devices, done, failure="Could not look for devices")
 
     def _query_limitations(self, device: str) -> None:
         def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]:
@@ -398,7 +401,7 @@ class ControlPanel(QScrollArea):
             self._set_family_options()
             self._show_remarks()
 
-        self._session.run(work, done, doing="ask the device what it can do")
+        self._session.run(work, done, failure="Could not query the device")
 
     def _query_runtimes(self) -> None:
         """Find other runtimes, once.
@@ -419,7 +422,7 @@ class ControlPanel(QScrollArea):
             self._set_family_options()
             self._show_remarks()
 
-        self._session.run(work, done, doing="look for runtimes")
+        self._session.run(work, done, failure="Could not look for runtimes")
 
     def _show_remarks(self) -> None:
         self.precision_remark.show_text(self.precision.remark)

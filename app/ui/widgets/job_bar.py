@@ -31,7 +31,7 @@ class JobBar(QFrame):
         self.progress.setAccessibleName(tr("Progress"))
         self.progress.setToolTip(tr("This is being worked on"))
         self.cancel = make_button(
-            tr("Cance&l"), tr("Stop this and keep nothing of it (Esc)"), self._cancel
+            tr("Cance&l"), tr("Stop this and discard the result (Esc)"), self._cancel
         )
         row = bar_layout(self)
         row.addWidget(self._label, 1)
@@ -79,7 +79,7 @@ class FilmBar(JobBar):
         super().__init__(parent)
         self.setAccessibleName(tr("Export of a film"))
         self.progress.setRange(0, 100)
-        self.pause = make_button(tr("Pa&use"), tr("Pause the export, or go on"), self._toggle)
+        self.pause = make_button(tr("Pa&use"), tr("Pause or continue the export"), self._toggle)
         self.pause.setCheckable(True)
         row = self.layout()
         assert isinstance(row, QHBoxLayout)

@@ -43,7 +43,7 @@ class ProblemBar(QFrame):
         )
         self._report = make_button(
             tr("Copy a &report"),
-            tr("Copy a report to ask for help with: machine, settings and last messages"),
+            tr("Copy a report for a help request: machine, settings and last messages"),
             self.report_requested.emit,
         )
         self._dismiss = make_button(tr("Dis&miss"), tr("Close this message (Esc)"), self.dismiss)
@@ -116,7 +116,9 @@ class NoticeBar(QFrame):
         self._offer = ""
         self._offered: Button = "", "", self.dismiss
         self._text = message_label(self)
-        self.offer_button = make_button(tr("&Use it"), tr("Do what is offered"), self._accept_offer)
+        self.offer_button = make_button(
+            tr("&Use it"), tr("Run the suggested action"), self._accept_offer
+        )
         row = bar_layout(self)
         row.addWidget(self._text, 1)
         row.addWidget(self.offer_button)

@@ -62,7 +62,9 @@ class StatusBar(QFrame):
     def __init__(self, details: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("status")
-        self.running = self._label(tr("What runs where"), Qt.AlignmentFlag.AlignLeft)
+        self.running = self._label(
+            tr("Device and style version in use"), Qt.AlignmentFlag.AlignLeft
+        )
         self.progress = self._label(tr("Getting faster"), Qt.AlignmentFlag.AlignHCenter)
         self.progress.hide()
         self.details = details

@@ -118,7 +118,9 @@ class StyleModel(QAbstractListModel):
             last = self.index(max(0, len(self._styles) - 1))
             self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
 
-        self._run(lambda: read_thumbnail(path), done, doing=tr("read {name}", name=path.name))
+        self._run(
+            lambda: read_thumbnail(path), done, failure=tr("Could not read {name}", name=path.name)
+        )
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         return 0 if parent.isValid() else len(self._styles)
@@ -137,7 +139,11 @@ class StyleModel(QAbstractListModel):
             return f"{style.title}{hint}{favorite}{mixed}{tried}{group}"
         if role == Qt.ItemDataRole.ToolTipRole:
             refusal = self._refusals.get(style.key)
-            why = tr("It cannot paint your picture: {refusal}", refusal=refusal) if refusal else ""
+            why = (
+                tr("This style cannot paint your picture: {refusal}", refusal=refusal)
+                if refusal
+                else ""
+            )
             group = labeled(tr("Group"), style.group) if style.group else ""
             return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:

@@ -191,4 +191,4 @@ def test_another_style_is_another_picture(engine, library, config, frame):
 
 def test_what_runs_is_said_with_the_remark_of_its_precision(engine, config, frame):
     engine.configure(replace(config, precision=Precision.tf32))
-    assert "TF32 is FP32 on a CPU" in engine.process(frame).running.limitations
+    assert "TF32 runs as FP32 on a CPU" in engine.process(frame).running.limitations

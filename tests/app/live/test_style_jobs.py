@@ -47,9 +47,9 @@ def test_pictures_become_styles_in_their_order(jobs, library, tmp_path, qtbot):
     assert jobs.busy
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert made == ["red", "teal", "gold"]
-    assert said[0] == "Making a style of 'red.png'"
-    assert "Making a style of 'red.png': finding its style (2 more)" in said
-    assert "Making a style of 'gold.png': saving the style" in said
+    assert said[0] == "Making a style from 'red.png'"
+    assert "Making a style from 'red.png': finding its style (2 more)" in said
+    assert "Making a style from 'gold.png': saving the style" in said
     assert said[-1] == ""
 
 
@@ -64,7 +64,7 @@ def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, q
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
     assert made == ["red"]
     [summary] = problems
-    assert summary.startswith("Could not make a style of 'bad.png': 'bad.png' is not a picture")
+    assert summary.startswith("Could not make a style from 'bad.png': 'bad.png' is not a picture")
 
 
 def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(

@@ -58,7 +58,7 @@ def test_a_look_of_several_styles_and_automatic_texture_comes_back():
         ("{", "it is not valid JSON"),
         ("[]", "it names no styles"),
         ('{"styles": {}}', "it has 0 styles, not 1 to 4"),
-        ('{"styles": {"a": "1"}}', "the share of a style is no number"),
+        ('{"styles": {"a": "1"}}', "the share of a style is not a number"),
         ('{"styles": {"a": 0.5}}', "the shares of its styles do not add up to 1"),
         ('{"styles": {"a": NaN}}', "it has a number that is not finite or too large"),
         ('{"styles": {"a": 1}, "strength": 2.5}', "its strength cannot be 2.5"),
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_one_sentence_and_a_copy_is_kept(tmp_path, data, fault
     looks, said = LookFile(path).read()
     assert looks == []
     assert said == (
-        f"Not all saved looks in {path} can be read ({fault}); a copy is kept as {DAMAGED}"
+        f"Not all saved looks in {path} can be read ({fault}); StyleForge kept a copy as {DAMAGED}"
     )
     assert (tmp_path / DAMAGED).read_bytes() == data
 

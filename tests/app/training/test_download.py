@@ -55,7 +55,7 @@ def test_the_layers_alone_are_downloaded_and_it_is_said_what_was_checked(
     filled(window, without_vgg, qtbot)
     assert window.form.vgg.toolTip() == "9 MB to download"
     window.foot.start.click()
-    assert "Checked are the server's identity and the shape" in window.choice_bar.question
+    assert "StyleForge checks the server's identity and the shape" in window.choice_bar.question
     window.choice_bar.buttons[0].click()
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
         pass

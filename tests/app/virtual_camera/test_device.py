@@ -73,7 +73,10 @@ def test_elsewhere_the_reason_is_told_and_obs_is_named(system, tmp_path):
 
 def test_a_system_that_the_library_does_not_know_is_told(tmp_path):
     said = why_not("", "freebsd14", tmp_path)
-    assert said == "the virtual camera cannot be opened: pyvirtualcam knows none of this system"
+    assert (
+        said
+        == "the virtual camera cannot be opened: pyvirtualcam has no virtual camera for this system"
+    )
 
 
 def test_the_fault_of_opening_a_camera_is_the_programs_own():

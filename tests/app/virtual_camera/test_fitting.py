@@ -75,5 +75,5 @@ def test_a_size_is_read_as_it_is_written():
     "text", ["", "1280", "1280x", "1281x720", "0x0", "-2x4", "99999x2", "1x1x1"]
 )
 def test_what_no_camera_can_have_is_refused(text):
-    with pytest.raises(ValueError, match="as in 1280x720"):
+    with pytest.raises(ValueError, match="such as 1280x720"):
         parse_size(text)

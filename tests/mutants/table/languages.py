@@ -32,8 +32,8 @@ MUTANTS = (
     Mutant(
         "an error stays English",
         "app/errors.py",
-        "doing=tr(doing), error=exc)",
-        "doing=doing, error=exc)",
+        "labeled(tr(failure), str(exc))",
+        "labeled(failure, str(exc))",
         (f"{_TEXTS}::test_an_error_says_in_the_language_what_failed_and_what_to_do",),
     ),
     Mutant(

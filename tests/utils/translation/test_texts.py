@@ -72,10 +72,10 @@ def test_a_number_without_a_translation_has_the_english_form(speak):
 
 def test_an_error_says_in_the_language_what_failed_and_what_to_do(speak):
     advice = ADVICE["FileNotFoundError"]
-    said = {"Could not {doing}: {error}": "Nicht möglich: {doing}. {error}"}
-    speak("de", **said, **{"open it": "öffnen", advice: "Den Namen prüfen."})
-    problem = Problem.of(FileNotFoundError("waves.png"), doing="open it")
-    assert problem.summary == "Nicht möglich: öffnen. waves.png"
+    said = {"Could not open it": "Es war nicht zu öffnen", advice: "Den Namen prüfen."}
+    speak("de", **said)
+    problem = Problem.of(FileNotFoundError("waves.png"), failure="Could not open it")
+    assert problem.summary == "Es war nicht zu öffnen: waves.png"
     assert problem.advice == "Den Namen prüfen."
 
 

@@ -24,7 +24,7 @@ from utils.translation.texts import mark, tr
 
 DIRECTORY = QFileDialog.FileMode.Directory
 SEVERAL = QFileDialog.FileMode.ExistingFiles
-SAME_FOLDER = mark("The results cannot go into the watched folder: they would be queued in turn")
+SAME_FOLDER = mark("The results cannot go into the watched folder: the queue would add them again")
 LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another program first.")
 
 
@@ -87,7 +87,7 @@ class QueueAdding(QObject):
             if self.page is not None:
                 self.page.list.choose(numbers)
 
-        self._store.change(work, done, doing="add to the queue")
+        self._store.change(work, done, failure="Could not add to the queue")
 
     def ask_files(self) -> None:
         self._ask(tr("Add pictures and films to the queue"), OPEN_FILES, self._add_names, SEVERAL)

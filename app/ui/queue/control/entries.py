@@ -43,12 +43,13 @@ class QueueEntries:
             for number in numbers:
                 queue.retry(number)
 
-        self._store.change(work, doing="try again")
+        self._store.change(work, failure="Could not queue the entries again")
 
     def move(self, numbers: Sequence[int], before: int | None) -> None:
         """Move jobs before the job number `before`, or to the end if None."""
         self._store.change(
-            lambda queue: queue.arrange(numbers, before), doing="change the order of the queue"
+            lambda queue: queue.arrange(numbers, before),
+            failure="Could not change the order of the queue",
         )
 
     def shift(self, count: int) -> None:
@@ -86,13 +87,13 @@ class QueueEntries:
 
         def opened(there: bool) -> None:
             if not there:
-                said = tr("'{name}' is not there any more", name=name)
+                said = tr("'{name}' no longer exists", name=name)
                 self._session.problem.emit(Problem(said, advice=tr(GONE_ADVICE)))
             elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
                 said = tr("No program opens '{name}'", name=name)
                 self._session.problem.emit(Problem(said, advice=tr(NO_PROGRAM_ADVICE)))
 
-        self._session.run(where.exists, opened, doing=tr("open {name}", name=name))
+        self._session.run(where.exists, opened, failure=tr("Could not open {name}", name=name))
 
     def _remove(self, numbers: Sequence[int]) -> None:
         def work(queue: JobQueue) -> None:
@@ -100,4 +101,4 @@ class QueueEntries:
                 queue.remove(number)
 
         if numbers:
-            self._store.change(work, doing="remove from the queue")
+            self._store.change(work, failure="Could not remove entries from the queue")

@@ -68,5 +68,5 @@ def left_out_words(paths: Sequence[Path]) -> str:
 
 def stream_words(*, paused: bool) -> str:
     if paused:
-        return tr("The picture is paused while the queue runs; Space goes on with it")
-    return tr("The picture goes on beside the queue and slows it down; Space pauses it")
+        return tr("The picture is paused while the queue runs; Space continues it")
+    return tr("The picture continues during the queue and slows it down; Space pauses it")

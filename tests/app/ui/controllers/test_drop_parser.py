@@ -111,9 +111,9 @@ def test_a_dropped_address_keeps_its_escapes():
 
 def test_on_the_gallery_pictures_are_styles(tmp_path):
     one = parse_style_drop(dropped("/x/a.png"))
-    assert (one.title, one.pictures) == ("Drop to take the style of 'a.png'", (Path("/x/a.png"),))
+    assert (one.title, one.pictures) == ("Drop to make a style from 'a.png'", (Path("/x/a.png"),))
     several = parse_style_drop(dropped("/x/a.png", "/x/b.jpg", "/x/c.txt", tmp_path))
-    assert several.title == "Drop to take the style of each of 2 pictures"
+    assert several.title == "Drop to make a style from each of 2 pictures"
     assert several.detail == "2 other files left out"
     assert several.pictures == (Path("/x/a.png"), Path("/x/b.jpg"))
 
@@ -127,9 +127,12 @@ def test_on_the_gallery_packs_and_weights_are_installed_as_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("path", "fault"),
     [
-        ("/x/film.mp4", "'film.mp4' is no style picture"),
-        (str(Path(__file__).parent), "'controllers' is a folder and no style picture"),
-        ("/x/\x1b[2J.pdf", r"'\x1b[2J.pdf' is no style picture"),
+        ("/x/film.mp4", "'film.mp4' cannot be used as a style picture"),
+        (
+            str(Path(__file__).parent),
+            "'controllers' is a folder and cannot be used as a style picture",
+        ),
+        ("/x/\x1b[2J.pdf", r"'\x1b[2J.pdf' cannot be used as a style picture"),
     ],
 )
 def test_what_is_no_style_picture_is_refused_on_the_gallery(path, fault):

@@ -18,7 +18,7 @@ from tests.helpers.driver_stub import driver_stub
 from utils.nvidia_driver import find_driver
 
 
-def at_once(work, done, *, doing):
+def at_once(work, done, *, failure):
     done(work())
 
 

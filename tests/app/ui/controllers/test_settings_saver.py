@@ -16,7 +16,7 @@ class Jobs:
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
 
-    def run(self, work: Callable[[], object], done: Callable, *, doing: str) -> None:
+    def run(self, work: Callable[[], object], done: Callable, *, failure: str) -> None:
         self.threads.append(threading.Thread(target=work))
         self.threads[-1].start()
 
@@ -60,7 +60,7 @@ def test_a_write_whose_turn_comes_late_is_left_out():
     waiting: list[Callable[[], object]] = []
     written: list[float] = []
 
-    def run(work: Callable[[], object], done: Callable, *, doing: str) -> None:
+    def run(work: Callable[[], object], done: Callable, *, failure: str) -> None:
         waiting.append(work)
 
     saver = SettingsSaver(run, lambda settings: written.append(settings.split))

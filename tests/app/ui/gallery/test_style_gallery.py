@@ -15,7 +15,7 @@ from app.styles.pack import Style
 from app.ui.gallery.style_gallery import StyleGallery
 
 
-def at_once(work: Callable, done: Callable, *, doing: str) -> None:
+def at_once(work: Callable, done: Callable, *, failure: str) -> None:
     done(work())
 
 

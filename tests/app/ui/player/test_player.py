@@ -69,7 +69,7 @@ def test_a_part_is_marked_shown_and_looped(talkie, session, qtbot):
     qtbot.waitUntil(at(talkie, 13))
     press(talkie, "mark_end")
     assert bar.slider.part == (40, 52)
-    assert bar.slider.accessibleDescription() == "part begins at 0:00, part ends at 0:00"
+    assert bar.slider.accessibleDescription() == "loop start at 0:00, loop end at 0:00"
     assert loop.isChecked()
     positions: list[float] = []
     session.position_changed.connect(positions.append)

@@ -24,7 +24,7 @@ def rows(*numbers: int, state: RowState = RowState.WAITING) -> list[Row]:
 
 @pytest.fixture
 def model(qapp) -> RowModel:
-    return RowModel(Thumbnails(lambda work, done, *, doing: None))
+    return RowModel(Thumbnails(lambda work, done, *, failure: None))
 
 
 def test_rows_change_step_by_step_and_what_is_chosen_stays_chosen(model):
@@ -86,7 +86,7 @@ def test_thumbnails_cover_their_place_and_what_has_none_is_null(tmp_path, qapp):
 
 def test_thumbnails_are_read_one_after_the_other_and_the_newest_row_first(qapp):
     asked: list = []
-    thumbnails = Thumbnails(lambda work, done, *, doing: asked.append(done))
+    thumbnails = Thumbnails(lambda work, done, *, failure: asked.append(done))
     loaded: list[int] = []
     thumbnails.loaded.connect(loaded.append)
     for number in (1, 2, 3):

@@ -67,7 +67,7 @@ def test_everything_that_limits_a_stream_has_a_name():
         (None, ""),
         (Flicker(5.0, 2.0), "2.50 times the original's motion"),
         (Flicker(0.0, 0.0), "none, nothing changes"),
-        (Flicker(3.0, 0.0), "3.0 of 255, the source stands still"),
+        (Flicker(3.0, 0.0), "3.0 of 255, the source is still"),
     ],
 )
 def test_flicker_is_told_over_the_motion_of_the_source(flicker, words):

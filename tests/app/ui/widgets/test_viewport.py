@@ -234,9 +234,8 @@ def test_a_pace_says_that_it_is_of_the_network_alone():
 
 def test_a_comparison_says_at_what_size_and_precision_it_was_made():
     assert conditions_text(comparison()) == "At 48x32, FP32"
-    assert (
-        "At 48x32, FP32. The pictures are the same to the eye: largest difference 0.02"
-        in summary(comparison())
+    assert "At 48x32, FP32. The pictures look identical: largest difference 0.02" in summary(
+        comparison()
     )
 
 

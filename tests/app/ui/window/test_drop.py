@@ -87,7 +87,7 @@ def test_a_drop_into_the_studio_is_a_copy_too(window, session, picture, qtbot):
     data = files(picture)
     dropped = drop(studio, data, COPY | MOVE)
     assert (dropped.proposedAction(), dropped.dropAction()) == (MOVE, COPY)
-    qtbot.waitUntil(lambda: studio.form.missing_input == "Choose the photographs to learn on")
+    qtbot.waitUntil(lambda: studio.form.missing_input == "Choose the photographs to train on")
     studio.close()
 
 

@@ -184,13 +184,13 @@ def test_hardware_that_is_missing_cannot_be_chosen_and_says_why(playing, held, q
     assert not model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
     pick(dialog.codec, "hevc")
     assert model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
-    assert remark_of(dialog, "encoder") == "By NVIDIA, which is faster"
+    assert remark_of(dialog, "encoder") == "On NVIDIA, which is faster"
     pick(dialog.encoder, "hardware")
     assert dialog.options.where == "hardware"
     pick(dialog.codec, "ffv1")
     assert dialog.options.where == "auto"
     assert not dialog.quality.isEnabled()
-    assert "loses nothing" in remark_of(dialog, "quality")
+    assert "lossless" in remark_of(dialog, "quality")
     pick(dialog.codec, "hevc")
     assert dialog.options.where == "hardware"
     dialog.reject()
@@ -203,7 +203,7 @@ def remark_of(dialog: FilmDialog, box: str) -> str:
 def test_what_this_machine_can_encode_is_found_out_beside_the_window():
     found = find_hardware()
     assert set(found) == set(CODECS)
-    assert found["prores"] == Hardware(reason="ProRes is encoded by the processor alone")
+    assert found["prores"] == Hardware(reason="Only the processor can encode ProRes")
     assert all(bool(each.device) is not bool(each.reason) for each in found.values())
 
 

@@ -159,7 +159,9 @@ def test_a_style_that_fails_leaves_plain_thumbnails_and_the_strip_says_why(opene
     painter.fault = "there is not enough memory"
     press(opened, "style_3")
     tip = strip(opened).view.toolTip
-    qtbot.waitUntil(lambda: "not styled: there is not enough memory" in tip(), timeout=10_000)
+    qtbot.waitUntil(
+        lambda: "does not style them: there is not enough memory" in tip(), timeout=10_000
+    )
     assert not opened.problems.problems
     assert color(opened, 0) is not None
 
@@ -212,7 +214,7 @@ def test_a_thumbnail_is_cropped_to_its_shape(tmp_path):
 def test_the_newest_request_is_made_first(qtbot, tmp_path):
     asked: list[Path] = []
 
-    def run(work, done, *, doing):
+    def run(work, done, *, failure):
         asked.append(work)
 
     made = StripThumbnails(run)

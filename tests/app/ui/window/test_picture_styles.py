@@ -122,7 +122,7 @@ def test_a_picture_dropped_on_the_viewport_is_still_opened(
 def test_a_drag_over_the_styles_says_what_a_drop_would_do(window, network, painting):
     place, *rest = at(files(painting))
     QApplication.sendEvent(window.gallery, QDragEnterEvent(place.toPoint(), *rest))
-    assert window.gallery.drop_hint == "Drop to take the style of 'red_sea.png'"
+    assert window.gallery.drop_hint == "Drop to make a style from 'red_sea.png'"
     QApplication.sendEvent(window.gallery, QDragLeaveEvent())
     assert window.gallery.drop_hint == ""
 
@@ -175,7 +175,7 @@ def test_without_a_network_the_actions_are_disabled_and_a_drop_opens_the_studio(
     assert studio is not None
     qtbot.waitUntil(lambda: studio.form.title.text() == "Red Sea")
     assert studio.isVisible()
-    assert "May StyleForge look through" in studio.choice_bar.question
+    assert "May StyleForge search" in studio.choice_bar.question
     studio.close()
 
 
@@ -245,11 +245,14 @@ def test_an_odd_picture_works(window, session, network, tmp_path, qtbot, make):
     ("make", "sentence"),
     [
         (lambda p: _broken(p / "bad.png"), "truncated or damaged"),
-        (lambda p: _folder(p / "bad"), "'bad' is a folder and no style picture. Drop the pictures"),
+        (
+            lambda p: _folder(p / "bad"),
+            "'bad' is a folder and cannot be used as a style picture. Drop the pictures",
+        ),
         pytest.param(lambda p: p / "bad.png", "does not exist", marks=pytest.mark.full),
         pytest.param(
             lambda p: p / "bad.pdf",
-            "'bad.pdf' is no style picture. Pictures and style packs",
+            "'bad.pdf' cannot be used as a style picture. Pictures and style packs",
             marks=pytest.mark.full,
         ),
         (lambda p: _saved(p / "bad.png", Image.new("RGB", (900, 20))), "too narrow"),
@@ -284,7 +287,7 @@ def test_a_long_job_is_told_and_can_be_canceled(
     other = Path(shutil.copy(painting, tmp_path / "other.png"))
     drop(window.gallery, files(painting, other))
     qtbot.waitUntil(window.job.isVisible, timeout=5000)
-    said = "Making a style of 'red_sea.png': finding its style (1 more)"
+    said = "Making a style from 'red_sea.png': finding its style (1 more)"
     qtbot.waitUntil(lambda: window.job.text == said)
     assert window.job.accessibleDescription() == said
     window.viewport.setFocus()
@@ -450,7 +453,7 @@ def test_a_style_with_a_network_of_its_own_is_not_trained_again(window, session,
     window.mixer.choose_style("mosaic")
     action = window.actions_by_key["train_picture"]
     assert not action.isEnabled()
-    assert action.toolTip() == "Mosaic has a network of its own already"
+    assert action.toolTip() == "Mosaic already has its own network"
     assert not menu(window, "mosaic")["&Train this style properly..."].isEnabled()
 
 

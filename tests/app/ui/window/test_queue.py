@@ -362,7 +362,9 @@ def test_a_process_that_is_killed_is_followed_by_another_one(queue, session, alb
     number = queue.runner.number
     with qtbot.waitSignal(session.notice, timeout=LONG) as told:
         psutil.Process(queue.runner._process._process.processId()).kill()
-    assert told.args[0].startswith("The queue goes on: the system killed the process of the queue")
+    assert told.args[0].startswith(
+        "The queue continues: the system killed the process of the queue"
+    )
     qtbot.waitUntil(lambda: not queue.runner.running, timeout=LONG)
     settled(queue, qtbot)
     assert states(queue) == [RowState.DONE] * len(album)
@@ -389,7 +391,7 @@ window.queue.add([Path(name) for name in sys.argv[2:]])
 def started():
     print("running" if window.queue.runner.number is not None else "", flush=True)
 window.queue.runner.job_changed.connect(started)
-window.queue.store.change(lambda queue: None, lambda _: window.queue.runner.start(), doing="x")
+window.queue.store.change(lambda queue: None, lambda _: window.queue.runner.start(), failure="x")
 application.exec()
 """
 

@@ -84,7 +84,7 @@ def test_a_folder_that_is_gone_is_a_problem(streaming, tmp_path, opener, qtbot):
     streaming.showing.saved.tell(tmp_path / "gone" / "a.png", "Saved it")
     button(streaming).click()
     qtbot.waitUntil(lambda: bool(streaming.problems.problems))
-    assert streaming.problems.problems[0].summary.endswith("is not there any more")
+    assert streaming.problems.problems[0].summary.endswith("no longer exists")
     assert opener.opened == []
 
 

@@ -19,7 +19,7 @@ from tests.app.ui.window.surfaces import SURFACES, controls, daily, opened
 LARGE, INLINE = 40, 24  # px, at the default font size
 
 # In a line of text or over the picture: 24 px (WCAG 2.2, 2.5.8).
-INLINE_NAMES = {"What runs, and why", "Frames a second"}
+INLINE_NAMES = {"What is running", "Frames a second"}
 
 
 @pytest.mark.parametrize("name", daily(0))
