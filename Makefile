@@ -7,7 +7,7 @@ PYTHON := $(VENV)/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --constraint constraints.txt --editable
 
-.PHONY: run test test-full lint check bench fuzz mutants docs prebuild wheel wheels test-release setup clean
+.PHONY: run test quick test-full lint check bench fuzz mutants docs prebuild wheel wheels test-release setup clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
 run: $(VENV)/.installed
@@ -19,6 +19,11 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
 	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist worksteal $(ARGS)
+
+# The tests nearest to what changed, in three minutes at most: make quick ARGS=app/frame.py
+quick: $(VENV)/.installed-test
+	@$(PYTHON) -m utils.system --tests
+	@$(PYTHON) -m tools.quick $(ARGS)
 
 # The whole suite, with the tests that repeat others under other conditions.
 test-full: $(VENV)/.installed-test

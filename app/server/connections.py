@@ -136,6 +136,8 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Wait for the next request, if there can be one."""
         super().on_response_complete()
+        if self.conn.trailing_data[0]:  # the next header has begun
+            self._watch()
         if self._unread and not self.transport.is_closing():
             self.flow.pause_reading()
             self._unset_keepalive_if_required()
