@@ -80,7 +80,7 @@ def test_items_arrive_as_they_were_whatever_their_names():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is none of"),
+        ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is not one of"),
         ('["picture", {"source": "a", "target": "b"}]', "is no "),
         (
             '["picture", {"source": 3, "target": "b", "film": false, "before_after": ""}]',
@@ -91,7 +91,7 @@ def test_items_arrive_as_they_were_whatever_their_names():
             "'yes' is no ",
         ),
         ('["part", {"number": 1, "first": 0.5, "until": null, "frames": 3}]', "0.5 is no "),
-        ("3", "3 is none of"),
+        ("3", "3 is not one of"),
         ("picture", "Expecting value"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_film_is_not_written_over_itself(style, film, capsys):
     [
         (("-o", "out.png"), "'out.png' is no name of a film: it must end in .mp4, .m4v, .mov, "),
         (("-o", "out.mp4", "--codec", "prores"), "cannot hold ProRes, whose files end in .mov or"),
-        (("-o", "out.mp4", "--depth", "16"), "--depth is for pictures"),
+        (("-o", "out.mp4", "--depth", "16"), "--depth works only for pictures"),
         (("-o", "out.mov", "--codec", "prores", "--encoder", "hardware"), "by the CPU alone"),
     ],
 )

@@ -59,7 +59,7 @@ class PaperPainter:
         self.begun.append(look.style)
         while not self.go.acquire(timeout=0.02):
             if stop():
-                raise Stopped("the picture was given up")
+                raise Stopped("the picture was canceled")
         if look.values.get("strokes") == "bold":
             raise StyleForgeError("the paper is torn")
         if look.values.get("strokes") == "fine":

@@ -175,7 +175,7 @@ def test_the_end_of_its_time_is_told(swept, monkeypatch):
         return 0.5
 
     found = swept(lambda _: None, clock).run(Wanted((CASE,), ("first", "last"), SIZES, seconds=8))
-    assert found.stopped == "its time was over before every candidate was measured"
+    assert found.stopped == "the time ran out before every candidate was measured"
     assert [role for _, role in found.done] == ["first", "last"]
     assert len(found.winners) == 4
 
@@ -184,7 +184,7 @@ def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
     monkeypatch.setattr(sweep, "LEAST_SECONDS", 0.01)
     made = swept(lambda _: PENDING, lambda _: 0.5)
     found = made.run(Wanted((CASE,), ("first", "last"), SIZES, seconds=0.02))
-    assert found.stopped == "its time was over before every candidate was measured"
+    assert found.stopped == "the time ran out before every candidate was measured"
     assert (found.measured, found.winners, found.done) == ([], [], [])
 
 

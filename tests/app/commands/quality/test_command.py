@@ -312,7 +312,7 @@ def test_what_cannot_be_measured_is_told_before(place, monkeypatch, capsys, more
     [
         (("--size", "20"), "64 to 4096"),
         (("--lbfgs", "0,5"), "a number of iterations"),
-        (("--networks", "tiny"), "'tiny' is none of full, lite"),
+        (("--networks", "tiny"), "'tiny' is not one of full, lite"),
         (("--pairs", "candy"), "'candy' is not a pair"),
     ],
 )
