@@ -187,7 +187,7 @@ OPTIONS: dict[str, LookOption] = {
     for option in (
         LookOption(
             "style",
-            "the key of a style, see /api/styles",
+            "the key of a style from /api/styles",
             {"title": "Style", "type": "string", "default": _DEFAULTS.style},
             _text,
         ),
@@ -200,8 +200,8 @@ OPTIONS: dict[str, LookOption] = {
         ),
         LookOption(
             "size",
-            "long side of the network's input in pixels, or full for the picture's own: the larger "
-            "it is, the finer the strokes; the result always has the picture's size",
+            "long side of the network's input in pixels, or full for the picture's own; a larger "
+            "size paints finer strokes; the result always has the picture's size",
             {
                 "title": "Size",
                 "anyOf": [
@@ -219,13 +219,13 @@ OPTIONS: dict[str, LookOption] = {
         ),
         LookOption(
             "depth",
-            "bits per channel of a PNG; by default those of the picture",
+            "bits per channel of a PNG; by default as in the picture",
             {"title": "Bits per channel", "type": "integer", "enum": [int(d) for d in DEPTHS]},
             lambda text: int(_one_of(DEPTHS, text, "depth")),
         ),
         LookOption(
             "format",
-            "as what the result is written",
+            "file format of the result",
             {
                 "title": "Format",
                 "type": "string",

@@ -306,7 +306,7 @@ def _store(path: Path, report: dict[str, Any]) -> None:
     try:
         atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
     except OSError as exc:
-        raise BenchError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+        raise BenchError(f"cannot write the report to '{path}': {exc.strerror}") from exc
 
 
 def _sizes(text: str) -> tuple[tuple[int, int], ...]:

@@ -55,8 +55,8 @@ def name_pattern(text: str) -> NamePattern:
         if name not in FIELDS or conversion or not plain:
             known = ", ".join(f"{{{name}}}" for name in FIELDS)
             raise argparse.ArgumentTypeError(
-                f"'{_shown(text)}' may name only {known}, and of these the number with a width, as in "
-                "{number:04}"
+                f"'{_shown(text)}' may contain only {known}; the number may have "
+                "a width, as in {number:04}"
             )
     example = text.format(**FIELDS)
     path = PurePosixPath(example)

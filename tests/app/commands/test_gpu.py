@@ -96,7 +96,7 @@ def test_uv_replaces_pytorch_and_the_result_is_checked(card, torch, tmp_path, mo
 @pytest.mark.parametrize(
     ("does", "says"),
     [
-        ("exit 3", "the command ended with 3"),
+        ("exit 3", "the command ended with status 3"),
         ("true", "PyTorch 2.13.0+cpu (a CPU build) is installed but does not use the card"),
         ("rm {torch}/__init__.py; echo 1/0 > {torch}/__init__.py", "cannot be imported"),
     ],

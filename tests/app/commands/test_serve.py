@@ -84,7 +84,7 @@ def test_quiet_shows_no_spinner_on_a_terminal(flags):
 def test_another_address_is_refused_in_a_sentence(address, capsys):
     assert main(["serve", "--host", address]) == 2
     told = capsys.readouterr().err
-    assert f"this machine alone, at 127.0.0.1 or ::1, not at '{address}'" in told
+    assert f"only on this machine, at 127.0.0.1 or ::1, not at '{address}'" in told
 
 
 def test_a_limit_is_a_positive_number(capsys):

@@ -127,7 +127,7 @@ def test_an_option_is_given_once(start, engine_painter, photo):
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        (b"", 400, "the request has no picture as its body"),
+        (b"", 400, "the request has no picture in its body"),
         (b"<html>", 422, "'upload' is not a picture but an HTML page"),
         (b"\x89PNG\r\n\x1a\n", 422, "'upload' is a PNG picture that is truncated or damaged"),
     ],
@@ -202,7 +202,7 @@ def test_a_full_line_is_said_at_once(start, paper, photo):
         until(lambda: bool(paper.begun))
         for path in ("/api/pictures", "/api/jobs"):
             full = client.post(path, content=photo)
-            assert sentence(full, 503) == "as many pictures wait as may; try again later"
+            assert sentence(full, 503) == "too many pictures are waiting; try again later"
             assert int(full.headers["Retry-After"]) > 0
         paper.go.release()
         assert first.result().status_code == 200
@@ -294,5 +294,5 @@ def test_at_the_end_the_picture_under_way_is_completed_and_what_waits_is_refused
             others_end.start()
         others_end.join()
         assert first.result().status_code == 200
-        assert sentence(second.result(), 503) == "the server is being stopped"
+        assert sentence(second.result(), 503) == "the server is stopping"
     assert patient.begun == ["candy"]
