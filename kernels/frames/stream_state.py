@@ -30,7 +30,7 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
         if kept[name].shape != buffer.shape or kept[name].dtype != buffer.dtype:
-            raise StateError("what was kept of the frames before is of another size")
+            raise StateError("the stored state of earlier frames has another size")
     for name, buffer in buffers.items():
         buffer.copy_(kept[name])
 
@@ -42,7 +42,7 @@ def taken(state: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
         StateError: If the state has no such name.
     """
     if name not in state:
-        raise StateError("what was kept of the frames before is that of other kernels")
+        raise StateError("the stored state of earlier frames comes from other kernels")
     return state[name]
 
 

@@ -58,12 +58,12 @@ def test_all_cards_are_told_and_those_without_a_prediction_say_why(capsys):
     assert list(found) == [card.name for card in cards()]
     (finding,) = found["Tesla T4"]
     assert finding["state"] == "note"
-    assert finding["says"].startswith("no prediction: the model of time was not fitted to")
+    assert finding["says"].startswith("no prediction: the time model was not fitted to")
 
 
 def test_an_unknown_card_is_one_sentence(capsys):
     assert main(["doctor", "--card", "RTX 1"]) != 0
-    assert "there is no card 'RTX 1' in the table" in capsys.readouterr().err
+    assert "the table has no card 'RTX 1'" in capsys.readouterr().err
 
 
 def test_without_a_gpu_the_doctor_says_where_predictions_are(monkeypatch):
@@ -113,7 +113,7 @@ def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     (line,) = rates_of(DEVICE)
     assert isinstance(line, str)
-    assert line.startswith("no prediction for Tesla T4: the model of time was not fitted to the")
+    assert line.startswith("no prediction for Tesla T4: the time model was not fitted to the")
     assert line.endswith("`styleforge doctor --measure` measures it")
 
 

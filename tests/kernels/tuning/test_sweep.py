@@ -193,10 +193,10 @@ def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
     monkeypatch.setattr(
         sweep,
         "difference",
-        lambda ours, _, **__: "stores other values of y" * ("4, 2>" in ours.layers),
+        lambda ours, _, **__: "stores different values of y" * ("4, 2>" in ours.layers),
     )
     found = made.run(Wanted((CASE,), ("first",), SIZES))
-    wrong = [one for one in found.skipped if one.reason == "stores other values of y"]
+    wrong = [one for one in found.skipped if one.reason == "stores different values of y"]
     assert wrong
     assert not {one.traits for one in wrong} & {one.traits for one in found.measured}
 

@@ -102,7 +102,10 @@ def test_films_of_different_sizes_are_refused():
 
 @pytest.mark.parametrize(
     ("frames", "says"),
-    [([frame(0)], "no two frames show the same scene"), ([frame(0)] * 3, "frames are all equal")],
+    [
+        ([frame(0)], "no two frames of the same scene"),
+        ([frame(0)] * 3, "all frames of the film are equal"),
+    ],
     ids=["one frame", "equal frames"],
 )
 def test_a_film_without_a_change_has_no_flicker(frames, says):
