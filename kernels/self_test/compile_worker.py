@@ -91,7 +91,7 @@ def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
                 raise BuildError(f"self-test failed: no kernel for {op.name}: {error}") from error
             if difference > 1:
                 raise BuildError(
-                    f"self-test failed: {op.name} is {difference:.1f} times farther from its "
+                    f"self-test failed: {op.name} is {difference:.1f} times further from its "
                     "reference than rounding allows"
                 )
 

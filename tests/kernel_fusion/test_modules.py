@@ -111,7 +111,5 @@ def test_layers_that_do_not_fit_are_refused():
         fused.FusedConv2dBNReLU(convolution(), nn.BatchNorm2d(6, track_running_stats=False))
     with pytest.raises(ValueError, match="padding is 'same' in mode 'zeros'; expected numbers"):
         fused.FusedConv2dGELUDropout(nn.Conv2d(4, 4, 3, padding="same"))
-    with pytest.raises(
-        ValueError, match="expected a depthwise convolution"
-    ):
+    with pytest.raises(ValueError, match="expected a depthwise convolution"):
         fused.FusedDepthwisePointwiseConv2d(nn.Conv2d(4, 4, 3), nn.Conv2d(4, 4, 1))

@@ -39,7 +39,11 @@ def test_its_kernel_computes_what_pytorch_does(launch):
 @pytest.mark.parametrize(
     ("x", "weight", "told"),
     [
-        (torch.zeros(1, 3, 1, 4), torch.zeros(3, 1, 3, 3), r"x must be \[N, C, H, W\] of 2x2 or more"),
+        (
+            torch.zeros(1, 3, 1, 4),
+            torch.zeros(3, 1, 3, 3),
+            r"x must be \[N, C, H, W\] of 2x2 or more",
+        ),
         (
             torch.zeros(1, 3, 4, 4),
             torch.zeros(4, 1, 3, 3),
