@@ -131,8 +131,7 @@ class Forward:
             if len(self._programs) >= MOST_PROGRAMS:
                 self._tell(
                     inputs,
-                    f"{MOST_PROGRAMS} other input sizes have a program already, "
-                    "and that is the limit",
+                    f"at most {MOST_PROGRAMS} input sizes can have a program",
                 )
                 return None
             program = self._made(inputs)

@@ -306,7 +306,7 @@ def test_the_feed_forward_network_errs_at_most_twice_as_much_as_pytorch(
     [
         ("both transposed", (9, 5), (9, 5)),
         ("both transposed", (9, 4), (5, 9)),
-        ("fc2_weight is", (9, 5), (5, 8)),
+        ("fc2_weight must be", (9, 5), (5, 8)),
     ],
 )
 def test_weights_of_another_layout_are_refused(device, message, first, second):
