@@ -230,9 +230,7 @@ def _add_settled(
         if not args.overwrite:
             args.skip_existing = True
         job = queue.add(job_words(args, [str(path) for path in new]))
-        reporter.note(
-            f"Added job {job.number}: {len(new)} new files in '{printable(str(args.folder))}'"
-        )
+        reporter.note(f"Added job {job.number}: {len(new)} new in '{printable(str(args.folder))}'")
 
 
 def _number(text: str) -> int:

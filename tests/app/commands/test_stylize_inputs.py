@@ -84,9 +84,9 @@ def test_results_are_called_by_a_pattern(style, album, tmp_path, pattern, made):
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("{name}{suffix}", "may name only {stem}, {suffix}, {style}, {number}"),
-        ("{stem.__class__}{suffix}", "may name only {stem}"),
-        ("{stem!r}{suffix}", "may name only {stem}"),
+        ("{name}{suffix}", "may contain only {stem}, {suffix}, {style}, {number}"),
+        ("{stem.__class__}{suffix}", "may contain only {stem}"),
+        ("{stem!r}{suffix}", "may contain only {stem}"),
         ("{stem:>999999999}{suffix}", "a width, as in {number:04}"),
         ("{number:{stem}}{suffix}", "a width, as in {number:04}"),
         ("{stem", "is not a valid pattern of names"),
