@@ -47,7 +47,7 @@ def test_a_device_that_is_not_there_or_is_named_twice_is_refused(monkeypatch):
         devices_of("cpu,cuda:99")
     where = "app.commands.stylize.devices.choice.resolve"
     monkeypatch.setattr(where, lambda name: torch.device("cuda:0"))
-    with pytest.raises(StylizeError, match="--device names cuda:0 twice"):
+    with pytest.raises(StylizeError, match="--device lists cuda:0 twice"):
         devices_of("cuda,cuda:0")
 
 

@@ -123,7 +123,7 @@ def added(*more: str) -> Change:
         ),
         (swapped("-o", __file__), "is a file; -o needs a folder or a .safetensors file"),
         (swapped("--device", "cuda:99"), "there is no device 'cuda:99'"),
-        (swapped("-o", f"{__file__}/out"), "nothing can be written to"),
+        (swapped("-o", f"{__file__}/out"), "cannot write to"),
         (added("--seed", str(1 << 63)), "seed should be 0 or more, in 63 bits"),
         (added("--name", "../up"), "must consist of lower-case letters"),
         (added("--name", "x" * 230), "name has 230 letters, more than 200"),
@@ -263,7 +263,7 @@ def test_a_lite_network_goes_beside_the_full_one(
         (("--init", "{weights}", "--network", "lite"), "is not a lite network"),
         (("--stability-weight", "-1"), "stability_weight should be 0 or more"),
         (("--init-share", "0.5"), "needs --init"),
-        (("--init", "{weights}", "--init-share", "1"), "from 0 to less than 1"),
+        (("--init", "{weights}", "--init-share", "1"), "at least 0 and less than 1"),
     ],
 )
 def test_contradictions_are_told_in_a_sentence(
