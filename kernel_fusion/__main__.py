@@ -11,14 +11,7 @@ from kernel_fusion.auto_convert import command as convert
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        argv: The arguments; defaults to the arguments of the process.
-
-    Returns:
-        The exit status.
-    """
+    """Run a command, by default the process's, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m kernel_fusion", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
     bench.add_parser(commands)

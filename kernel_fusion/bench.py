@@ -35,7 +35,6 @@ PRODUCT_SIZES = 2  # the first of SIZES, on which matrix products are measured
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command `bench` and its flags."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "bench", help="time the operations of kernel_fusion", description=__doc__
     )
@@ -56,7 +55,6 @@ def add_parser(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Measure what the flags name, print and store it, and return the exit status."""
     try:
         device = resolve(given.device)
         sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]
@@ -108,13 +106,8 @@ def _tell(row: Mapping[str, Any]) -> None:
 def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
     """Return the library's operations that return a result, except backward operations.
 
-    Args:
-        group: Group names, separated by commas; defaults to all groups.
-        device: The device type. Operations written for the CPU alone are left out on a GPU. There,
-            another operation computes their reference natively, or PyTorch is as fast.
-
-    Raises:
-        ValueError: If a group does not exist.
+    On a GPU, operations for the CPU alone are left out: another operation computes their reference
+    natively there, or PyTorch is as fast. `group` is "a,b", by default all; ValueError if unknown.
     """
     rows = [op for op in OPS.values() if op.family == LIBRARY]
     groups = dict.fromkeys(op.group for op in rows)
@@ -145,7 +138,9 @@ def report(
     told: Callable[[Mapping[str, Any]], None] = lambda _: None,
     stored: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Measure operations.
+    """Measure operations, and return their origin and a row per operation, size and precision.
+
+    Times are in milliseconds, memory in MiB.
 
     Args:
         chosen: Rows from `operations`; if the optimizers' group is among them, the optimizers are
@@ -155,13 +150,8 @@ def report(
         runs: Timed runs of each way; fewer if calls take long.
         of_products: Sizes for operations that matrix products dominate; defaults to `sizes`.
         has_large: Whether to measure the operations' own large arguments as well.
-        told: Called with each measured row.
         stored: Called with the report after every operation; before the last one, `incomplete`
             says how many operations it has.
-
-    Returns:
-        The report: its origin, and `library` with a row per operation, size and precision.
-            Times are in milliseconds, memory in MiB.
     """
     prepare([op.name for op in chosen])
     rows: list[dict[str, Any]] = []

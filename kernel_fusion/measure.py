@@ -23,13 +23,9 @@ Call = Callable[[], tuple[Tensor | None, ...]]
 
 
 class Case(NamedTuple):
-    """An operation on arguments.
+    """An operation on arguments, in a precision of DTYPES.
 
-    Attributes:
-        shape: The shape of its largest tensor, as text.
-        precision: A key of DTYPES.
-        timed: The calls to compare with.
-        is_large: Whether forward and backward are also measured together.
+    With `is_large`, forward and backward are also measured together.
     """
 
     op: Op
@@ -48,13 +44,9 @@ def cases(
     of_products: Sequence[tuple[int, int]] | None = None,
     has_large: bool = False,
 ) -> Iterator[Case]:
-    """Yield the cases to measure.
+    """Yield the cases to measure; an operation timed on its samples uses only the first size.
 
-    Args:
-        sizes: Rows and columns. An operation timed on its samples uses only the first.
-        precisions: Dtypes of floating-point tensors, by name.
-        of_products: Sizes for operations with `Timed.is_of_products`; defaults to `sizes`.
-        has_large: Whether to measure `Timed.large` as well.
+    `of_products` has sizes for operations with `Timed.is_of_products`, and defaults to `sizes`.
     """
     for op in chosen:
         by = op.timed or Timed(op.reference, partial(_largest_sample, op))
@@ -85,10 +77,7 @@ def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dict[str, Any]:
-    """Measure a case.
-
-    Args:
-        runs: Timed runs of each way; fewer if calls take long.
+    """Measure a case, with fewer `runs` of each way if calls take long.
 
     Returns:
         A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth
@@ -204,7 +193,6 @@ def distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
 
 
 def results(found: Any) -> tuple[Tensor, ...]:
-    """Return the tensors in the result of a call."""
     return (found,) if isinstance(found, Tensor) else tuple(tensors_of(found))
 
 

@@ -27,13 +27,7 @@ Params = list[nn.Parameter]
 
 
 class _Made(NamedTuple):
-    """A way that is ready to be called.
-
-    Attributes:
-        written: The tensors that a call changes.
-        call: Changes them.
-        state: Returns the state kept between calls, once there was a call.
-    """
+    """A way that is ready to be called: the tensors it changes, and the state it then keeps."""
 
     written: list[Tensor]
     call: Call
@@ -50,15 +44,9 @@ def measured_optimizers(
     runs: int,
     names: Sequence[str] = OPTIMIZERS,
 ) -> Iterator[dict[str, Any]]:
-    """Measure every optimizer, and clipping.
+    """Measure every optimizer, and clipping; yield rows like `kernel_fusion.measure.measured`.
 
-    Args:
-        sizes: Rows of all matrices together, and columns.
-        precisions: Dtypes of the parameters, by name.
-        runs: Timed runs of each way; on a GPU fewer if calls take long.
-
-    Yields:
-        Rows of the report, like `kernel_fusion.measure.measured` returns.
+    `sizes` are rows of all matrices together, and columns. A GPU does fewer `runs` of long calls.
     """
     known = _cases(device.type == "cuda")
     for name in names:

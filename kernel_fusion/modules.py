@@ -36,7 +36,6 @@ class FusedLayerNormReLU(nn.LayerNorm):
     """relu(layer_norm(x)), with the arguments and state dict of torch.nn.LayerNorm."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Normalize the last dimensions of a tensor."""
         return layer_norm_relu(input, list(self.normalized_shape), self.weight, self.bias, self.eps)
 
 
@@ -44,7 +43,6 @@ class FusedLayerNormGELU(nn.LayerNorm):
     """gelu(layer_norm(x)) with the exact GELU, otherwise like torch.nn.LayerNorm."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Normalize the last dimensions of a tensor."""
         return layer_norm_gelu(input, list(self.normalized_shape), self.weight, self.bias, self.eps)
 
 
@@ -62,14 +60,8 @@ class _FusedConvolution(nn.Sequential):
 class FusedConv2dBNReLU(_FusedConvolution):
     """relu(bn(conv(x))); in evaluation, the norm is folded into the convolution's weights.
 
-    The state dict equals nn.Sequential(conv, bn, nn.ReLU())'s.
-
-    Args:
-        conv: Shared, not copied.
-        bn: Shared, not copied.
-
-    Raises:
-        ValueError: If the layers do not fit or have no fused form.
+    The state dict equals nn.Sequential(conv, bn, nn.ReLU())'s; the layers are shared, not copied.
+    ValueError if they do not fit or have no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, bn: nn.BatchNorm2d) -> None:
@@ -101,12 +93,8 @@ class FusedConv2dBNReLU(_FusedConvolution):
 class FusedConv2dGELUDropout(_FusedConvolution):
     """dropout(gelu(conv(x))). The state dict equals nn.Sequential(conv, GELU, Dropout)'s.
 
-    Args:
-        conv: Shared, not copied.
-        p: The probability that an element is dropped in training.
-
-    Raises:
-        ValueError: If the convolution has no fused form.
+    `conv` is shared, not copied; `p` is the probability that an element is dropped in training.
+    ValueError if the convolution has no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, p: float = 0.5) -> None:
@@ -128,11 +116,8 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
 
     Args:
         depthwise: Has as many groups as channels; shared, not copied.
-        pointwise: 1 x 1; shared, not copied.
+        pointwise: 1 x 1; shared, not copied. ValueError if the layers are not of these kinds.
         activation: A name that `kernel_fusion.ops.linear_activation` accepts.
-
-    Raises:
-        ValueError: If the layers are not depthwise and pointwise.
     """
 
     def __init__(
@@ -159,13 +144,8 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
 class FusedConv2dGroupNorm(_FusedConvolution):
     """activation(norm(conv(x))). The state dict equals nn.Sequential's of the two layers.
 
-    Args:
-        conv: Shared, not copied.
-        norm: Shared, not copied.
-        activation: A name that `kernel_fusion.ops.linear_activation` accepts.
-
-    Raises:
-        ValueError: If the convolution has no fused form.
+    They are shared, not copied; ValueError if the convolution has no fused form. `activation` is
+    one of `kernel_fusion.ops.linear_activation`.
     """
 
     def __init__(self, conv: nn.Conv2d, norm: nn.GroupNorm, activation: str = "relu") -> None:

@@ -38,17 +38,10 @@ class _Fused(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient.
+        """Update every parameter that has a gradient; return the result of the closure.
 
-        Args:
-            closure: Recomputes the loss, with gradients enabled.
-
-        Returns:
-            The result of the closure.
-
-        Raises:
-            ValueError: If the kernels do not support an option or a gradient. No parameter and no
-                state has changed then.
+        It recomputes the loss, with gradients enabled. ValueError if the kernels do not support an
+        option or a gradient; no parameter and no state has changed then.
         """
         loss = None
         if closure is not None:
@@ -89,11 +82,7 @@ class _Fused(torch.optim.Optimizer):
         return found
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters.
-
-        Raises:
-            ValueError: If an option has no kernel.
-        """
+        """Add a group of parameters; ValueError if an option has no kernel."""
         _refuse(type(self).__name__, {**self.defaults, **param_group})
         super().add_param_group(param_group)
 
@@ -165,18 +154,14 @@ class FusedAdam(_FusedAdam, torch.optim.Adam):
     gradients scaled.
 
     Args:
-        params: Tensors, or groups of tensors as dicts with their own options.
         lr: The learning rate, a number and not a tensor.
         betas: Decay rates of the averages of gradients and of squared gradients, in [0, 1).
         eps: Added to the root of the average of squares.
         weight_decay: The parameter times this is added to the gradient.
-        amsgrad: Must be False.
+        amsgrad: Must be False, like `differentiable`.
         maximize: Whether to maximize the objective.
         foreach: Has no effect, like `fused` and `capturable`: the step is always the fused one,
             which a CUDA graph can capture.
-        capturable: See `foreach`.
-        differentiable: Must be False.
-        fused: See `foreach`.
 
     Raises:
         ValueError: If an option is out of range or has no kernel.
@@ -207,14 +192,8 @@ class FusedAdam(_FusedAdam, torch.optim.Adam):
 class FusedAdamW(_FusedAdam, torch.optim.AdamW):
     """torch.optim.AdamW (Loshchilov and Hutter, 2019), with one launch for many tensors.
 
-    Dtypes, CUDA graphs, a GradScaler and the arguments work as with FusedAdam, except for
-    `weight_decay`.
-
-    Args:
-        weight_decay: Times the learning rate, the share of a parameter that decays per step.
-
-    Raises:
-        ValueError: If an option is out of range or has no kernel.
+    It works like FusedAdam, except that `weight_decay` times the learning rate is the share of a
+    parameter that decays per step.
     """
 
     decoupled = True
@@ -244,22 +223,12 @@ class FusedAdamW(_FusedAdam, torch.optim.AdamW):
 class FusedSGD(_Fused, torch.optim.SGD):
     """torch.optim.SGD, with one launch for many tensors.
 
-    Dtypes, CUDA graphs and a GradScaler work as with FusedAdam.
+    Dtypes, CUDA graphs, a GradScaler, errors and the other arguments work as with FusedAdam.
 
     Args:
-        params: Tensors, or groups of tensors as dicts with their own options.
-        lr: The learning rate, a number and not a tensor.
         momentum: The factor of the previous steps' momentum.
         dampening: A gradient enters the momentum times 1 - `dampening`.
-        weight_decay: The parameter times this is added to the gradient.
         nesterov: Whether steps look ahead (Sutskever et al., 2013).
-        maximize: Whether to maximize the objective.
-        foreach: Has no effect, like `fused`: the step is always the fused one.
-        differentiable: Must be False.
-        fused: See `foreach`.
-
-    Raises:
-        ValueError: If an option is out of range or has no kernel.
     """
 
     def __init__(
@@ -331,7 +300,6 @@ def clip_grad_norm(
 
     Args:
         parameters: A tensor, or several on any devices. Tensors without a gradient do not count.
-        max_norm: The largest norm allowed.
         norm_type: 1, 2 or infinity; PyTorch computes other types. As in PyTorch, 0 counts the
             gradients that are not zero.
         error_if_nonfinite: Whether to raise for a NaN or infinite norm, which waits for the device.

@@ -12,13 +12,7 @@ from kernels.ops.registry import KernelStatus, statuses
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The way that every operation runs, by device. Printed, it is a table.
-
-    Attributes:
-        cuda_available: Whether PyTorch sees a GPU.
-        extension_loaded: Whether every native kernel for the CPU is in use.
-        operations: The status of every operation, by device type: "cpu" and, with a GPU, "cuda".
-    """
+    """The way that every operation runs, by device type. Printed, it is a table."""
 
     cuda_available: bool
     extension_loaded: bool
@@ -38,11 +32,7 @@ class Status:
 
 
 def status() -> Status:
-    """Return how every operation runs on this machine. It loads built kernels and builds none.
-
-    Returns:
-        One row per operation for the CPU and, if PyTorch sees a GPU, for CUDA.
-    """
+    """Return how every operation runs on the CPU and any GPU; loads built kernels, builds none."""
     cuda = torch.cuda.is_available()
     found = {device: statuses(device) for device in ("cpu", *(("cuda",) if cuda else ()))}
     return Status(cuda, all_loaded(found["cpu"]), found)

@@ -22,7 +22,6 @@ def _module() -> Any:
 
 
 def is_sharded(x: Tensor) -> bool:
-    """Return whether a tensor is a DTensor."""
     module = _module()
     return module is not None and isinstance(x, module.DTensor)
 
@@ -59,11 +58,7 @@ def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
 
 
 def norm_over_mesh(tensors: Sequence[Tensor], norm_type: float) -> Tensor:
-    """Return the norm of tensors of one mesh, or of one device, as one vector.
-
-    Raises:
-        ValueError: If tensors are sharded and `norm_type` is not above 0.
-    """
+    """Return the norm over one mesh or device; ValueError if sharded and `norm_type` <= 0."""
     first: Any = tensors[0]
     if not is_sharded(first):
         return total_norm(list(tensors), norm_type)

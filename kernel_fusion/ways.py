@@ -31,12 +31,7 @@ Call = Callable[[], object]
 
 
 class Rounds(NamedTuple):
-    """The number of timed calls.
-
-    Attributes:
-        runs: Timed runs of each way.
-        repeats: Calls in a run.
-    """
+    """Timed runs of each way, and the calls in a run."""
 
     runs: int
     repeats: int
@@ -49,10 +44,9 @@ def timed(
     device: torch.device,
     runs: int,
 ) -> dict[str, Any]:
-    """Time calls.
+    """Time calls by way, of which OURS is one.
 
     Args:
-        calls: Calls by way; OURS is one of them.
         largest: Tensors of one dtype, an argument of the calls. A copy of as many bytes is timed in
             turns with the calls.
         needed: The bytes that a call has to read and write.
@@ -87,15 +81,10 @@ def timed(
 
 
 def rounds_of(call_ms: float, runs: int) -> Rounds:
-    """Return the number of timed calls on a GPU.
+    """Return timed runs and calls on a GPU, given the slowest way's milliseconds.
 
-    Args:
-        call_ms: The time of the slowest way's call, in milliseconds.
-        runs: The largest number of runs of each way.
-
-    Returns:
-        The number of runs that take BUDGET_MS, at least LEAST_RUNS; and the number of calls per run
-        that take GRAPH_MS, at least one and at most REPEATS.
+    As many runs as take BUDGET_MS, at least LEAST_RUNS and at most `runs`; as many calls per run as
+    take GRAPH_MS, at least one and at most REPEATS.
     """
     call_ms = max(call_ms, 1e-3)  # the resolution of events
     repeats = min(REPEATS, max(1, int(GRAPH_MS / call_ms)))
@@ -104,15 +93,7 @@ def rounds_of(call_ms: float, runs: int) -> Rounds:
 
 
 def runs_on_cpu(call_ms: float, runs: int) -> int:
-    """Return the number of timed calls on a CPU.
-
-    Args:
-        call_ms: The time of the slowest way's call, in milliseconds.
-        runs: The largest number of runs of each way.
-
-    Returns:
-        The number of calls that take BUDGET_ON_CPU_MS, at least LEAST_ON_CPU.
-    """
+    """Return the calls that take BUDGET_ON_CPU_MS; at least LEAST_ON_CPU, at most `runs`."""
     return min(runs, max(LEAST_ON_CPU, int(BUDGET_ON_CPU_MS / max(call_ms, 1e-3))))
 
 
@@ -182,11 +163,9 @@ def shape_of(tensors: Iterable[Tensor]) -> str:
 
 
 def error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
-    """Return the largest difference over results, each relative to its largest value.
+    """Return the largest difference over results, each relative to its largest value in FP64.
 
-    Args:
-        found: Results, or None for a result that a way does not have.
-        exact: The results in FP64. Results without a counterpart in the other list are ignored.
+    Results that one of the lists lacks, as None or by its length, are ignored.
     """
     errors = [
         float((x.double() - y.double()).abs().max() / y.double().abs().max().clamp(min=1e-30))

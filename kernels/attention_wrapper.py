@@ -23,7 +23,8 @@ class FusedAttention(nn.MultiheadAttention):
     """A batch-first nn.MultiheadAttention on one of our attention versions or on PyTorch's.
 
     It has the state dict of nn.MultiheadAttention. In contrast to it, weights are only returned on
-    request, keys and values default to the query, and a residual may be added.
+    request, keys and values default to the query, and a residual may be added. ValueError if an
+    argument is not as follows.
 
     With v3, as in the operation, a query whose keys are all masked gets zeros.
 
@@ -35,10 +36,6 @@ class FusedAttention(nn.MultiheadAttention):
             masks and dropout.
         dropout: The dropout probability of the attention weights, in training.
         batch_first: Must be True.
-
-    Raises:
-        ValueError: If the version is unknown, `batch_first` is False, or `num_heads` does not
-            divide E.
     """
 
     def __init__(
@@ -84,8 +81,7 @@ class FusedAttention(nn.MultiheadAttention):
             value: Like key; defaults to the key.
             key_padding_mask: [N, S]: True to ignore a key, or numbers added to the scores.
             need_weights: Whether to return weights, for which PyTorch computes the score matrix.
-            attn_mask: [L, S] or [N num_heads, L, S]: True to hide a key from a query, or numbers
-                added to the scores.
+            attn_mask: [L, S] or [N num_heads, L, S]: True hides a key; numbers are added to scores.
             average_attn_weights: Whether to average weights over the heads.
             is_causal: Whether query i sees only keys 0 to i. If `attn_mask` is given, it decides.
             residual: [N, L, E], added to the result.

@@ -47,8 +47,7 @@ class FusedConv2d(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         """Convolve [N, C, H, W] of any floating dtype and layout.
 
-        Raises:
-            ValueError: If the shape does not fit; H and W must exceed the padding.
+        ValueError if the shape does not fit; H and W must exceed the padding.
         """
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 

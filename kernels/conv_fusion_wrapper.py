@@ -11,18 +11,13 @@ from kernels.ops.convolution import fused_conv_instancenorm_forward, unavailable
 class FusedConvInstanceNormReLU(nn.Module):
     """relu(norm(conv(reflect(enlarge(x))))), with the convolution padded by half its kernel.
 
-    Its parts `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, have their usual state
-    dicts.
+    `conv`, an `nn.Conv2d`, and `norm`, an `nn.InstanceNorm2d`, have their usual state dicts.
 
     Args:
         kernel_size: Taps on a side.
-        stride: The stride in both directions.
         upsample: 1, or 2 to enlarge first (nearest) by the exact four-phase form, which needs
-            kernel 3 and stride 1.
+            kernel 3 and stride 1; anything else is a ValueError.
         eps: Added to the variance.
-
-    Raises:
-        ValueError: If `upsample` is neither 1 nor 2, or does not match kernel and stride.
     """
 
     def __init__(
@@ -47,8 +42,7 @@ class FusedConvInstanceNormReLU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply all layers to [N, C, H, W] of any floating dtype and layout.
 
-        Raises:
-            ValueError: If the shape does not fit, or the result is a single pixel.
+        ValueError if the shape does not fit, or the result is a single pixel.
         """
         conv, norm = self.conv, self.norm
         return fused_conv_instancenorm_forward(

@@ -16,8 +16,6 @@ class FusedFFN(nn.Module):
     The layers are `fc1` and `fc2`, with the state dicts of nn.Linear.
 
     Args:
-        embed_dim: E.
-        hidden_dim: Channels of the hidden layer.
         approximate: "none" for the exact GELU, "tanh" for its approximation.
         residual: Whether to add the input to the result.
     """
@@ -40,8 +38,7 @@ class FusedFFN(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply the network to [..., E] of the parameters' dtype.
 
-        Raises:
-            ValueError: If the number of channels differs or the approximation is unknown.
+        ValueError if the number of channels differs or the approximation is unknown.
         """
         weights = self.fc1.weight, self.fc1.bias, self.fc2.weight, self.fc2.bias
         return fused_ffn_forward(x, *weights, True, self.approximate, x if self.residual else None)

@@ -10,15 +10,10 @@ from kernels.ops.normalization import fused_instance_norm_forward
 
 
 class FusedInstanceNorm2d(nn.InstanceNorm2d):
-    """Drop-in for `nn.InstanceNorm2d`: same state dict, same result.
-
-    It always uses the statistics of the instance.
+    """Drop-in for `nn.InstanceNorm2d`: same state dict, same result, always of the instance.
 
     Args:
-        num_channels: C.
-        eps: Added to the variance.
-        affine: Whether to learn a weight and a bias. Unlike in `nn.InstanceNorm2d`, the default
-            is True.
+        affine: Whether to learn weight and bias. Unlike in `nn.InstanceNorm2d`, True by default.
         track_running_stats: Accepted for published code, but has no effect. Running statistics in
             a state dict are dropped.
     """
@@ -42,8 +37,7 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
     def forward(self, input: Tensor) -> Tensor:
         """Normalize [N, C, H, W] or [C, H, W] of any floating dtype and layout.
 
-        Raises:
-            ValueError: If the number of channels or dimensions differs, or a plane is one pixel.
+        ValueError if the number of channels or dimensions differs, or a plane is one pixel.
         """
         shape = input.shape
         if len(shape) != 4:

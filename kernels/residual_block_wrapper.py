@@ -18,18 +18,8 @@ def residual_block(
 ) -> Tensor:
     """Apply the fused operation with the weights of these layers and the first norm's eps.
 
-    Args:
-        x: [N, C, H, W] of any floating dtype and layout.
-        conv1: A 3x3 convolution of C channels.
-        in1: Its norm; a ReLU follows.
-        conv2: A 3x3 convolution back to C channels.
-        in2: Its norm.
-
-    Returns:
-        A tensor like x.
-
-    Raises:
-        ValueError: If the shapes do not fit.
+    The 3x3 convolutions keep the channels of x, [N, C, H, W] of any floating dtype and layout;
+    a ReLU follows `in1`. ValueError if the shapes do not fit.
     """
     return fused_residual_block_forward(
         x,
@@ -57,10 +47,6 @@ class FusedResidualBlock(nn.Module):
     """x + norm(conv(relu(norm(conv(x))))); drop-in for the residual block of the networks.
 
     The state dict has the published names: `conv1.conv2d`, `in1`, `conv2.conv2d`, `in2`.
-
-    Args:
-        channels: C.
-        eps: Added to the variance.
     """
 
     def __init__(self, channels: int, eps: float = 1e-5) -> None:
@@ -73,8 +59,7 @@ class FusedResidualBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply the block to [N, C, H, W] of any floating dtype and layout.
 
-        Raises:
-            ValueError: If the number of channels or dimensions differs, or H or W is below 2.
+        ValueError if the number of channels or dimensions differs, or H or W is below 2.
         """
         return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 

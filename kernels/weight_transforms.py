@@ -36,18 +36,13 @@ def convolve(
 ) -> Tensor:
     """Convolve without padding, into the caller's buffer if possible.
 
-    Reusing a buffer avoids the page faults of a new one, a third of the time at 640x480.
+    Reusing a buffer avoids the page faults of a new one, a third of the time at 640x480. The result
+    is [N, O, (H - kh) // stride + 1, (W - kw) // stride + 1].
 
     Args:
         x: [N, C, H, W].
         weight: [O, C, kh, kw] of x's dtype.
-        bias: [O] or None.
-        stride: The stride in both directions.
-        out: A buffer of the result's shape and dtype, overwritten if it is used.
-
-    Returns:
-        [N, O, (H - kh) // stride + 1, (W - kw) // stride + 1]: `out` if `can_write_into(out)`,
-        otherwise a new tensor.
+        out: A buffer of the result's shape and dtype, returned if `can_write_into(out)`.
     """
     if out is None or not can_write_into(out):
         return F.conv2d(x, weight, bias, stride)
@@ -82,12 +77,7 @@ def phase_weight(weight: Tensor) -> Tensor:
     result. Replication before upsampling has the same effect as reflection after it. The form is
     exact: taps that meet on one pixel are added, in FP64, which leaves 2.25 times fewer.
 
-    Args:
-        weight: [O, C, 3, 3].
-
-    Returns:
-        [4 O, C, 2, 2] of the same dtype; output channel (2a + b) O + o is phase (a, b) of channel
-        o.
+    From [O, C, 3, 3] to [4 O, C, 2, 2]; output (2a + b) O + o is phase (a, b) of channel o.
     """
     taps = torch.tensor(_PHASE_TAPS, dtype=torch.float64, device=weight.device)
     merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
@@ -100,12 +90,8 @@ def bilinear_phase_weight(weight: Tensor) -> Tensor:
     It has as many multiplications and saves the enlargement. It is exact except where the original
     convolution reads padding; see kernels.ops.enlarging_reference for the border.
 
-    Args:
-        weight: [O, C, 3, 3].
-
-    Returns:
-        [4 O, C, 3, 3] of the same dtype, merged in FP64; output channel (2a + b) O + o at (i, j) is
-        channel o at (2i + a, 2j + b).
+    From [O, C, 3, 3] to [4 O, C, 3, 3], merged in FP64; output channel (2a + b) O + o at (i, j) is
+    channel o at (2i + a, 2j + b).
     """
     taps = torch.tensor(_BILINEAR_TAPS, dtype=torch.float64, device=weight.device) / 4
     merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
@@ -113,17 +99,11 @@ def bilinear_phase_weight(weight: Tensor) -> Tensor:
 
 
 def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Split a convolution with few outputs into one with more outputs and a sum of them.
+    """Split a convolution [O, C, k, k] into [k O, C, k, 1] and [O, k O, 1, k].
 
     The first convolution computes each column of taps separately. The second, of zeros and ones,
     adds the columns, each at its place. On the CPU, a convolution computes 16 outputs at once, so
     that 3 waste most of the work; k x 3 do not. Exact except for the order of summation.
-
-    Args:
-        weight: [O, C, k, k].
-
-    Returns:
-        The weights of both, [k O, C, k, 1] and [O, k O, 1, k].
     """
     outputs, channels, height, width = weight.shape
     columns = weight.permute(3, 0, 1, 2).reshape(width * outputs, channels, height, 1)
@@ -136,18 +116,10 @@ def column_weights(weight: Tensor) -> tuple[Tensor, Tensor]:
 def as_matrix(
     weight: Tensor, axes: Sequence[str], rows: Mapping[str, int], depth: Mapping[str, int]
 ) -> Tensor:
-    """Reorder the axes of a weight into a matrix, and pad them with zeros.
+    """Reorder the named axes of a weight into a matrix, padded with zeros.
 
-    Args:
-        axes: The names of its axes.
-        rows: The axes that become the rows, outermost first, each with its padded size.
-        depth: The axes that become the columns, likewise.
-
-    Returns:
-        [product of the sizes in `rows`, product of the sizes in `depth`].
-
-    Raises:
-        ValueError: If `rows` and `depth` do not name each axis once, or a size is too small.
+    `rows` and `depth` have the axes of rows and columns, outermost first, with padded sizes.
+    ValueError if they do not name each axis once, or a size is too small.
     """
     sizes = [*rows.items(), *depth.items()]
     if sorted(axes) != sorted(name for name, _ in sizes):

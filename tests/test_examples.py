@@ -63,6 +63,7 @@ def test_a_picture_is_styled(place: Path) -> None:
     assert float((styled - source).abs().mean()) > 20
 
 
+@pytest.mark.full
 def test_a_folder_is_styled_but_for_what_is_no_picture(place: Path) -> None:
     told = run(place, "-m", "examples.style_folder", "candy.pth", "photos", "styled")
     assert told.split() == ["a.png", "b.webp"]
@@ -70,6 +71,7 @@ def test_a_folder_is_styled_but_for_what_is_no_picture(place: Path) -> None:
     assert load_image(place / "styled" / "b.jpg").shape == (1, 3, 60, 44)
 
 
+@pytest.mark.full
 def test_the_fused_operations_agree_with_pytorch(place: Path) -> None:
     told = run(place, "-m", "examples.fused_operations")
     assert "fused_instance_norm runs on the native kernel" in told
@@ -78,6 +80,7 @@ def test_the_fused_operations_agree_with_pytorch(place: Path) -> None:
     assert 0 < backward < 1e-6
 
 
+@pytest.mark.full
 def test_the_variants_are_timed(place: Path) -> None:
     told = run(place, "-m", "examples.compare_variants", "64")
     rows = re.findall(r"^(.{12}) +([\d.]+) ms +([\d.]+)x$", told, re.MULTILINE)
@@ -85,6 +88,7 @@ def test_the_variants_are_timed(place: Path) -> None:
     assert all(float(ms) > 0 for _, ms, _ in rows)
 
 
+@pytest.mark.full
 def test_the_network_is_profiled(place: Path) -> None:
     told = run(place, "-m", "examples.profile_network", "--size", "64", "--trace", "trace.json")
     assert "styleforge::fused_instance_norm_out" in told
@@ -92,6 +96,7 @@ def test_the_network_is_profiled(place: Path) -> None:
     assert any("fused_instance_norm_out" in event.get("name", "") for event in events)
 
 
+@pytest.mark.full
 def test_the_library_is_tried_in_a_minute(place: Path) -> None:
     told = run(place, "-m", "examples.quick_test")
     apart = [float(found) for found in re.findall(r"differs by (\S+?)[;\n]", told)]
@@ -100,6 +105,7 @@ def test_the_library_is_tried_in_a_minute(place: Path) -> None:
     assert "1 conv_bn_relu" in told
 
 
+@pytest.mark.full
 def test_models_are_converted_in_three_ways(place: Path) -> None:
     told = run(place, "-m", "examples.automatic_conversion_examples")
     assert "replaced: 1 linear_relu" in told
@@ -113,6 +119,7 @@ def test_models_are_converted_by_name(place: Path) -> None:
     assert {"resnet50 (torchvision)", "bert-base-uncased (transformers)"} <= set(told.splitlines())
 
 
+@pytest.mark.full
 def test_the_notebook_runs_from_the_first_cell_to_the_last(place: Path) -> None:
     """The cells' sources run in order, in one process, without Jupyter."""
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]

@@ -29,13 +29,9 @@ CONVOLUTION = (nn.Conv2d, nn.BatchNorm2d, nn.ReLU)
 
 
 class FusedSequential(nn.Sequential):
-    """A sequence that computes neighbors together if no gradient is wanted.
-
-    Every call looks for neighbors that have a fused form.
-    """
+    """A sequence that looks for neighbors to compute together, at every call without gradients."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Apply the layers."""
         if torch.is_grad_enabled() or any(GLOBAL_HOOKS):
             alone: Any = super()
             return alone.forward(input)
@@ -71,11 +67,7 @@ def _is_plain(layer: nn.Module) -> bool:
 
 
 def replace_neighbors(model: nn.Module) -> dict[str, int]:
-    """Make a model's nn.Sequential compute neighbors together, with the same state dict keys.
-
-    Returns:
-        The number of fused neighbors in evaluation, by kind.
-    """
+    """Make a model's nn.Sequential fuse neighbors, with its state dict keys; count them by kind."""
     found: Counter[str] = Counter()
     for sequence in [module for module in model.modules() if type(module) is nn.Sequential]:
         kinds, layers = Counter[str](), list(sequence)

@@ -19,7 +19,6 @@ WORKED, FAILED = 0, 1
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command to the parser of `python -m kernel_fusion`."""
     text = "convert models by name and report the speedup"
     parser = commands.add_parser("convert", help=text, description=text)
     add_arguments(parser)
@@ -27,7 +26,6 @@ def add_parser(commands: Any) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's flags."""
     parser.add_argument("--models", nargs="+", default=[], metavar="NAME", help="models to convert")
     parser.add_argument(
         "--save-path", type=Path, metavar="DIR",
@@ -47,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, say: Callable[[str], object] | None = None) -> int:
-    """Convert the models that the flags name; return 0, or 1 if a model is not available.
-
-    Args:
-        arguments: The flags of `add_arguments`.
-        say: Called with each line of the output; defaults to writing to stdout.
-    """
+    """Convert the models that the flags name; return 0, or 1 if a model is not available."""
     say = say or (lambda line: sys.stdout.write(line + "\n"))
     if arguments.list_models or not arguments.models:
         for name, entry in MODELS.items():

@@ -20,13 +20,9 @@ from utils.tf32 import tf32_allowed
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """A comparison of an optimized model with the original.
+    """A comparison of an optimized model with the original, by median times of a call.
 
-    Attributes:
-        max_difference: The largest difference of results, relative to the largest value.
-        speedup: The original's median time over the optimized one's.
-        original_ms: Median time of a call.
-        optimized_ms: Median time of a call.
+    `max_difference` is the largest difference of results, relative to the largest value.
     """
 
     max_difference: float
@@ -41,16 +37,8 @@ def validate_optimization(
     """Compare two models in evaluation, on the device of the original's parameters.
 
     Results are compared without TF32, whose rounding is not the optimization's. Then the models are
-    timed as they run, in turns, after three calls each.
-
-    Args:
-        original: Keeps its mode.
-        optimized: Keeps its mode.
-        input: See `input_shape` of `auto_convert_model`.
-        runs: Timed calls of each.
-
-    Raises:
-        ValueError: If the input is of an unknown kind, or the results differ in structure.
+    timed as they run, in turns, after three calls each. Both keep their mode. ValueError if the
+    `input`, see `auto_convert_model`, is of an unknown kind, or the results differ in structure.
     """
     device = device_of(original)
     inputs = inputs_of(original, input, device)
@@ -66,17 +54,13 @@ def validate_optimization(
 
 
 def calling(run: Callable[..., Any], inputs: Inputs) -> Callable[[], Any]:
-    """Return a function without arguments that makes this call."""
     return lambda: run(*inputs.args, **inputs.kwargs)
 
 
 def difference(found: Any, expected: Any) -> float:
     """Return the largest difference of two results, relative to the largest value.
 
-    Results may have any structure. NaN or infinity in only one of them counts as infinite.
-
-    Raises:
-        ValueError: If they differ in structure.
+    NaN or infinity in only one of them counts as infinite. ValueError if their structures differ.
     """
     ours, spec = pytree.tree_flatten(found)
     theirs, other = pytree.tree_flatten(expected)
@@ -102,13 +86,7 @@ def _apart(x: Any, y: Tensor) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The outputs of a model and the memory they are in.
-
-    Attributes:
-        value: The result, of any structure.
-        shared: The result of `sharing` for its tensors, in order.
-        strides: The result of `strides_of` for each, in order.
-    """
+    """The outputs of a model, with the `sharing` and `strides_of` their tensors, in order."""
 
     value: Any
     shared: tuple[Any, ...]
@@ -123,9 +101,7 @@ def sharing(
 ) -> tuple[Any, ...]:
     """Return the owner of each output's memory, or None if the output owns it.
 
-    Args:
-        held: The tensors of the model by name.
-        others: Further tensors that the next call reads.
+    `held` are the model's tensors by name, `others` further ones that the next call reads.
     """
     owners: dict[int, tuple[str, Any]] = {}
     named = [("other", n, x) for n, x in enumerate(others)]

@@ -60,9 +60,6 @@ class ModelConverter:
         keep_slower: Whether to keep replacements that are not faster.
         cuda_graph: On a GPU, also try to capture all launches in a CUDA graph for each shape.
         timed_runs: Timed calls of each way of execution.
-
-    Attributes:
-        conversion_stats: A ConversionStats.
     """
 
     def __init__(
@@ -91,7 +88,6 @@ class ModelConverter:
         wanted. Otherwise it runs as the original, so that it can be trained.
 
         Args:
-            model: Not changed.
             input_shape: Sizes of the one input; or an example: a tensor, a tuple of arguments, or a
                 dictionary of named arguments, of any structure. Sizes mean token ids if the model's
                 first layer is nn.Embedding.
@@ -312,10 +308,7 @@ def auto_convert_model(
 ) -> Model:
     """Return a converted copy of a model; its `conversion_stats` report replacements and gain.
 
-    Args:
-        model: Not changed.
-        input_shape: See `ModelConverter.convert_model`.
-        device: The device of the copy; defaults to the model's device.
-        validate_accuracy: Whether to compare results on random inputs.
+    `device` defaults to the model's; `validate_accuracy` compares results on random inputs. See
+    `ModelConverter.convert_model` for the rest.
     """
     return ModelConverter(validate_accuracy, **options).convert_model(model, input_shape, device)

@@ -66,7 +66,6 @@ def relu_in_cudnn(graph: fx.Graph) -> int:
 def cudnn_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], relu: bool
 ) -> Tensor:
-    """Compute `convolution` and its ReLU in one kernel."""
     assert relu
     return torch.cudnn_convolution_relu(x, weight, bias, *sizes)
 
@@ -74,7 +73,6 @@ def cudnn_relu(
 def cudnn_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
-    """Compute `convolution_add_relu` in one kernel."""
     return torch.cudnn_convolution_add_relu(x, weight, other, 1.0, bias, *sizes)
 
 
@@ -91,7 +89,6 @@ def channels_last(graph: fx.Graph) -> int:
 
 
 def in_channels_last(x: Tensor) -> Tensor:
-    """Return x, or a copy in channels-last layout."""
     return x.contiguous(memory_format=torch.channels_last)
 
 

@@ -30,15 +30,11 @@ MOST_TOLD = 16  # recorded calls without a program
 class Forward:
     """A forward that runs programs if no gradient is wanted, otherwise the model's own forward.
 
-    A program serves one set of shapes. The first call with other shapes of the same kind makes a
-    new program, which takes seconds, and compares it with the model's own result. Programs read
-    weights at every call. They are made anew after tensors were exchanged or moved. After any other
-    change of the model, its own forward runs until the change is undone.
-
-    Args:
-        kind: The kind of inputs that programs serve, see `Inputs.kind`.
-        threshold: The largest difference from the model's own result, by `difference`.
-        stats: Records the parts that do not become a program, and calls without a program.
+    A program serves one set of shapes. The first call with other shapes of the same `Inputs.kind`
+    makes a new program, which takes seconds, and compares it with the model's own result by
+    `difference`. Programs read weights at every call. They are made anew after tensors were
+    exchanged or moved. After any other change of the model, its own forward runs until the change
+    is undone.
     """
 
     def __init__(
@@ -72,7 +68,6 @@ class Forward:
         return own
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the result of the model's own forward."""
         own = type(self._model).forward
         if _wants_gradient_or_is_traced():
             return own(self._model, *args, **kwargs)

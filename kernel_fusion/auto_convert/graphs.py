@@ -38,9 +38,7 @@ class Exported:
     Attributes:
         root: Has the model's own parameters and buffers, not copies.
         graph: From flat inputs to flat outputs, without writes.
-        arranged: The structure of the outputs.
         expected: The model's own result for the inputs of the export.
-        watched: The state of the model at its export.
     """
 
     root: nn.Module
@@ -53,9 +51,8 @@ class Exported:
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """Export the model, in evaluation, as a graph.
 
-    Raises:
-        NotExported: If torch.export cannot follow its computation, or if it draws random numbers,
-            has hooks, or writes to itself or its inputs.
+    NotExported if torch.export cannot follow its computation, or if it draws random numbers, has
+    hooks, or writes to itself or its inputs.
     """
     expected, watched = Trial(model).run(inputs), Watched(model)
     try:
@@ -102,7 +99,6 @@ def _same_attributes(model: nn.Module) -> Generator[None]:
 
 
 def copied(graph: fx.Graph) -> fx.Graph:
-    """Return a copy of a graph."""
     new = fx.Graph()
     new.output(new.graph_copy(graph, {}))
     return new
@@ -110,12 +106,9 @@ def copied(graph: fx.Graph) -> fx.Graph:
 
 @dataclass(frozen=True)
 class Parts:
-    """A graph in two parts.
+    """A graph in two parts: `prepare` computes constants, `run` the outputs from them and inputs.
 
-    Attributes:
-        prepare: Computes the constants, which depend on neither weights nor inputs.
-        run: Computes the outputs from the constants and inputs, and reads the weights at each call.
-        held: The tensors that `run` reads, by name.
+    Constants depend on neither weights nor inputs; `run` reads the weights, `held`, at each call.
     """
 
     prepare: Callable[[], tuple[Any, ...]]

@@ -19,13 +19,9 @@ class HubError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model with a known name.
+    """A model with a known name; the distribution `library` defines it.
 
-    Attributes:
-        library: The distribution that defines it.
-        shape: The input shape of its conversion.
-        kind: The name of its configuration in transformers.
-        of_decoder: The shape of the decoder's tokens, if it has a decoder.
+    `kind` is its configuration's name in transformers, `of_decoder` a decoder's shape of tokens.
     """
 
     library: str
@@ -51,15 +47,10 @@ MODELS = {
 
 
 def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
-    """Return a model in evaluation, and its example input: a shape, or tokens by name.
+    """Return a model of MODELS in evaluation, and its input: a shape, or tokens by name.
 
-    Args:
-        name: A key of MODELS.
-        random_weights: Whether to fetch no weights.
-
-    Raises:
-        HubError: If the model is unknown, its library is not installed, or its weights cannot be
-            fetched.
+    With `random_weights`, it fetches none. HubError if the model is unknown, its library is not
+    installed, or its weights cannot be fetched.
     """
     if name not in MODELS:
         raise HubError(f"there is no model '{name}'; there are {', '.join(MODELS)}")

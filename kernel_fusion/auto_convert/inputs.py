@@ -17,19 +17,13 @@ from torch.utils import _pytree as pytree
 
 @dataclass(frozen=True)
 class Inputs:
-    """The arguments of a call.
-
-    Attributes:
-        args: Positional arguments.
-        kwargs: Named arguments, sorted by name.
-    """
+    """The arguments of a call; named ones are sorted."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     @classmethod
     def of(cls, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inputs:
-        """Return the arguments of a call as written."""
         return cls(tuple(args), {name: kwargs[name] for name in sorted(kwargs)})
 
     def as_declared(self, function: Callable[..., Any]) -> Inputs:
@@ -54,10 +48,7 @@ class Inputs:
         return pytree.tree_flatten((self.args, self.kwargs))
 
     def key(self) -> tuple[Any, ...]:
-        """Return a key that is equal for calls that one program serves.
-
-        It has the structure, layouts, dtypes, devices and values.
-        """
+        """Return structure, layouts, dtypes, devices, values: equal if one program serves both."""
         leaves, spec = self.flat()
         is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
         structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
@@ -67,12 +58,10 @@ class Inputs:
         )
 
     def kind(self) -> tuple[Any, ...]:
-        """Return `key` without the sizes."""
         return self.kind_of(self.key())
 
     @staticmethod
     def kind_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the kind of inputs with this key."""
         structure, leaves = key
         return structure, tuple((len(x[0]), *x[2:]) if len(x) == 4 else x for x in leaves)
 
@@ -101,7 +90,6 @@ class Inputs:
         return next((x.device for x in leaves if isinstance(x, Tensor)), torch.device("cpu"))
 
     def described(self) -> str:
-        """Return the tensors' dtypes and shapes as text."""
         leaves, _ = self.flat()
         tensors = [x for x in leaves if isinstance(x, Tensor)]
         return ", ".join(f"{str(x.dtype)[6:]} {list(x.shape)}" for x in tensors) or "no tensors"
@@ -170,14 +158,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
-    """Return the inputs that a shape or examples mean.
+    """Return the inputs that a shape, a tensor, or arguments by place or by name mean.
 
-    Args:
-        model: Its first layer with parameters decides whether a shape means token ids.
-        given: A shape, a tensor, a tuple of arguments, or a dictionary of named arguments.
-
-    Raises:
-        ValueError: If `given` is none of these.
+    The model's first layer with parameters decides whether a shape means token ids. ValueError if
+    `given` is none of these.
     """
     if isinstance(given, Inputs):
         found = given

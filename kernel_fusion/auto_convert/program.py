@@ -33,8 +33,6 @@ class Execution:
         merged_layers: Linear layers that read the same input are one product, as in attention.
         split_products: In FP32 on a GPU, a linear layer is one TF32 product of three times the
             depth. Both factors are sums of two numbers, exact except for the last bit.
-        channels_last: Images and weights of convolutions are in channels-last layout.
-        relu_in_cudnn: A convolution and its ReLU are one cuDNN kernel.
         split_pointwise: Like split_products, for 1x1 convolutions.
         split_convolutions: Like split_products, for all convolutions without groups.
         cuda_graph: A CUDA graph captures all launches, and cuDNN benchmarks its algorithms.
@@ -85,15 +83,10 @@ class Program:
         self._captured = None
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs from the arguments of the model's forward."""
         return self(Inputs.of(args, kwargs))
 
     def __call__(self, inputs: Inputs) -> Any:
-        """Compute the outputs, with the model's structure and memory layout.
-
-        Raises:
-            NotExported: If outputs share other memory than the model's outputs do.
-        """
+        """Compute the outputs; NotExported if they share other memory than the model's own do."""
         leaves, _ = inputs.flat()
         fixed = self._fixed
         if fixed is None:

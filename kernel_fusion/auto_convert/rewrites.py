@@ -56,12 +56,10 @@ def convolution(
 def convolution_add_relu(
     x: Tensor, weight: Tensor, bias: Tensor | None, sizes: tuple[Any, ...], other: Tensor
 ) -> Tensor:
-    """Compute relu(convolution(x) + other)."""
     return add_relu(convolution(x, weight, bias, sizes), other)
 
 
 def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
-    """Return stride, padding, dilation and groups of a convolution's node."""
     names, defaults = ("stride", "padding", "dilation", "groups"), (1, 0, 1, 1)
     given = [*node.args[3:]]
     given += [node.kwargs.get(n, d) for n, d in zip(names, defaults, strict=True)][len(given) :]
@@ -73,15 +71,11 @@ def sizes_of(node: Node, dims: int) -> tuple[Any, ...]:
 
 
 def bias_of(node: Node) -> Any:
-    """Return the bias of a layer's node, or None."""
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("bias")
 
 
 def conv_bn(graph: fx.Graph) -> int:
-    """Fold batch norms into convolutions whose result only the norm reads.
-
-    A norm stays if the weights have more elements than the result.
-    """
+    """Fold norms into convolutions that only they read, unless weights outnumber the result."""
     count = 0
     for node in list(graph.nodes):
         norm = only_user(node) if node.target in CONVOLUTIONS else None
@@ -143,7 +137,6 @@ def _is_bare(node: Node) -> bool:
 
 
 def shape_of(node: Node) -> Any:
-    """Return the shape of a node's result, or None if it is not a tensor."""
     value = value_of(node)
     return None if value is None else tuple(value.shape)
 
@@ -156,7 +149,6 @@ def alike(*nodes: Node) -> bool:
 
 
 def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
-    """Fuse linear layers with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.linear.default else None
@@ -173,7 +165,6 @@ def linear_act(graph: fx.Graph, wanted: tuple[str, ...]) -> int:
 
 
 def norm_act(graph: fx.Graph, wanted: str, fused: Callable[..., Tensor]) -> int:
-    """Fuse layer norms with their activation."""
     count = 0
     for node in list(graph.nodes):
         user = only_user(node) if node.target == aten.layer_norm.default else None

@@ -9,12 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part or kind that was not replaced.
-
-    Attributes:
-        what: The kind of replacement, or the part of the model.
-        reason: Why, in words.
-    """
+    """A part of the model, or a kind of replacement, that was not replaced, and why."""
 
     what: str
     reason: str
@@ -28,7 +23,6 @@ class ConversionStats(Mapping[str, Any]):
 
     Attributes:
         replaced: The number of replacements by kind.
-        skipped: Parts that were not replaced, each with a reason.
         speedup_achieved: The model's time over the converted one's; 1 if not measured.
         max_difference: The largest difference of results, relative to the largest value.
         found_by: "torch.export", "modules" if the model could not be exported, or "".
@@ -48,26 +42,21 @@ class ConversionStats(Mapping[str, Any]):
 
     @property
     def linear_relu_replaced(self) -> int:
-        """Number of linear layers fused with their ReLU."""
         return self.replaced.get("linear_relu", 0)
 
     @property
     def conv_bn_relu_replaced(self) -> int:
-        """Number of convolutions fused with their batch norm and ReLU."""
         return self.replaced.get("conv_bn_relu", 0)
 
     @property
     def layernorm_relu_replaced(self) -> int:
-        """Number of layer norms fused with their ReLU."""
         return self.replaced.get("layernorm_relu", 0)
 
     @property
     def total_replaced(self) -> int:
-        """Number of replacements of all kinds."""
         return sum(self.replaced.values())
 
     def skip(self, what: str, reason: str) -> None:
-        """Record a part that was not replaced."""
         self.skipped.append(Skipped(what, reason))
 
     def suspend(self, reason: str) -> None:

@@ -60,13 +60,10 @@ class NotExported(Exception):
 
 
 class Watched:
-    """The state of a model at one moment: modules, tensors, settings, hooks and classes.
+    """The state of a model in evaluation: modules, tensors, settings, hooks and classes.
 
     It follows attributes through lists, dictionaries and objects with attributes. It leaves out the
     model's own hooks, which run outside of its forward.
-
-    Args:
-        model: Read now, in evaluation, and again by `change`.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -87,10 +84,7 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the change since the state was read: "" in training, None if nothing changed.
-
-        MOVED means that only tensors were exchanged or moved.
-        """
+        """Return the change: "" in training, None for none, MOVED if only tensors changed."""
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -214,11 +208,7 @@ def _equal(old: Any, new: Any) -> bool:
 
 
 class Trial:
-    """A throwaway copy of a model, called to find its results and side effects.
-
-    Args:
-        model: Not changed.
-    """
+    """A throwaway copy of a model, called to find its results and side effects."""
 
     def __init__(self, model: nn.Module) -> None:
         self._copy = copied_model(model)
@@ -228,9 +218,8 @@ class Trial:
     def run(self, inputs: Inputs) -> Outputs:
         """Call the copy with copies of the inputs, without TF32.
 
-        Raises:
-            NotExported: If hooks would see the call, or it draws random numbers or changes the
-                model or the inputs.
+        NotExported if hooks would see the call, or it draws random numbers or changes the model or
+        the inputs.
         """
         hooked = self._watched.hooked()
         if hooked is not None:
@@ -260,11 +249,7 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy; tensors that autograd computed are copied without their history.
-
-    Raises:
-        ValueError: If an attribute cannot be copied.
-    """
+    """Return a deep copy without autograd's history; ValueError if an attribute refuses a copy."""
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

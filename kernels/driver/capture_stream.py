@@ -29,11 +29,7 @@ class CaptureStream:
     (https://github.com/pytorch/pytorch/issues/193402). Tensors then get this memory, which the
     graph overwrites. Here, workspaces are in memory that nothing else can get.
 
-    Args:
-        device: A CUDA device, with its index.
-
-    Raises:
-        BuildError: If the driver is missing, is older than the kernels need, or makes no stream.
+    BuildError if the driver is missing, is older than the kernels need, or makes no stream.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -75,7 +71,6 @@ class _Lane:
             self._memory = torch.cuda.MemPool()
 
     def allocate_workspaces(self) -> None:
-        """Allocate the workspaces of the calling thread's cuBLAS and cuBLASLt, if missing."""
         with torch.cuda.stream(self.stream), torch.cuda.use_mem_pool(self._memory):
             x = torch.zeros(16, 16, device=torch.device("cuda", self.index))
             F.linear(x @ x, x, x[0])

@@ -35,13 +35,10 @@ _KERNEL = re.compile(rf'extern\s+"C"\s+__global__\s+{_BOUNDS}void\s+{_BOUNDS}(\w
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source with kernels.
+    """A source, relative to `kernels/`, with its kernels' C++ names in order.
 
-    Attributes:
-        name: Relative to `kernels/`.
-        target: The minimum architecture, or with "a" the only one.
-        kernels: Their C++ names, in order.
-        until: The first architecture with other kernels instead; empty if none.
+    `target` is the minimum architecture, or with "a" the only one; `until` the first architecture
+    with other kernels instead, empty if none.
     """
 
     name: str
@@ -61,13 +58,9 @@ class Job:
 
 
 def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
-    """Return the sources of a library that have kernels.
+    """Return a library's sources that have kernels.
 
-    Args:
-        description: Its description; empty for a library without `<library>_abi.cu`.
-
-    Raises:
-        BuildError: If a source of a library without a description has no kernel to launch.
+    BuildError if one has none to launch, and the library no `<library>_abi.cu`.
     """
     if library.abi is not None:
         return [
@@ -85,11 +78,7 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
 
 
 def declared_kernels(source: Path) -> tuple[str, ...]:
-    """Return the names of the `extern "C" __global__` functions of a source.
-
-    Raises:
-        BuildError: If it has none.
-    """
+    """Return a source's `extern "C" __global__` functions; BuildError if it has none."""
     found = _KERNEL.findall(_COMMENT.sub(" ", source.read_text("utf-8")))
     if not found:
         raise BuildError(f'build failed: {source.name} has no extern "C" __global__ function')
@@ -97,13 +86,6 @@ def declared_kernels(source: Path) -> tuple[str, ...]:
 
 
 def runs_on(target: str, architecture: str, until: str = "") -> bool:
-    """Return whether a source is compiled for an architecture.
-
-    Args:
-        target: See Source.
-        architecture: See Job.
-        until: See Source.
-    """
     if target.endswith("a"):
         return architecture == f"sm_{target}"
     number = architecture.partition("_")[2]
@@ -129,13 +111,8 @@ def describe(
 ) -> dict[str, Any]:
     """Compile `<library>_abi.cu` for this machine and read its result.
 
-    Args:
-        command: Compiles it into the shared library `built`.
-        folder: The working directory of the command.
-        environment: Its environment variables; defaults to this process's.
-
-    Raises:
-        subprocess.CalledProcessError: If it does not compile; `stdout` has the compiler's output.
+    `command` compiles it into the shared library `built`, by default in this process's environment.
+    subprocess.CalledProcessError if it does not compile; `stdout` has the compiler's output.
     """
     subprocess.run(
         command,
@@ -180,15 +157,9 @@ class Compilers:
 def make(
     library: Library, description: Mapping[str, Any], jobs: Sequence[Job], folder: Path
 ) -> ImageList:
-    """Compile images of a library into a folder, with their list.
+    """Compile images of a library into a folder on every core, with their list.
 
-    Args:
-        jobs: The sources to compile, on every core.
-        folder: Receives images and list.
-
-    Raises:
-        CompilationError: If a source does not compile.
-        BrokenProcessPool: If a compiler crashes.
+    CompilationError if a source does not compile, BrokenProcessPool if a compiler crashes.
     """
     with Compilers() as compilers:
         made = [compilers.submit(job) for job in jobs]
@@ -202,15 +173,7 @@ def write_images(
     compiled: Sequence[Future[Compiled]],
     folder: Path,
 ) -> ImageList:
-    """Write the compressed images of a library as they are compiled, and then their list.
-
-    Args:
-        folder: Receives images and list.
-
-    Raises:
-        CompilationError: If a source does not compile.
-        BrokenProcessPool: If a compiler crashes.
-    """
+    """Write a library's compressed images as they are compiled, then their list; see `make`."""
     rows: list[Image] = []
     names: dict[str, Mapping[str, str]] = {}
     for job, future in zip(jobs, compiled, strict=True):

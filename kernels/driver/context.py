@@ -25,11 +25,7 @@ _thread = _Thread()
 
 
 def ensure_context(tensors: Iterable[Tensor | None]) -> None:
-    """Make the context of a tensor's GPU current, if the calling thread has none.
-
-    Args:
-        tensors: The first that is not None counts; on the CPU nothing happens.
-    """
+    """Make the first tensor's GPU current if this thread has no context; the CPU needs nothing."""
     if _thread.has_context:
         return
     first = next((x for x in tensors if x is not None), None)

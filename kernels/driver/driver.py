@@ -65,14 +65,11 @@ class LaunchConfig(Structure):
 
 
 class Driver:
-    """The CUDA driver of this machine.
+    """The CUDA driver of this machine; BuildError if it is missing or older than the kernels need.
 
     Attributes:
         release: The newest CUDA release that it supports, such as 13000 for 13.0.
         launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
-
-    Raises:
-        BuildError: If the driver is missing or older than the kernels need.
     """
 
     def __init__(self, library: str = LIBRARY) -> None:
@@ -113,25 +110,14 @@ class Driver:
         self.launch = driver.cuLaunchKernelEx
 
     def function(self, name: str) -> Any:
-        """Return a function of the driver by its C name; it returns a CUresult.
-
-        Raises:
-            BuildError: If the driver does not have it.
-        """
+        """Return a function, which returns a CUresult, by its C name; BuildError if missing."""
         try:
             return getattr(self._driver, name)
         except AttributeError as error:
             raise BuildError(f"the NVIDIA driver has no {name}") from error
 
     def make_current(self, device: int) -> int:
-        """Make PyTorch's context of a GPU current on the calling thread.
-
-        Args:
-            device: The driver's number of the GPU.
-
-        Returns:
-            A CUresult, 0 for success.
-        """
+        """Make PyTorch's context of a GPU current on the calling thread; return a CUresult."""
         context = c_void_p()  # the primary context, retained until the process ends
         error: int = self._driver.cuDevicePrimaryCtxRetain(byref(context), device)
         return error or self._driver.cuCtxSetCurrent(context)
@@ -143,30 +129,14 @@ class Driver:
         return error or (0 if current else self.make_current(device))
 
     def attribute(self, attribute: int, device: int) -> int:
-        """Return an attribute of a GPU.
-
-        Args:
-            attribute: A CU_DEVICE_ATTRIBUTE.
-            device: The driver's number of the GPU.
-
-        Raises:
-            BuildError: If the driver does not report it.
-        """
+        """Return a CU_DEVICE_ATTRIBUTE; BuildError if the driver does not report it."""
         told = c_int()
         if error := self._driver.cuDeviceGetAttribute(byref(told), attribute, device):
             raise BuildError(_sentence(f"no attribute {attribute} of GPU {device}", error))
         return told.value
 
     def kernel_attribute(self, attribute: int, kernel: c_void_p, device: int) -> int:
-        """Return an attribute of a kernel.
-
-        Args:
-            attribute: A CU_FUNC_ATTRIBUTE.
-            device: The driver's number of the GPU.
-
-        Raises:
-            BuildError: If the driver does not report it.
-        """
+        """Return a CU_FUNC_ATTRIBUTE; BuildError if the driver does not report it."""
         told = c_int()
         if error := self._driver.cuKernelGetAttribute(byref(told), attribute, kernel, device):
             raise BuildError(_sentence(f"no attribute {attribute} of a kernel", error))
@@ -175,15 +145,8 @@ class Driver:
     def load(self, image: bytes, name: str) -> c_void_p:
         """Load an image into every present and future context, once each needs it.
 
-        Args:
-            image: A cubin, or PTX that ends with a zero byte. The driver copies it.
-            name: Its name in error messages.
-
-        Returns:
-            A CUlibrary. It stays loaded until the process ends.
-
-        Raises:
-            BuildError: If the driver refuses it.
+        The driver copies `image`, a cubin, or PTX that ends with a zero byte. The CUlibrary stays
+        loaded until the process ends. BuildError, with `name`, if the driver refuses it.
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
@@ -200,22 +163,14 @@ class Driver:
         *,
         all_shared: bool = False,
     ) -> c_void_p:
-        """Find a kernel in a library and allow it dynamic shared memory.
+        """Return a kernel of a library (a CUkernel), and allow it dynamic shared memory.
+
+        BuildError if it does not exist, or the GPU has less shared memory.
 
         Args:
-            library: A result of `load`.
-            name: The kernel's name in the image.
-            device: The driver's number of the GPU.
             shared_bytes: May exceed the 48 KB that a kernel has by default.
             all_shared: Whether a multiprocessor should use as much of its memory as possible as
-                shared memory rather than cache. It runs empty between kernels with different
-                splits.
-
-        Returns:
-            A CUkernel for `launch`.
-
-        Raises:
-            BuildError: If the kernel does not exist, or the GPU has less shared memory.
+                shared memory, not cache. It runs empty between kernels with different splits.
         """
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):

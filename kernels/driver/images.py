@@ -24,10 +24,9 @@ MOST_BYTES = 1 << 28  # of a decompressed image
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A file in a folder of images.
+    """A file in a folder of images, compressed with xz.
 
     Attributes:
-        file: Its name; it is compressed with xz.
         source: Its CUDA source, relative to `kernels/`.
         architecture: "sm_90a", or "compute_90" for PTX.
         sha256: The hash of the decompressed image.
@@ -74,11 +73,7 @@ class ImageList:
 
     @classmethod
     def read(cls, folder: Path, library: str) -> ImageList:
-        """Read the list of a folder.
-
-        Raises:
-            Damaged: If it is missing or cannot be read.
-        """
+        """Read the list of a folder; Damaged if it is missing or cannot be read."""
         path = folder / f"{library}.json"
         try:
             told = small_json.load(path)
@@ -91,14 +86,12 @@ class ImageList:
             raise Damaged(tr("the list of images {path} is damaged", path=path)) from error
 
     def to_json(self) -> str:
-        """Return the text that `read` reads."""
         return json.dumps(asdict(self), indent=1)
 
     def image_for(self, source: str, capability: tuple[int, int]) -> Image | None:
         """Return the image of a source that a GPU runs fastest; None if it runs none.
 
-        A GPU prefers its own architecture, then the newest machine code of its generation, then
-        PTX.
+        Its own architecture comes first, then the newest code of its generation, then PTX.
         """
         found = [
             image for image in self.images if image.source == source and image.runs_on(capability)
@@ -106,11 +99,7 @@ class ImageList:
         return max(found, key=_preference, default=None)
 
     def load(self, folder: Path, image: Image) -> bytes:
-        """Read and decompress an image.
-
-        Raises:
-            Damaged: If it is missing, truncated or altered.
-        """
+        """Read and decompress an image; Damaged if it is missing, truncated or altered."""
         path = folder / image.file
         try:
             # One byte more reveals an image that is too large, without decompressing all of it.

@@ -23,10 +23,9 @@ _Value = ctypes.Array[c_uint]
 
 
 class Kernel:
-    """A kernel of an image. Any thread may launch it.
+    """A kernel of an image, found by `Driver.kernel`. Any thread may launch it.
 
     Args:
-        kernel: A result of `Driver.kernel`.
         threads: Threads of a block.
         shared_bytes: Dynamic shared memory of a block.
         overlap: Whether its blocks may start before the previous kernel on the stream has ended
@@ -34,8 +33,6 @@ class Kernel:
         cluster: Blocks of a cluster along x; 1 for none.
         cooperative: Whether its blocks wait for one another. They then all run at once, and a grid
             with more blocks than the GPU can run at once is an error.
-        arguments: The number of its arguments.
-        device: The driver's number of the GPU.
     """
 
     __slots__ = (
@@ -86,16 +83,7 @@ class Kernel:
     def __call__(
         self, grid: tuple[int, int, int], stream: c_void_p | int | None, *arguments: Any
     ) -> int:
-        """Launch the kernel.
-
-        Args:
-            grid: Blocks along x, y and z.
-            stream: A CUstream.
-            arguments: The kernel's arguments, ctypes values, which are copied.
-
-        Returns:
-            A CUresult, 0 for success.
-        """
+        """Launch the kernel on a CUstream and return a CUresult; copies the ctypes `arguments`."""
         config, parameters = self._config, self._parameters
         with self._lock:
             config.grid_x, config.grid_y, config.grid_z = grid
@@ -112,14 +100,9 @@ class Kernel:
     def bound(
         self, grid: tuple[int, int, int], arguments: tuple[Any, ...]
     ) -> Callable[[c_void_p | int | None], int]:
-        """Return a function that launches the kernel on a stream.
+        """Return a launch from a CUstream to a CUresult, for one thread at a time.
 
-        Args:
-            grid: Blocks along x, y and z.
-            arguments: The kernel's arguments, ctypes values, which each launch copies.
-
-        Returns:
-            A function from a CUstream to a CUresult; for one thread at a time.
+        Each launch copies the ctypes `arguments`; `grid` has the blocks along x, y and z.
         """
         config = LaunchConfig.from_buffer_copy(self._config)
         config.grid_x, config.grid_y, config.grid_z = grid

@@ -12,14 +12,9 @@ from kernels.jit.errors import BuildError
 def check(
     told: Mapping[str, Mapping[str, Any]], mirrors: Mapping[str, type[ctypes.Structure]], file: str
 ) -> None:
-    """Refuse a library whose structs differ from their mirrors.
+    """Raise BuildError, which names the struct, if its layout differs from its mirror.
 
-    Args:
-        told: For each struct its "size" and the "offsets" of its fields, in bytes.
-        mirrors: The classes by the same names.
-
-    Raises:
-        BuildError: If a struct's layout differs from its mirror; the message names it.
+    `told` has for each struct its "size" and the "offsets" of its fields, in bytes.
     """
     if told.keys() != mirrors.keys():
         odd = ", ".join(sorted(told.keys() ^ mirrors.keys()))

@@ -14,16 +14,10 @@ from utils.translation.texts import tr
 
 
 class DriverLibrary:
-    """The kernels of a library's images on one GPU. Thread-safe.
+    """The kernels of a library's images on one GPU, by its driver's number. Thread-safe.
 
     The image of a source is decompressed and loaded when its first kernel is needed: a GPU that
-    runs the network from one source does not wait for the others.
-
-    Args:
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If no image runs on the GPU.
+    runs the network from one source does not wait for the others. BuildError if no image runs.
     """
 
     def __init__(
@@ -57,14 +51,7 @@ class DriverLibrary:
         return next((source for source in self._images if name in self._names[source]), None)
 
     def load(self, source: str) -> None:
-        """Load the image of a source now, rather than when one of its kernels is needed.
-
-        Args:
-            source: One of `sources`.
-
-        Raises:
-            BuildError: If it is damaged, or the driver cannot load it.
-        """
+        """Load the image of one of `sources` now; BuildError if damaged or refused."""
         with self._finding:
             self._module(source)
 
@@ -91,19 +78,9 @@ class DriverLibrary:
     ) -> Kernel:
         """Return a kernel to launch, which the first call finds; later calls reuse it.
 
-        Args:
-            threads: See Kernel, as for the rest. All but `cluster` are the same in every call with
-                the same `threads`.
-            shared_bytes: Dynamic shared memory of a block.
-            overlap: Whether it may start before the previous kernel has ended.
-            all_shared: See Driver.kernel. `overlap` implies it: kernels could not overlap
-                otherwise.
-            cooperative: Whether all blocks must run at once.
-            arguments: The number of its arguments.
-
-        Raises:
-            BuildError: If the images have no such kernel, the GPU cannot run it, or its image is
-                damaged.
+        All arguments but `cluster` are the same in every call with the same `threads`; see Kernel
+        and Driver.kernel. `overlap` implies `all_shared`: kernels could not overlap otherwise.
+        BuildError if no image has it, the GPU cannot run it, or its image is damaged.
         """
         key = name, threads, cluster
         with self._finding:
@@ -131,7 +108,6 @@ class DriverLibrary:
 
 
 def no_image(library: str, capability: tuple[int, int]) -> str:
-    """Return the message for a GPU that no image of a library supports."""
     return tr(
         "no image of '{library}' is for compute capability {capability}",
         library=library,

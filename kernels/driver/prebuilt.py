@@ -1,8 +1,4 @@
-"""The images of a CUDA library, for the GPUs of this machine.
-
-They came with the program, or were compiled here. In both cases, a folder has them with their list
-and a manifest.
-"""
+"""The images of a CUDA library, shipped or compiled here, for the GPUs of this machine."""
 
 from __future__ import annotations
 
@@ -38,11 +34,7 @@ class Gpu:
 
 
 class PerDevice(Generic[T]):
-    """A library's images for every GPU of this machine, loaded on each GPU on first use.
-
-    Args:
-        make: Makes the library of one GPU.
-    """
+    """A library's images for every GPU of this machine; `make` loads them on a GPU's first use."""
 
     def __init__(self, images: ImageList, folder: Path, make: Make[T], driver: Driver) -> None:
         self._images, self._folder, self._make, self._driver = images, folder, make, driver
@@ -51,17 +43,12 @@ class PerDevice(Generic[T]):
 
     @property
     def images(self) -> ImageList:
-        """The list of the folder."""
         return self._images
 
     def on(self, device: torch.device) -> T:
-        """Return the library on a GPU.
+        """Return the library on a CUDA device; without an index, on the current one.
 
-        Args:
-            device: A CUDA device; without an index, the current one.
-
-        Raises:
-            BuildError: If no image runs on that GPU, or one that does is damaged.
+        BuildError if no image runs on that GPU, or one that does is damaged.
         """
         index = device.index if str(device) != device.type else torch.cuda.current_device()
         found = self._made.get(index)
@@ -75,7 +62,6 @@ class PerDevice(Generic[T]):
         return found
 
     def made_by(self, make: Make[T]) -> PerDevice[T]:
-        """Return the same images with another `make`."""
         return PerDevice(self._images, self._folder, make, self._driver)
 
 
@@ -92,7 +78,6 @@ def register(name: str, make: Make[Any]) -> None:
 
 
 def present() -> tuple[Gpu, ...]:
-    """Return the GPUs that PyTorch sees."""
     if not torch.cuda.is_available():
         return ()
     return tuple(

@@ -1,8 +1,7 @@
 """Sequences of launches, recorded once and repeated with other addresses.
 
-The shapes of a call's tensors determine its kernels, grids and numbers. Determining them takes
-longer than the launches. They are recorded with placeholders instead of addresses, and every later
-call only fills in addresses.
+Determining kernels, grids and numbers from the shapes of tensors takes longer than the launches.
+They are recorded with placeholders for addresses, which every later call fills in.
 """
 
 from __future__ import annotations
@@ -27,12 +26,7 @@ class Bindable(Protocol):
 
 
 class Launch(NamedTuple):
-    """A recorded launch.
-
-    Attributes:
-        grid: Blocks along x, y and z.
-        arguments: The kernel's arguments, ctypes values, with placeholders for addresses.
-    """
+    """A recorded launch; its ctypes `arguments` have placeholders for addresses."""
 
     kernel: Bindable
     grid: tuple[int, int, int]
@@ -40,21 +34,15 @@ class Launch(NamedTuple):
 
 
 def place(slot: int, address: int = 0) -> int:
-    """Return the placeholder for a tensor's address that every call supplies.
+    """Return the placeholder for the address with index `slot` in every call's addresses.
 
-    Args:
-        slot: Its index in the addresses of a call.
-        address: The tensor's address. Only its alignment is used, which all calls must share.
+    Only the alignment of `address` is used, which all calls must share.
     """
     return (slot + 1) << _BITS | address % ALIGNMENT
 
 
 class LaunchSequence:
-    """A sequence of launches to repeat. Any thread may call it.
-
-    Args:
-        launches: In order. Their arguments are copied.
-    """
+    """A sequence of launches to repeat, with copied arguments. Any thread may call it."""
 
     __slots__ = ("_bound", "_holes", "_lock")
 
@@ -68,14 +56,8 @@ class LaunchSequence:
         self._lock = threading.Lock()
 
     def __call__(self, stream: c_void_p | int | None, addresses: Sequence[int]) -> int:
-        """Launch the sequence.
-
-        Args:
-            stream: A CUstream.
-            addresses: By slot; 0 for an unused one.
-
-        Returns:
-            The first error, a CUresult; 0 for success.
+        """Launch with `addresses` by slot, 0 if unused; return the first CUresult that is no
+        success.
         """
         with self._lock:  # another call would fill in its own addresses
             for hole, slot, offset in self._holes:

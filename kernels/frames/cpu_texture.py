@@ -26,11 +26,7 @@ _SIZES = 9
 
 
 class CpuTexture:
-    """The functions of the library.
-
-    Raises:
-        BuildError: If its structs or sizes differ from Python's.
-    """
+    """The functions of the library; BuildError if its structs or sizes differ from Python's."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         sizes = (c_int * _SIZES)()
@@ -47,7 +43,6 @@ class CpuTexture:
         self._enlarge = _function(library, "texture_enlarge", *enlarges)
 
     def new_texture(self, height: int, width: int) -> TextureHistory:
-        """Return the texture state for a stream of pictures of [height, width]."""
         with torch.inference_mode(False):
             return TextureHistory(height, width, _CPU, self._told)
 
@@ -60,11 +55,7 @@ class CpuTexture:
         *,
         continues: bool,
     ) -> None:
-        """Add texture to the next picture of a stream, like `FrameKernels.texture` on a GPU.
-
-        Raises:
-            MemoryError: If there is not enough memory.
-        """
+        """Texture a stream's next picture like `FrameKernels.texture`; MemoryError if it cannot."""
         addresses = picture.ctypes.data, textured.ctypes.data
         p = history.params(*addresses, amount, continues=continues)
         gray = np.empty(history.size, np.uint8)
@@ -72,11 +63,7 @@ class CpuTexture:
             raise MemoryError("texture: not enough memory")
 
     def enlarge_texture(self, history: TextureHistory, picture: Pixels, textured: Pixels) -> None:
-        """Add the newest picture's texture to a larger copy, like `FrameKernels.enlarge_texture`.
-
-        Raises:
-            MemoryError: If there is not enough memory.
-        """
+        """Do the same as `FrameKernels.enlarge_texture`; MemoryError if memory runs out."""
         assert history.field is not None
         p = EnlargeTextureParams(
             *(picture.ctypes.data, textured.ctypes.data, history.field.data_ptr()),
@@ -87,11 +74,7 @@ class CpuTexture:
 
 
 def cpu_texture() -> CpuTexture | None:
-    """Return the library; None, with a warning the first time, if it is not in use.
-
-    Raises:
-        BuildError: See CpuTexture.
-    """
+    """Return the library; None, with one warning, if it is not in use. Errors as in CpuTexture."""
     if build.reason(TEXTURE) and not use_native(TEXTURE):
         return None
     return _made(build.handle(TEXTURE))

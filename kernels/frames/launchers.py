@@ -37,11 +37,7 @@ from utils.translation.texts import tr
 class FrameKernels:
     """The kernels on one GPU.
 
-    Args:
-        device: The GPU's number.
-
-    Raises:
-        BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
+    BuildError if no image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
     def __init__(
@@ -71,11 +67,9 @@ class FrameKernels:
         return torch.zeros(shape, dtype=torch.uint8, device=device)
 
     def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
-        """Return the smoothing state for a stream of results of [height, width]."""
         return SmoothingHistory(height, width, device, self._smoothing)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
-        """Return the texture state for a stream of pictures of [height, width]."""
         return TextureHistory(height, width, device, self._told["texture"])
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
@@ -84,25 +78,14 @@ class FrameKernels:
         self._cover("resize", p, small)
 
     def screen(self, picture: Tensor, screen: Tensor) -> None:
-        """Scale `picture`, like `resize`, into the format that a window paints.
-
-        Args:
-            picture: [H, W, 3].
-            screen: [h, w, 4], written to: B, G, R and 255.
-        """
+        """Scale [H, W, 3] like `resize` into the [h, w, 4] of a window: B, G, R and 255."""
         p = ScreenParams(
             picture.data_ptr(), screen.data_ptr(), *picture.shape[:2], *screen.shape[:2]
         )
         self._cover("screen", p, screen)
 
     def slopes(self, result: Tensor, small: Tensor, slopes: Tensor) -> None:
-        """Fit the luma of `small` to `result`, as a guided filter does.
-
-        Args:
-            result: [h, w, 3], the styled picture of `small`.
-            small: [h, w, 3], the scaled-down frame.
-            slopes: A buffer from `new_slopes`, written to.
-        """
+        """Fit the luma of `small` to `result`, both [h, w, 3], into `slopes`: a guided filter."""
         addresses = result.data_ptr(), small.data_ptr(), slopes.data_ptr()
         self._cover("slopes", SlopesParams(*addresses, *result.shape[:2]), result)
 
@@ -137,13 +120,9 @@ class FrameKernels:
     def smooth(
         self, history: SmoothingHistory, source: Tensor, result: Tensor, amount: float
     ) -> None:
-        """Filter the next result of a stream into `history.smoothed`.
+        """Filter a stream's next result into `history.smoothed`; `amount` 0 is none, 1 the most.
 
-        Args:
-            history: The stream's state, of the same size.
-            source: [h, w, 3], the picture that the result was made from.
-            result: [h, w, 3].
-            amount: 0 for none, 1 for the most smoothing.
+        `source` is the picture that `result` was made from; both [h, w, 3].
         """
         p = history.params(source, result, amount)
         self._cover("cells", p, history.cells)
@@ -170,7 +149,6 @@ class FrameKernels:
         """Add texture to the next picture of a stream.
 
         Args:
-            history: The stream's state, of the same size.
             picture: [h, w, 3], a frame scaled to the network's input.
             textured: [h, w, 3], written to; it may be `picture`.
             amount: 0 for none, 1 for the most.
@@ -189,12 +167,9 @@ class FrameKernels:
         self._launch(self._names["texture_add"], p, grid)
 
     def enlarge_texture(self, history: TextureHistory, picture: Tensor, textured: Tensor) -> None:
-        """Add the texture of the newest picture of a stream to a larger copy of it.
+        """Add the texture of the newest picture of a stream, after `keep_field`, to a larger copy.
 
-        Args:
-            history: The stream's state, after a call of `keep_field`.
-            picture: [H, W, 3].
-            textured: [H, W, 3], written to; it may be `picture`.
+        Both are [H, W, 3]; `textured` may be `picture`.
         """
         assert history.field is not None
         p = EnlargeTextureParams(
@@ -204,14 +179,12 @@ class FrameKernels:
         self._cover("texture_enlarge", p, picture)
 
     def _estimate(self, params: Structure, flow: Tensor) -> None:
-        """Launch a step of the motion estimate, with a block for each tile of `flow`."""
         told = self._smoothing
         rows, columns = flow.shape[:2]
         grid = -(-columns // told["flow_columns"]), -(-rows // told["flow_rows"]), 1
         self._launch(self._names["flow"], params, grid, told["flow_team"])
 
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
-        """Launch a kernel with a thread for each pixel of `picture`."""
         height, width = picture.shape[:2]
         grid = -(-width // self._told["threads"]), height, 1
         self._launch(self._names[name], params, grid)
@@ -238,11 +211,7 @@ def unavailable_reason(device: torch.device) -> str:
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:
-    """Return the kernels on a CUDA device; None, with a warning once, if they are not in use.
-
-    Raises:
-        BuildError: If no image runs on that GPU.
-    """
+    """Return a GPU's kernels; None, with one warning, if not in use. BuildError without image."""
     if not use_native(FRAMES):
         return None
     index = device.index if str(device) != device.type else torch.cuda.current_device()

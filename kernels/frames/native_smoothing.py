@@ -32,11 +32,7 @@ def unavailable_reason() -> str:
 
 
 class NativeStream:
-    """A stream of pictures of one size, with its state. Not thread-safe.
-
-    Raises:
-        KeyError: If the library is not in use, see `is_ready`.
-    """
+    """A stream of pictures of one size. Not thread-safe; KeyError unless `is_ready`."""
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
@@ -52,18 +48,10 @@ class NativeStream:
         self._motion = launcher.function("styleforge_smoothing_motion", *types)
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """Filter the next frame of the stream.
+        """Return a new, filtered picture; equal to `result` after a cut and for the first frame.
 
-        Args:
-            result: The styled picture.
-            source: The picture it was made from, of the same size.
-            amount: 0 for none, 1 for the most smoothing.
-
-        Returns:
-            A new picture, filtered; equal to `result` after a scene cut and for the first frame.
-
-        Raises:
-            ValueError: If a picture has another size.
+        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the most.
+        ValueError if a picture has another size.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
             raise ValueError(
@@ -80,24 +68,18 @@ class NativeStream:
         return smoothed
 
     def state(self) -> StreamState:
-        """Return the state, for `restore` of another stream of the same size."""
         return {} if self._begins else copied({"kept": self._kept})
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`; StateError if it does not fit."""
         if state:
             refill({"kept": self._kept}, state)
         self._begins = not state
 
     def motion(self) -> NDArray[np.float32]:
-        """Return where each cell of the newest frame was in the known source.
+        """Return [h / CELL, w / CELL, 2]: the cells' places in the known source.
 
-        Returns:
-            [h / CELL, w / CELL, 2], in cells to the right and down; zeros before the second frame.
+        In cells to the right and down; zeros before the second frame.
         """
         rows, columns = (max(side // CELL, 1) for side in self.size)
         flow = np.empty((rows, columns, 2), np.float32)

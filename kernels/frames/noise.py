@@ -1,7 +1,4 @@
-"""The noise that texture adds to frames, and the blurs that find flat parts of frames.
-
-The CPU and the kernels of frame.cu use the same.
-"""
+"""The noise that texture adds to frames, and the blurs that find flat parts, on CPU and GPU."""
 
 from __future__ import annotations
 

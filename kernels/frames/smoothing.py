@@ -26,7 +26,6 @@ class SmoothingHistory:
     """The state of a stream of pictures of one size.
 
     Attributes:
-        begins: Whether the next picture is the first of a stream.
         smoothed: [h, w, 3] uint8, the filtered picture.
         cells: [h / CELL, w / CELL, 3] float32, the means of the source's cells.
         flow: [h / CELL, w / CELL, 2] float32, where each cell was in the known source, in cells to
@@ -60,26 +59,19 @@ class SmoothingHistory:
         self.begins = True
 
     def forget(self) -> None:
-        """Start a new stream with the next picture."""
         self.begins = True
 
     def state(self) -> StreamState:
-        """Return the state, for `restore` of another history of the same size."""
         return {} if self.begins else copied(self._lasting)
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`; StateError if it does not fit."""
         if state:
             refill(self._lasting, state)
         self.begins = not state
 
     @property
     def _lasting(self) -> dict[str, Tensor]:
-        """The buffers that one frame passes to the next."""
         return {
             "accumulated": self._accumulated,
             "known": self._known,
@@ -89,7 +81,6 @@ class SmoothingHistory:
         }
 
     def params(self, source: Tensor, result: Tensor, amount: float) -> SmoothParams:
-        """Return the kernels' arguments for the next picture of the stream."""
         first, self.begins = self.begins, False
         buffers = (
             *(source, result, self.smoothed, self._accumulated, self._known, self.cells),

@@ -22,11 +22,7 @@ def copied(buffers: Mapping[str, Tensor]) -> StreamState:
 
 
 def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> None:
-    """Write a state from `copied` back into such buffers, on the current stream.
-
-    Raises:
-        StateError: If a buffer is missing, or has another shape or type.
-    """
+    """Write a state back into such buffers, on the current stream; StateError if one differs."""
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
         if kept[name].shape != buffer.shape or kept[name].dtype != buffer.dtype:
@@ -36,11 +32,7 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
 
 
 def taken(state: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return an array of a state.
-
-    Raises:
-        StateError: If the state has no such name.
-    """
+    """Return an array of a state; StateError if the state has no such name."""
     if name not in state:
         raise StateError("the stored state of earlier frames comes from other kernels")
     return state[name]
@@ -52,7 +44,6 @@ def under(prefix: str, state: Mapping[str, NDArray[Any]]) -> StreamState:
 
 
 def part_of(state: Mapping[str, NDArray[Any]], prefix: str) -> StreamState:
-    """Return the part of a state that `under` gave a prefix."""
     start = f"{prefix}."
     return {
         name.removeprefix(start): array for name, array in state.items() if name.startswith(start)

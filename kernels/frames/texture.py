@@ -21,7 +21,6 @@ class TextureHistory:
     Attributes:
         cells: [h / CELL, w / CELL, bytes] uint8, the measurements of each cell.
         tracked: [small h, small w] uint8, the gray copy of the newest picture.
-        begins: Whether the next picture is the first of a stream.
         field: [h, w] float32, the levels added to the newest picture; None without `keep_field`.
     """
 
@@ -42,7 +41,6 @@ class TextureHistory:
 
     @property
     def tiles(self) -> int:
-        """The number of tiles of cells; one block measures each."""
         rows, columns = self.cells.shape[:2]
         return -(-rows // self._told["tile_rows"]) * -(-columns // self._told["tile_columns"])
 
@@ -62,26 +60,19 @@ class TextureHistory:
             self.field = torch.zeros(self.size, dtype=torch.float32, device=self.cells.device)
 
     def forget(self) -> None:
-        """Start a new stream with the next picture."""
         self.begins = True
 
     def state(self) -> StreamState:
-        """Return the state, for `restore` of another history of the same size."""
         return {} if self.begins else copied(self._lasting)
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`.
-
-        Raises:
-            StateError: If it does not fit.
-        """
+        """Continue the stream of `state`; StateError if it does not fit."""
         if state:
             refill(self._lasting, state)
         self.begins = not state
 
     @property
     def _lasting(self) -> dict[str, Tensor]:
-        """The buffers that one frame passes to the next."""
         return {
             "tracked": self.tracked,
             "before": self._before,
@@ -92,7 +83,6 @@ class TextureHistory:
     def params(
         self, picture: int, textured: int, amount: float, *, continues: bool
     ) -> TextureParams:
-        """Return the kernels' arguments for the next picture, given both pictures' addresses."""
         first, self.begins = self.begins, False
         buffers = (
             *(*self._noise, self.cells, self._flat, self.field),

@@ -77,25 +77,18 @@ def reason(name: str) -> str:
 
 
 def reasons() -> dict[str, str]:
-    """Return the current `reason` of every requested library, by name."""
     return dict(_reasons)
 
 
 def origin(name: str) -> str:
-    """Return the origin of the library `name`; "" if it is not in use."""
+    """Return where the library `name` comes from; "" if it is not in use."""
     return _origins.get(name, "") if reason(name) == "" else ""
 
 
 def load(name: str, *, force: bool = False) -> bool:
-    """Build `name` if the cache has no build of it, and load it.
+    """Build `name` if the cache has no build of it, and load it; return whether it is in use.
 
-    Blocks while the compiler runs.
-
-    Args:
-        force: Ignore a remembered failure.
-
-    Returns:
-        Whether the library is now in use; if not, `reason` says why.
+    Blocks while the compiler runs. `reason` says why it fails; `force` ignores a stored failure.
     """
     with _loading:
         if reason(name) == "":
@@ -105,15 +98,10 @@ def load(name: str, *, force: bool = False) -> bool:
 
 
 def load_built(name: str, *, tests: bool = False) -> bool:
-    """Load `name` if it came with the program or the cache has a build of it.
+    """Load `name` if it came with the program or the cache has a build; return if in use.
 
     It compiles nothing and waits for no build. It looks only once; `load` loads later builds.
-
-    Args:
-        tests: First test an image that was never used on this machine, which takes seconds.
-
-    Returns:
-        Whether the library is now in use; if not, `reason` says why.
+    `tests` first tests an image that was never used on this machine, which takes seconds.
     """
     if reason(name) == "":
         return True
@@ -132,22 +120,15 @@ def load_built(name: str, *, tests: bool = False) -> bool:
 
 
 def handle(name: str) -> Any:
-    """Return the loaded library `name`, to call its C functions.
+    """Return the loaded library `name`, to call its C functions; KeyError if it is not in use.
 
     It is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
-
-    Raises:
-        KeyError: If it is not in use.
     """
     return _handles[name]
 
 
 def adopt(name: str, library: Any) -> None:
-    """Use a loaded library, of the type that `handle` returns, as the library `name`.
-
-    Raises:
-        BuildError: If a library for the CPU has no threads to run on.
-    """
+    """Use a loaded library as `name`; BuildError if a CPU library has no threads to run on."""
     if LIBRARIES[name].cpu:
         use_openmp(library)
     _handles[name] = library
@@ -184,7 +165,6 @@ def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
 
 
 def _load(library: Library, force: bool, compiles: bool, tests: bool) -> None:
-    """Load the image or, if no image is usable, the build."""
     if os.environ.get("STYLEFORGE_BUILD"):
         return _load_build(library, force, compiles)
     try:
@@ -271,9 +251,7 @@ def _digest_of(built: Path) -> Path:
 def _check_digest(built: Path) -> None:
     """Compare a shared library with the digest stored when it passed its test.
 
-    Raises:
-        Damaged: If it is another file.
-        Exposed: If others can write to the digest.
+    Damaged if it is another file, Exposed if others can write to the digest.
     """
     noted = _digest_of(built)
     refuse_writable_by_others(noted)
@@ -289,14 +267,10 @@ def _check_digest(built: Path) -> None:
 
 
 def load_built_file(library: Library, built: Path) -> Any:
-    """Load a build of this machine, as `handle` returns it. The caller has checked it.
+    """Load a build, which the caller has checked, as `handle` returns it.
 
-    Args:
-        built: A shared library or, for CUDA sources, a folder of images.
-
-    Raises:
-        Damaged: If it differs from the build.
-        BuildError: If it cannot be used for another reason.
+    `built` is a shared library or, for CUDA sources, a folder of images. Damaged if it differs from
+    the build, BuildError if it cannot be used for another reason.
     """
     if library.cuda:
         return prebuilt.find(library, built).load()
@@ -384,11 +358,7 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
 def _run_worker(
     arguments: list[str], environment: dict[str, str], folder: Path, logfile: Path
 ) -> dict[str, str]:
-    """Run the compile worker, and return the result it leaves in `folder`.
-
-    Raises:
-        CachedFailure: If it ends without a result.
-    """
+    """Return the compile worker's result in `folder`; CachedFailure if it leaves none."""
     # The child imports the same `kernels` as this process, wherever either was started.
     paths = [str(ROOT), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -39,19 +39,13 @@ _LIBRARIES = "nvrtc64_*_0.dll" if _WINDOWS else "libnvrtc.so*"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place with parts of CUDA.
-
-    Attributes:
-        libraries: Folders of shared libraries.
-        headers: Folders of headers.
-    """
+    """A place with parts of CUDA: folders of shared libraries and of headers."""
 
     libraries: tuple[Path, ...]
     headers: tuple[Path, ...]
 
     @property
     def nvrtc(self) -> Path | None:
-        """The newest NVRTC here."""
         found = [
             path
             for folder in self.libraries
@@ -75,12 +69,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class CudaTools:
-    """The tools and targets for compiling a CUDA library.
-
-    Attributes:
-        release: The CUDA release of NVRTC, such as "13.0".
-        capabilities: The compute capabilities to compile for, in order.
-    """
+    """NVRTC, its CUDA release, such as "13.0", and the compute capabilities to compile for."""
 
     toolkit: Toolkit
     release: str
@@ -93,13 +82,9 @@ FOR_KERNELS = ("cuda_runtime.h",)
 
 
 def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
-    """Find the tools that compile for the GPUs of this machine.
+    """Find the tools that compile for this machine's GPUs, with these keys of HEADERS.
 
-    Args:
-        headers: The required keys of HEADERS.
-
-    Raises:
-        BuildError: If there is no GPU, a part is missing, or NVRTC is newer than the driver.
+    BuildError if there is no GPU, a part is missing, or NVRTC is newer than the driver.
     """
     if not torch.cuda.is_available():
         raise BuildError(NO_GPU)
@@ -120,23 +105,12 @@ def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
 
 
 def cuda_defines() -> tuple[str, ...]:
-    """Return the macros for compiling CUDA sources.
-
-    With STYLEFORGE_RACECHECK, compute-sanitizer's racecheck can follow the kernels, see
-    tests/sanitizer/launch_all_kernels.py.
-    """
+    """Return the macros for CUDA sources; STYLEFORGE_RACECHECK lets racecheck follow them."""
     return ("STYLEFORGE_RACECHECK",) if "STYLEFORGE_RACECHECK" in os.environ else ()
 
 
 def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
-    """Return NVRTC with its headers, and its CUDA release.
-
-    Args:
-        headers: The required keys of HEADERS.
-
-    Raises:
-        BuildError: If a part is missing; the message says how to install it.
-    """
+    """Return NVRTC with these HEADERS, and its release; BuildError says what to install."""
     found = places()
     place = next((place for place in found if place.nvrtc), None)
     if place is None or place.nvrtc is None:
@@ -168,11 +142,7 @@ def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
 
 
 def find_headers() -> tuple[Path, ...]:
-    """Return the folders of CUDA's headers that a C++ compiler needs.
-
-    Raises:
-        BuildError: If one is missing; the message says which.
-    """
+    """Return CUDA's header folders for a C++ compiler; BuildError says which one is missing."""
     found = places()
     release = next((place.release for place in found if place.release), "")
     folders = _headers(found, release.partition(".")[0])

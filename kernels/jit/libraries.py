@@ -27,11 +27,10 @@ _INTERFACE = re.compile(r"include/(\w+)\.h")
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Sources that compile into one library.
+    """Sources that compile into one library, with paths relative to `kernels/`.
 
     Attributes:
-        name: The name to load it by.
-        cpu: C++ sources with a C interface. Paths are relative to `kernels/`.
+        cpu: C++ sources with a C interface.
         cuda: Plain CUDA sources of kernels, and the library's description.
     """
 
@@ -41,12 +40,10 @@ class Library:
 
     @property
     def sources(self) -> list[Path]:
-        """The files to compile."""
         return [FOLDER / path for path in self.cpu + self.cuda]
 
     @property
     def abi(self) -> Path | None:
-        """The C++ source that describes the library to Python, or None."""
         name = f"{self.name}_abi.cu"
         return FOLDER / name if name in self.cuda else None
 
@@ -80,17 +77,7 @@ class Library:
 
 
 def discover(folder: Path) -> dict[str, Library]:
-    """Find the libraries in a folder with the layout of `kernels/`.
-
-    Args:
-        folder: Only it and its `cpu/` are searched.
-
-    Returns:
-        The libraries by name, in a fixed order.
-
-    Raises:
-        ValueError: If two libraries have the same name.
-    """
+    """Find the libraries in a folder like `kernels/`, in order; ValueError for equal names."""
     found = {
         path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
         for path in sorted((folder / "cpu").glob("*.cpp"))
@@ -108,10 +95,9 @@ def discover(folder: Path) -> dict[str, Library]:
 
 
 def is_exact(source: Path) -> bool:
-    """Return whether a source's results must be bit-identical everywhere.
+    """Return whether a source must give bit-identical results everywhere.
 
-    They must be if the source itself includes `common/exact.h`. Compilers then contract no product
-    with a sum.
+    It must if it itself includes `common/exact.h`; compilers then contract no product with a sum.
     """
     return any(name.endswith("common/exact.h") for name in _includes(source))
 

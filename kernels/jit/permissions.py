@@ -26,17 +26,13 @@ _FOR_GROUP = (
 
 
 def refuse_writable_by_others(path: Path) -> None:
-    """Check who can write to a file or folder, and to the folders above it.
+    """Raise Exposed, naming the place, if others can write to a path or to the folders above it.
 
     It trusts this user, root, the owner of the program, and a group that is the user's own, as some
     systems give one to every user. On Windows it checks nothing: access lists keep other users out
     of a user's folders.
 
-    It follows every link on the way: the link's owner and the folders above it count too.
-
-    Raises:
-        Exposed: If others can write there; the message names the place.
-        Damaged: If it is missing.
+    Each link's owner and the folders above it count too. Damaged if the path is missing.
     """
     if sys.platform == "win32":
         return
@@ -60,11 +56,7 @@ def refuse_writable_by_others(path: Path) -> None:
 
 
 def _way(path: Path) -> list[Path]:
-    """Return a path, the folders above it, and the same for each link on the way.
-
-    Raises:
-        OSError: If it leads nowhere, or in a circle.
-    """
+    """Return a path, the folders above it, and the same for each link; OSError if it is broken."""
     os.path.realpath(path, strict=True)
     way: list[Path] = []
     inside = [path.absolute()]

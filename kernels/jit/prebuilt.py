@@ -73,12 +73,8 @@ def on_find(name: str, finder: Finder) -> None:
 def find(library: Library, folder: Path | None = None) -> Image:
     """Return the best image of a library for this machine, checked against the manifest.
 
-    Args:
-        folder: The folder of images; defaults to this package's.
-
-    Raises:
-        NoImage: If none was made for this machine, or the sources were edited since.
-        BuildError: If it must not be loaded, because it is damaged or others can write to it.
+    NoImage if none was made for this machine, or the sources were edited since; BuildError if it is
+    damaged or others can write to it. `folder` defaults to this package's.
     """
     folder = IMAGES if folder is None else folder
     name = library.name if library.cpu or library.abi else ANY
@@ -89,13 +85,9 @@ def find(library: Library, folder: Path | None = None) -> Image:
 
 
 def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
-    """Return the content of a file that the manifest lists.
+    """Return the content of a file whose sha256 the manifest lists.
 
-    Args:
-        made: The sha256 of each file.
-
-    Raises:
-        BuildError: If it is missing or another file, or others can write to it.
+    BuildError if it is missing or another file, or others can write to it.
     """
     refuse_writable_by_others(folder / name)
     try:

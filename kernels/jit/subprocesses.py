@@ -20,20 +20,7 @@ _stopped = threading.Event()
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, logfile: Path) -> int:
-    """Run a command to its end or to TIME_LIMIT.
-
-    Args:
-        environment: All of its environment variables.
-        folder: Its working directory.
-        logfile: Receives its output.
-
-    Returns:
-        Its exit code.
-
-    Raises:
-        CachedFailure: If it takes longer than TIME_LIMIT.
-        BuildError: If `stop` was called.
-    """
+    """Run a command; return its exit code. CachedFailure at TIME_LIMIT, BuildError on `stop`."""
     with logfile.open("wb") as output:
         child = subprocess.Popen(
             command,

@@ -32,10 +32,9 @@ _NO_COMPILER = {
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """The compiler of CPU libraries and of CUDA libraries' descriptions.
+    """The compiler of CPU libraries and descriptions.
 
-    Attributes:
-        digest: Covers everything about the compiler, and this CPU, that changes the code.
+    `digest` covers everything about the compiler, and this CPU, that changes the code.
     """
 
     compiler: str
@@ -43,11 +42,7 @@ class Toolchain:
 
 
 def toolchain() -> Toolchain:
-    """Find the C++ compiler.
-
-    Raises:
-        BuildError: If it is missing or does not run.
-    """
+    """Find the C++ compiler; BuildError if it is missing or does not run."""
     wanted = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     compiler = shutil.which(wanted)
     if compiler is None:
@@ -56,11 +51,6 @@ def toolchain() -> Toolchain:
 
 
 def cpu_command(compiler: str, source: str, library: str) -> list[str]:
-    """Return the command that compiles a CPU library for this processor.
-
-    Args:
-        library: The file to write.
-    """
     flags = compile_flags(exact=is_exact(Path(source)))
     if sys.platform == "win32":
         return [compiler, *flags, "/LD", source, f"/Fe:{library}"]
@@ -72,11 +62,7 @@ def description_command(
 ) -> list[str]:
     """Return the command that compiles a CUDA library's description, which runs without a GPU.
 
-    Args:
-        source: The file to compile; plain C++ despite its CUDA name.
-        library: The file to write.
-        headers: Folders of CUDA's headers.
-        function: The C name of the function that returns the description.
+    `source` is plain C++ despite its CUDA name; C function `function` returns the description.
     """
     folders = [f"-I{folder}" for folder in headers]
     if sys.platform == "win32":
@@ -89,10 +75,8 @@ def description_command(
 def compile_flags(*, exact: bool = False) -> list[str]:
     """Return flags for the C++ compiler, without fast-math, on which results must not depend.
 
-    CPU libraries have a plain C interface and need neither PyTorch nor a C++ runtime.
-
-    Args:
-        exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
+    CPU libraries have a plain C interface and need neither PyTorch nor a C++ runtime. With `exact`,
+    no product is contracted with a sum, see kernels.jit.libraries.is_exact.
     """
     if sys.platform == "win32":
         arch = {"AVX512": ["/arch:AVX512"], "AVX2": ["/arch:AVX2"]}

@@ -138,12 +138,7 @@ STRUCTURES: dict[str, type[Structure]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProductAxes:
-    """The axes of weights as a matrix, outermost first, each with its padded size.
-
-    Attributes:
-        rows: The axes that form the rows of the matrix product.
-        depth: The axes that form its depth.
-    """
+    """The axes of weights as rows and depth of a matrix, outermost first, with padded sizes."""
 
     rows: Mapping[str, int]
     depth: Mapping[str, int]
@@ -211,13 +206,9 @@ class Sm80Network:
 
 @dataclass(frozen=True, slots=True)
 class TunedLayers:
-    """The layers of a network, some of them chosen for one GPU; see tuned.py.
+    """All layers of a network, some chosen for one GPU and pictures of `pixels`; see tuned.py.
 
-    Attributes:
-        network: Its name.
-        small: Whether they are the layers that need less shared memory.
-        pixels: Pixels of the pictures that they were chosen for.
-        layers: All layers of the network, in place of the library's.
+    `small` tells whether they are the layers that need less shared memory.
     """
 
     network: str
@@ -242,12 +233,7 @@ class Sm80:
     tuned: tuple[TunedLayers, ...] = ()  # for this GPU
 
     def layers(self, network: str, shape: tuple[int, int, int], *, small: bool) -> Sm80Network:
-        """Return the layers for pictures of a size: tuned ones for the nearest size, if any.
-
-        Args:
-            shape: N, H, W of the pictures.
-            small: Whether to use the layers that need less shared memory.
-        """
+        """Return the layers for pictures [N, H, W]: tuned ones for the nearest size, if any."""
         found = [row for row in self.tuned if (row.network, row.small) == (network, small)]
         if not found:
             return self.networks[network]
@@ -353,11 +339,7 @@ class Abi:
         return self.sm80, self.sm80_tf32, self.sm80_fp32
 
     def sm80_in(self, precision: str) -> Sm80:
-        """Return the source in `of_mma_sync` that has a precision.
-
-        Raises:
-            KeyError: If none has it.
-        """
+        """Return the source in `of_mma_sync` that has a precision; KeyError if none has it."""
         for source in self.of_mma_sync:
             if precision in source.precisions:
                 return source
@@ -365,13 +347,9 @@ class Abi:
 
 
 def parse(told: Mapping[str, Any]) -> Abi:
-    """Read the description of the network's library.
+    """Read the result of network_abi.cu, see kernels/driver/compiling.py.
 
-    Args:
-        told: The result of network_abi.cu, see kernels/driver/compiling.py.
-
-    Raises:
-        BuildError: If a struct's layout differs from its mirror here; the message names it.
+    BuildError if a struct's layout differs from its mirror here; the message names it.
     """
     structs = {
         f"{namespace}.{name}": layout
@@ -383,11 +361,7 @@ def parse(told: Mapping[str, Any]) -> Abi:
 
 
 def traits(told: Mapping[str, Any]) -> Abi:
-    """Read the layers of a description without its structs, which only a launch needs.
-
-    Args:
-        told: Has the sources, as in `parse`.
-    """
+    """Read the layers of a description without its structs, which only a launch needs."""
     return Abi(
         _sm80(told["sm75"]),
         _sm80(told["sm80"]),

@@ -22,14 +22,10 @@ LEAST = 0.02  # share of a layer's largest range, for a channel that no picture 
 def ranges(
     weights: Mapping[str, Tensor], network: Dimensions, device: torch.device
 ) -> dict[str, Tensor]:
-    """Return the input ranges of every 3x3 convolution of a network.
+    """Return the input ranges of every 3x3 convolution of a network, from a published state dict.
 
-    Args:
-        weights: A published state dict, on any device.
-
-    Returns:
-        By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute
-        value assumed for each channel. All are NaN if a value of the network is not finite.
+    By convolution name, such as "res1.conv1": [Cin] FP32 on `device`, the largest absolute value
+    assumed for each channel. All are NaN if a value of the network is not finite.
     """
     found: dict[str, Tensor] = {}
     exact = {name: value.detach().to(device, torch.float32) for name, value in weights.items()}
@@ -41,9 +37,7 @@ def ranges(
 
 @cache
 def pictures() -> Tensor:
-    """Return the calibration pictures, [N, 3, SIDE, SIDE] FP32, 0-255, the same everywhere.
-
-    They are cached: do not modify them.
+    """Return the calibration pictures, [N, 3, SIDE, SIDE] FP32, 0-255; cached: do not modify them.
 
     They show noise of several scales in color and in gray, like photographs, with edges and with
     black and white areas. The last two have one color with little in front of it: if almost nothing

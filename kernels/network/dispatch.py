@@ -47,14 +47,9 @@ class Backend:
     """A way to run the network: its CUDA sources, their target, and the plan that launches it.
 
     Attributes:
-        name: The name for `plan_for`.
-        sources: Its CUDA sources, relative to `kernels/`.
-        target: The minimum architecture in CUDA's notation. With "a", it is the only one, and the
-            source uses its own instructions. The sources state the same.
-        dtypes: Dtypes of weights and activations.
+        target: The minimum architecture, or with "a" the only one, as the sources state it too.
         reason: Returns why a GPU cannot run a network in a dtype with it; "" if it can. Without an
             Abi, nothing is built yet and it ignores shared memory.
-        plan: Makes its plan.
     """
 
     name: str
@@ -226,10 +221,7 @@ def available(
 ) -> tuple[Backend, ...]:
     """Return the backends that can run a network in `dtype` on a CUDA device, fastest first.
 
-    Args:
-        dtype: Dtype of weights and activations.
-        library: The network on that GPU; if None, shared memory is ignored.
-        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
+    Without `library`, shared memory is ignored. With `int8`, products are 8-bit; `dtype` is FP16.
     """
     gpu, rows = Gpu.of(device), OF_INT8 if int8 else BACKENDS
     return tuple(row for row in rows if not _why_not(row, gpu, network, dtype, library))
@@ -238,7 +230,6 @@ def available(
 def _why_not(
     row: Backend, gpu: Gpu, network: Dimensions, dtype: torch.dtype, library: Network | None
 ) -> str:
-    """Return the backend's own reason, or that a library was built without it."""
     reason = row.reason(gpu, network, dtype, None if library is None else library.abi)
     if reason or library is None:
         return reason
@@ -249,37 +240,22 @@ def _why_not(
 
 
 def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
-    """Return the reason to report for a GPU, given all backends' reasons by name.
-
-    It comes from the least demanding backend made for GPUs like it.
-    """
+    """Return the reason of the least demanding backend made for GPUs like this one."""
     return reasons["sm80-small" if gpu.capability >= AMPERE else "sm75"]
 
 
 def loaded(device: torch.device) -> Network:
-    """Return the network's library in use on a CUDA device.
-
-    Raises:
-        KeyError: If none is in use.
-        BuildError: If no image is for that GPU.
-    """
+    """Return a GPU's library; KeyError if it is not in use, BuildError if no image is for it."""
     return build.handle(NETWORK).on(device)
 
 
 def shipped(device: torch.device) -> Network:
-    """Return the same library without layers tuned for the GPU, see tuned.py.
-
-    Raises:
-        BuildError: If no image is for that GPU.
-    """
+    """Return a GPU's library without tuned layers, see tuned.py; BuildError without an image."""
     return build.handle(NETWORK).made_by(Network).on(device)
 
 
 def tuning(device: torch.device) -> str:
-    """Return which layers were tuned for a GPU, or why tuned layers are not used.
-
-    It is empty if nothing is stored for the GPU, or the network's library is not in use there.
-    """
+    """Describe a GPU's tuned layers, or why they are unused; "" without any or without library."""
     if device.type != "cuda" or build.reason(NETWORK):
         return ""
     try:
@@ -291,19 +267,14 @@ def tuning(device: torch.device) -> str:
 def unavailable_reason(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Return why a network's native kernels do not run there; "" if they do. Builds nothing.
-
-    Args:
-        dtype: Dtype of weights and activations.
-        int8: Whether products are 8-bit integers; `dtype` is FP16 then.
-    """
+    """Return why native kernels do not run on a device; "" if they do. Builds nothing."""
     return unsupported(network, device, dtype, int8=int8) or tr(build.reason(NETWORK))
 
 
 def unsupported(
     network: Dimensions, device: torch.device, dtype: torch.dtype, *, int8: bool = False
 ) -> str:
-    """Return why they cannot run there, built or not; "" if they can."""
+    """Return why native kernels cannot run on a device, built or not; "" if they can."""
     if device.type != "cuda":
         return tr("no native network for the {device}", device=device.type.upper())
     gpu, library = Gpu.of(device), None
@@ -334,18 +305,17 @@ def plan_for(
 ) -> NetworkPlan:
     """Make the fastest plan for a GPU.
 
+    ValueError if no backend, or not the named one, runs there; BuildError if the library does not
+    match this program.
+
     Args:
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory.
-        library: The network on that GPU; defaults to the loaded one.
+        library: Defaults to the loaded one.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
-        backend: The name of a row of BACKENDS, or of OF_INT8, to use instead of the fastest.
-
-    Raises:
-        ValueError: If no backend, or not the named one, runs there.
-        BuildError: If the library does not match this program.
+        backend: A row of BACKENDS, or of OF_INT8, to use instead of the fastest.
     """
     library = library or loaded(device)
     for row in available(network, device, dtype, library, int8=int8):

@@ -57,20 +57,14 @@ class Ends(NetworkPlan):
         return self._x, self._y
 
     def set_styles(self, weights: Mapping[str, Tensor]) -> None:
-        """Set the scales and shifts of the norms in STYLED.
-
-        Args:
-            weights: Keys "in5.weight", "in5.bias" and so on; [C] of any floating dtype.
-        """
+        """Set scales and shifts of STYLED: "in5.weight", "in5.bias" ...; [C], any float dtype."""
         for refill in self._restyle:
             refill(weights)
 
     def submit(self, group: str, in_bytes: bool) -> None:
-        """Launch a group's layers on the current stream.
+        """Launch a group's layers, STEM, RESIDUAL or LAST, on the current stream.
 
-        Args:
-            group: STEM, RESIDUAL or LAST.
-            in_bytes: Whether to read frames and write pictures as bytes.
+        With `in_bytes`, they read frames and write pictures as bytes.
         """
         stream = c_void_p(torch.cuda.current_stream().cuda_stream)
         for layer in self._within(group):
@@ -78,24 +72,15 @@ class Ends(NetworkPlan):
                 step(stream, in_bytes)
 
     def moments(self, norm: str) -> Tensor:
-        """Return the moments of a layer's output, for a norm that the caller applies.
+        """Return the moments of `half` ("in2"), `quarter` ("in3") or `added` ("res1.in2").
 
-        Args:
-            norm: "in2" for `half`, "in3" for `quarter`, "res1.in2" for `added`.
-
-        Returns:
-            [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared deviations and
-            an unused value. Every frame overwrites this memory.
+        They are [N, G, C, 4]: per group of blocks the count, the mean, the sum of squared
+        deviations and an unused value. Every frame overwrites this memory.
         """
         return self._moments[norm]
 
     def measure(self, norm: str, x: Tensor) -> None:
-        """Compute the statistics with which a layer normalizes its input.
-
-        Args:
-            norm: "joined" or "in5".
-            x: [N, H, W, C], `joined` or `large`.
-        """
+        """Compute norm "joined" or "in5"'s statistics from [N, H, W, C], `joined` or `large`."""
         to = self._measured[norm][:, 0]
         fused_channel_moments_out(x.permute(0, 3, 1, 2), to[..., 1], to[..., 2])
 
@@ -166,18 +151,15 @@ def ends_for(
     device: torch.device,
     library: Network | None = None,
 ) -> Ends:
-    """Make the fastest layers for a GPU.
+    """Make the fastest layers for a GPU, see Ends.
+
+    ValueError if no backend runs there; BuildError if the library does not match this program.
 
     Args:
-        weights: See Ends; on any device.
         network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
-        library: The network on that GPU; defaults to the loaded one.
-
-    Raises:
-        ValueError: If no backend runs there.
-        BuildError: If the library does not match this program.
+        library: Defaults to the loaded one.
     """
     library = library or dispatch.loaded(device)
     given = weights, network, shape, dtype, device, library

@@ -22,12 +22,9 @@ class _Properties(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A kind of GPU.
+    """A kind of GPU: its compute capability, such as (9, 0), and its shared memory in bytes.
 
-    Attributes:
-        capability: Its compute capability, such as (9, 0).
-        shared_bytes: The maximum shared memory of a block, in bytes.
-        shared_bytes_of_multiprocessor: The shared memory of all blocks of a multiprocessor.
+    `shared_bytes` is the maximum of a block, the other the sum of all blocks of a multiprocessor.
     """
 
     capability: tuple[int, int]

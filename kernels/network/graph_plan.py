@@ -19,11 +19,7 @@ class GraphPlan(ABC):
     """The network for pictures [N, 3, H, W] of one size, dtype and device.
 
     It replays one CUDA graph, or one per group of layers or per layer if these are timed. It is for
-    one thread, in inference mode.
-
-    Args:
-        shape: N, H, W of the pictures.
-        dtype: Dtype of activations in memory.
+    one thread, in inference mode. `shape` is N, H, W; activations have `dtype` in memory.
     """
 
     # As bytes: write `frames`, call `replay`, and read `pictures`.
@@ -54,18 +50,13 @@ class GraphPlan(ABC):
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The names of the groups of layers, in order."""
         return tuple(dict.fromkeys(group_of(layer) for layer in self.layers))
 
     @abstractmethod
-    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights by another network's of the same shape."""
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None: ...
 
     def time_layers(self, on: bool) -> None:
-        """Choose whether `mark` is called after each layer or, by default, after each group.
-
-        Layers that are timed one by one do not overlap.
-        """
+        """Call `mark` after each layer, or by default each group. Timed layers do not overlap."""
         if on != self._by_layer:
             self._by_layer = on
             self._free_parts()
@@ -86,15 +77,9 @@ class GraphPlan(ABC):
         """
 
     def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        """Run the network on floating-point pictures.
+        """Run the network on [N, 3, H, W], values 0-255; return [N, 3, H, W], channels last.
 
-        Args:
-            x: [N, 3, H, W], values 0-255.
-            mark: Called with the name of each group of layers, or of each layer, after it, as in
-                TransformerNetBaseline.forward.
-
-        Returns:
-            [N, 3, H, W] of the plan's dtype, channels last.
+        `mark` is called with the name of each group of layers, or of each layer, after it.
         """
         with torch.cuda.device(self.device):
             self._x.copy_(x.permute(0, 2, 3, 1))
@@ -114,7 +99,6 @@ class GraphPlan(ABC):
         return self._prepared("", True)
 
     def graph(self) -> torch.cuda.CUDAGraph:
-        """Return the CUDA graph that `replay` launches."""
         return self._graph("", True)
 
     def _replay(self, in_bytes: bool, mark: StageCallback | None) -> None:

@@ -29,17 +29,8 @@ class Network:
 
     A launcher returns a CUresult, 0 for success. `precision`, `kind` and `network` are the numbers
     of the description. With `in_bytes`, kernels read frames or write pictures as uint8. `blocks` is
-    the number per sample.
-
-    Attributes:
-        abi: The library's description.
-        tuning: Which layers were tuned for the GPU, or why tuned layers are not used.
-
-    Args:
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If no image runs on the GPU, or the library does not match this program.
+    the number per sample. `tuning` tells which layers were tuned, or why tuned ones are not used.
+    BuildError if no image runs on the GPU, or the library does not match this program.
     """
 
     def __init__(
@@ -90,11 +81,9 @@ class Network:
 
     @property
     def sources(self) -> frozenset[str]:
-        """The sources that have an image for the GPU."""
         return self._library.sources
 
     def load(self, source: str) -> None:
-        """Load the image of a source, like the first launch of one of its kernels."""
         self._library.load(source)
 
     # sm80 (with sm75) and sm90: the plan gives the number of persistent blocks
@@ -108,7 +97,6 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """Launch a 3x3 layer."""
         conv = self._sm80_convs.get((precision, kind))
         if conv is None:
             return INVALID_VALUE
@@ -119,17 +107,13 @@ class Network:
         return self._launch(sm80.source, name, conv, (blocks, 1, samples), stream, params)
 
     def styleforge_sm80_first(self, network: int, small: int, precision: int, *rest: Any) -> int:
-        """Launch the first layer; `small` selects the one that needs less shared memory.
-
-        in_bytes, params, blocks, samples and stream follow.
-        """
+        """Launch the first layer; `small` selects the one that needs less shared memory."""
         row = self._networks.get((precision, network))
         if row is None:
             return INVALID_VALUE
         return self._sm80_edge(row.first_small if small else row.first, precision, *rest)
 
     def styleforge_sm80_last(self, network: int, small: int, precision: int, *rest: Any) -> int:
-        """Launch the last layer; the arguments are the same."""
         row = self._networks.get((precision, network))
         if row is None:
             return INVALID_VALUE
@@ -158,7 +142,6 @@ class Network:
         samples: int,
         stream: c_void_p,
     ) -> int:
-        """Launch a 3x3 layer with persistent blocks."""
         key = precision, kind, params.residual is None, params.activated is None
         kernel = self._sm90_kernels.get(key)
         if kernel is None:
@@ -188,12 +171,10 @@ class Network:
         return self._launch(self._sm90.source, name, row.residual, grid, stream, params)
 
     def styleforge_sm90_first(self, precision: int, in_bytes: int, *rest: Any) -> int:
-        """Launch the first layer; params, blocks, samples and stream follow."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.first, in_bytes, *rest)
 
     def styleforge_sm90_last(self, precision: int, in_bytes: int, *rest: Any) -> int:
-        """Launch the last layer; the arguments are the same."""
         row = self._precisions.get(precision)
         return INVALID_VALUE if row is None else self._strips(row.last, in_bytes, *rest)
 
@@ -250,10 +231,7 @@ class Network:
 def tuned_network(
     images: ImageList, folder: Path, capability: tuple[int, int], device: int, driver: Driver
 ) -> Network:
-    """Return the network with the layers tuned for a GPU, if there are any.
-
-    Arguments and errors are the same as in Network.
-    """
+    """Return the network with a GPU's tuned layers, if any; arguments and errors as in Network."""
     joined, said = tuned.for_card(images, torch.cuda.get_device_name(device), capability)
     try:
         network = Network(joined, folder, capability, device, driver)

@@ -12,9 +12,7 @@ from typing import Any, cast
 def padded(described: Mapping[str, Any], limit: int, whole: int) -> dict[str, Any]:
     """Return a description whose general path takes more shared memory than it needs.
 
-    Args:
-        limit: Shared memory in bytes; no more blocks share a multiprocessor than fit into it.
-        whole: Shared memory of the multiprocessor, in bytes.
+    In bytes: no more blocks share a multiprocessor, which has `whole`, than fit into `limit`.
     """
     general = {name: _padded(described[name], limit, whole) for name in ("sm80", "sm80_int8")}
     return {**described, **general}

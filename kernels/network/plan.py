@@ -24,10 +24,7 @@ Step = Callable[[c_void_p, bool], None]
 class NetworkPlan(GraphPlan):
     """The network for pictures [N, 3, H, W] of one size, dtype and device, on its own kernels.
 
-    Args:
-        weights: A published state dict, on any device.
-        shape: N, H, W of the pictures.
-        dtype: Dtype of activations in memory.
+    The weights are a published state dict, on any device; see GraphPlan for the rest.
     """
 
     def __init__(
@@ -47,17 +44,14 @@ class NetworkPlan(GraphPlan):
             self.set_weights(weights)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights by another network's of the same shape."""
         for refill in self._refill:
             refill(weights)
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers in order, with their groups: "encoder/conv1"."""
         return tuple(self._layers)
 
     def steps(self) -> list[Step]:
-        """Return the launches of the network, layer by layer."""
         return [step for steps in self._layers.values() for step in steps]
 
     # Layout
@@ -119,8 +113,7 @@ class NetworkPlan(GraphPlan):
         stride: int = 1,
         residual: Tensor | None = None,
         activated: Tensor | None = None,
-    ) -> None:
-        """Lay out a 3x3 convolution."""
+    ) -> None: ...
 
     @abstractmethod
     def _last(self, norm: str, x: Tensor, size: tuple[int, int]) -> None:
@@ -179,12 +172,7 @@ class NetworkPlan(GraphPlan):
 
 
 def precision_of(dtype: torch.dtype, tf32: bool) -> str:
-    """Return the libraries' name for the precision that multiplies a dtype.
-
-    Args:
-        dtype: torch.float16, torch.bfloat16 or torch.float32.
-        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
-    """
+    """Return the libraries' name for FP16, BF16, FP32 or, with `tf32`, FP32 in TF32's ten bits."""
     return {
         torch.float16: "fp16",
         torch.bfloat16: "bf16",
@@ -193,11 +181,9 @@ def precision_of(dtype: torch.dtype, tf32: bool) -> str:
 
 
 def role_of(conv: str) -> str:
-    """Return the libraries' name for the role of a 3x3 convolution."""
     roles = {"conv2": "down1", "conv3": "down2", "deconv1": "up1", "deconv2": "up2"}
     return roles.get(conv, "same")
 
 
 def norm_after(conv: str) -> str:
-    """Return the name of the norm that follows a convolution."""
     return {"deconv1": "in4", "deconv2": "in5"}.get(conv, conv.replace("conv", "in"))

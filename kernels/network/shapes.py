@@ -9,10 +9,7 @@ from typing import Protocol
 class Dimensions(Protocol):
     """The sizes that decide which kernels run a network, and how often.
 
-    Attributes:
-        num_residual_blocks: The number of residual blocks.
-        widths: Channels at full, half and quarter size.
-        end_kernel: Side of the first and the last layer's kernel.
+    `widths` are the channels at full, half and quarter size, `end_kernel` an end kernel's side.
     """
 
     @property

@@ -33,8 +33,6 @@ class Sm80Plan(NetworkPlan):
 
     Args:
         weights: See NetworkPlan, as for the next four arguments.
-        network: Dimensions of a network that has kernels.
-        shape: N, H, W of the pictures.
         dtype: One of DTYPES.
         small: Whether to run the layers that need less shared memory.
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
@@ -185,14 +183,7 @@ def conv_name(
     *,
     small: bool,
 ) -> str:
-    """Return the library's name of the 3x3 layer to run.
-
-    Args:
-        role: The role of the layer, see `role_of`.
-        size: Height and width of its input, in pixels.
-        samples: Pictures at once.
-        small: Whether to run the layers that need less shared memory.
-    """
+    """Return the library's name of the 3x3 layer for a `role_of` and an input size in pixels."""
 
     def variant(name: str) -> str:
         return f"{name}_small" if small and f"{name}_small" in layers.convs else name
@@ -212,9 +203,7 @@ def blocks_of(
 ) -> int:
     """Return a layer's blocks per sample: all that the GPU runs at once, evenly loaded.
 
-    Args:
-        samples: Pictures at once.
-        small: Whether to limit shared memory to SMALL_SHARED_BYTES per multiprocessor.
+    `small` limits shared memory to SMALL_SHARED_BYTES per multiprocessor.
     """
     available = gpu.shared_bytes_of_multiprocessor
     if small:
@@ -230,14 +219,9 @@ def _tiling(size: tuple[int, int], layer: Sm80Conv | Sm80Edge) -> abi.Tiling:
 
 
 def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtype) -> Tensor:
-    """Reorder the weights of a 3x3 layer as its kernel reads them.
+    """Reorder the weights of a 3x3 layer, [Cout, Cin, 3, 3], as its kernel reads them.
 
-    Args:
-        weight: [Cout, Cin, 3, 3].
-        operand: The dtype of the multiplication.
-
-    Returns:
-        The axes of `sm80.weight_order` (block, tap, copy, phase, out and channel), contiguous.
+    Contiguous, with the axes of `sm80.weight_order`: block, tap, copy, phase, out and channel.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -245,13 +229,9 @@ def layer_weight(weight: Tensor, conv: Sm80Conv, sm80: Sm80, operand: torch.dtyp
 
 
 def in_steps(copies: Tensor, conv: Sm80Conv, sm80: Sm80 | Sm80Int8) -> Tensor:
-    """Order operands by the steps of a 3x3 layer that read them.
+    """Order [copies, phases * Cout, Cin, kh, kw] by the steps of a 3x3 layer that read them.
 
-    Args:
-        copies: [copies, phases * Cout, Cin, kh, kw], with input channels in the operands' order.
-
-    Returns:
-        The axes of `sm80.weight_order`, contiguous.
+    Input channels are in the operands' order. Returns the axes of `sm80.weight_order`, contiguous.
     """
     count, out, channels = copies.shape[:3]
     blocks = channels // conv.block_k
@@ -262,21 +242,13 @@ def in_steps(copies: Tensor, conv: Sm80Conv, sm80: Sm80 | Sm80Int8) -> Tensor:
 
 
 def first_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtype) -> Tensor:
-    """Reorder the weights of the first layer, [C, 3, k, k], as its kernel reads them.
-
-    Returns:
-        [sm80.operand_copies, layer.rows, layer.depth] of dtype `operand`.
-    """
+    """Reorder the first layer's [C, 3, k, k] to `operand` [operand_copies, rows, depth]."""
     matrix = _edge_weight(weight, ("out", "color", "row", "column"), layer)
     return _copies(matrix, sm80, operand)
 
 
 def last_weight(weight: Tensor, layer: Sm80Edge, sm80: Sm80, operand: torch.dtype) -> Tensor:
-    """Reorder the weights of the last layer, [3, C, k, k], as its kernel reads them.
-
-    Returns:
-        [sm80.operand_copies, layer.rows, layer.depth] of dtype `operand`.
-    """
+    """Reorder the last layer's [3, C, k, k] to `operand` [operand_copies, rows, depth]."""
     weight = in_operands(weight, sm80)
     matrix = _edge_weight(weight, ("color", "channel", "row", "column"), layer)
     return _copies(matrix, sm80, operand)

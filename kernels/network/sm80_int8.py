@@ -25,11 +25,7 @@ LARGEST = 127  # absolute value of a weight
 class Sm80Int8Plan(Sm80Plan):
     """The full network with integer products; setting weights also finds the ranges.
 
-    Args:
-        weights: See NetworkPlan, as for the next two arguments.
-        network: Dimensions of the full network with any number of blocks.
-        shape: N, H, W of the pictures.
-        small: Whether the FP16 layers are the ones that need less shared memory.
+    `small` selects the FP16 layers that need less shared memory; see NetworkPlan for the others.
     """
 
     def __init__(
@@ -45,7 +41,6 @@ class Sm80Int8Plan(Sm80Plan):
         super().__init__(weights, network, shape, torch.float16, device, library, small)
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Replace the weights by another network's of the same shape."""
         found = ranges(weights, self._network, self.device)
         super().set_weights({**weights, **{_range(conv): value for conv, value in found.items()}})
 
@@ -79,16 +74,14 @@ def follows_sum(conv: str) -> bool:
 
 
 def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: Sm80Int8) -> Tensor:
-    """Round and reorder the weights of a 3x3 layer as its kernel reads them.
+    """Round and reorder the weights [Cout, Cin, 3, 3] of a 3x3 layer as its kernel reads them.
+
+    Return bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by
+    phase, and the reciprocal ranges.
 
     Args:
-        weight: [Cout, Cin, 3, 3].
         largest: [Cin], the ranges of the inputs.
         levels: The integer that represents the range: 127, or 255 if no input is negative.
-
-    Returns:
-        Bytes: the integers in `told.weight_order`, then in FP32 the factors of the outputs, by
-        phase, and the reciprocal ranges.
     """
     if conv.phases > 1:
         weight = phase_weight(weight)
@@ -99,16 +92,10 @@ def packed(weight: Tensor, largest: Tensor, levels: int, conv: Sm80Conv, told: S
 
 
 def rounded(weight: Tensor, largest: Tensor, levels: int) -> tuple[Tensor, Tensor]:
-    """Return weights times the ranges of their inputs, as integers.
+    """Return weights [O, Cin, kh, kw] times the ranges [Cin] of their inputs, as integers.
 
-    Args:
-        weight: [O, Cin, kh, kw].
-        largest: [Cin], the ranges of the inputs.
-        levels: See `packed`.
-
-    Returns:
-        Integers of -127..127 in FP32, of the shape of `weight`; and [O], the factors for sums of
-        their products. Weights or ranges that are not finite make the results not finite.
+    They are -127..127 in FP32; [O], the factors for sums of their products, follow. Weights or
+    ranges that are not finite make the results not finite. See `packed` for `levels`.
     """
     scaled = weight.float() * largest.float().view(1, -1, 1, 1)
     step = scaled.abs().amax((1, 2, 3)) / LARGEST

@@ -33,13 +33,7 @@ def layers_apart() -> Generator[None]:
 class Sm90Plan(NetworkPlan):
     """The network on Hopper in FP16, BF16 or FP32, on persistent, warp-specialized blocks.
 
-    Args:
-        weights: See NetworkPlan, as for the next four arguments.
-        network: Dimensions of a network as wide as the full one.
-        shape: N, H, W of the pictures.
-        dtype: torch.float16, torch.bfloat16 or torch.float32.
-        device: A CUDA device of compute capability 9.0.
-        tf32: Whether FP32 may be multiplied with the ten bits of TF32.
+    The device has compute capability 9.0. See NetworkPlan; `tf32` lets FP32 have TF32's ten bits.
     """
 
     def __init__(

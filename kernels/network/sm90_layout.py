@@ -19,13 +19,9 @@ OPERANDS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """A picture covered with tiles whose short side is 8 pixels.
+    """A picture covered with tiles whose short side is 8 pixels, shared by persistent `blocks`.
 
-    Attributes:
-        long: Tiles along their long side.
-        short: Tiles along their short side.
-        across: Whether the long side is along the width.
-        blocks: Persistent blocks that share the tiles.
+    `long` and `short` count tiles along these sides; `across` if the long side is along the width.
     """
 
     long: int
@@ -35,12 +31,8 @@ class Tiles:
 
     @classmethod
     def of(cls, size: tuple[int, int], side: int, blocks: int) -> Tiles:
-        """Cover a picture with the fewest tiles, shared evenly.
-
-        Args:
-            size: Height and width, in pixels.
-            side: The long side of a tile, in pixels.
-            blocks: The maximum number of blocks that share them.
+        """Cover height and width with the fewest tiles of `side` pixels, shared by at most
+        `blocks`.
         """
         along, aside = (-(-n // side) for n in size), [-(-n // 8) for n in size]
         down, across = ((a, b) for a, b in zip(along, reversed(aside), strict=True))
@@ -52,12 +44,9 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Strips:
-    """A picture cut into strips side by side, and each strip into pieces one below the other.
+    """A picture cut into `count` strips side by side, and each into pieces of an even pixel `rows`.
 
-    Attributes:
-        count: Strips.
-        rows: Rows of pixels in a piece, an even number.
-        blocks: Pieces in all; each has a persistent block.
+    Each of the `blocks` pieces has a persistent block.
     """
 
     count: int
@@ -66,13 +55,7 @@ class Strips:
 
     @classmethod
     def of(cls, size: tuple[int, int], width: int, blocks: int) -> Strips:
-        """Cut a picture into at most `blocks` pieces, or one piece per strip.
-
-        Args:
-            size: Height and width, in pixels.
-            width: Width of a strip, in pixels.
-            blocks: Persistent blocks that run at once.
-        """
+        """Cut height and width into at most `blocks` pieces, or one per strip of `width` pixels."""
         count = -(-size[1] // width)
         cuts = max(1, blocks // count)
         rows = 2 * -(-size[0] // (2 * cuts))
@@ -80,12 +63,7 @@ class Strips:
 
 
 def residual_conv(size: tuple[int, int], blocks: int, precision: Sm90Precision) -> Sm90Conv:
-    """Return the layer of 128 channels, with small tiles if large ones leave multiprocessors idle.
-
-    Args:
-        size: Height and width of its input, in pixels.
-        blocks: Persistent blocks that run at once.
-    """
+    """Return the layer of 128 channels; small tiles if large ones leave multiprocessors idle."""
     small, large = precision.convs["same"], precision.convs["same_large"]
 
     def pixels_of_a_block(conv: Sm90Conv) -> int:
@@ -100,10 +78,8 @@ def joined_tiles(
 ) -> Tiles | None:
     """Return the tiles for all residual layers in one launch; None to launch them separately.
 
-    All blocks of that launch wait for one another, so each needs its own multiprocessor.
-
-    Args:
-        size: Height and width of their input, in pixels.
+    All blocks of that launch wait for one another, so each needs its own multiprocessor. `size`
+    is height and width in pixels, as in `residual_conv`.
     """
     if precision.residual is None:
         return None
@@ -119,15 +95,10 @@ def weight_elements(conv: Sm90Conv, channels: int, precision: Sm90Precision) -> 
 def layer_weight(
     weight: Tensor, conv: Sm90Conv, precision: Sm90Precision, order: tuple[str, ...]
 ) -> Tensor:
-    """Reorder the weights of a 3x3 layer as its kernel reads them.
+    """Reorder the weights of a 3x3 layer, [Cout, Cin, 3, 3], as its kernel reads them.
 
-    Args:
-        weight: [Cout, Cin, 3, 3].
-        order: The axes group, pass, block, tap, part, row and channel, outermost first.
-
-    Returns:
-        One dimension per axis, contiguous, of the operands' dtype. The dimension of parts is twice
-        as long if an operand is the sum of two.
+    One contiguous dimension for each axis of `order`: group, pass, block, tap, part, row and
+    channel, outermost first. Parts are twice as many if an operand is the sum of two.
     """
     if conv.taps == 4:  # a pass per row of phases, a warpgroup per column
         weight = phase_weight(weight)
@@ -145,21 +116,13 @@ def layer_weight(
 
 
 def first_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
-    """Reorder the weights of the first layer, [32, 3, 9, 9], as its kernel reads them.
-
-    Returns:
-        The axes of `traits.strip_weight_order`, of the operands' dtype.
-    """
+    """Reorder [32, 3, 9, 9] to operands, with the axes of `traits.strip_weight_order`."""
     axes = ("out", "color", "row", "column")
     return _strip_weight(weight, axes, precision.first, precision, traits)
 
 
 def last_weight(weight: Tensor, precision: Sm90Precision, traits: Sm90) -> Tensor:
-    """Reorder the weights of the last layer, [3, 32, 9, 9], as its kernel reads them.
-
-    Returns:
-        The axes of `traits.strip_weight_order`, of the operands' dtype.
-    """
+    """Reorder [3, 32, 9, 9] to operands, with the axes of `traits.strip_weight_order`."""
     axes = ("color", "channel", "row", "column")
     return _strip_weight(weight, axes, precision.last, precision, traits)
 

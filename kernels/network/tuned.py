@@ -44,12 +44,10 @@ class TunedLayer:
         network: Its name in WITH_KERNELS.
         small: Whether the network runs the layers that need less shared memory.
         width: Width of the pictures in pixels; with `height`, one of SIZES.
-        height: Height of the pictures in pixels.
         role: One of ROLES.
         traits: C++ name, "ConvTraits<...>"; an image has their kernels.
         described: The description of a layer by network_abi.cu, without `kind`.
-        ms: Its time, in milliseconds.
-        shipped_ms: The time of the library's layer, measured in turns with it.
+        shipped_ms: The time of the library's layer in ms, measured in turns with it.
     """
 
     network: str
@@ -65,15 +63,13 @@ class TunedLayer:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The result of tuning on a card.
+    """The result of tuning on a card, with the layers that were faster.
 
     Attributes:
         card: Its name, as PyTorch reports it.
-        driver: The NVIDIA driver's version.
         digest: The digest of the sources, see `Library.digest`.
         taken: The date, such as "2026-11-23".
         cases: Every tuned network with `small`, even if no layer was faster.
-        layers: The layers that were faster.
         kernels: By traits and C++ name, the name of each kernel in the image.
         images: One per traits; the traits are its `source`.
     """
@@ -114,18 +110,13 @@ def tuned_folder() -> Path:
 
 
 def path_of(card: str) -> Path:
-    """Return the file of a card, by the card's name."""
     return tuned_folder() / f"{_slug(card)}.json"
 
 
 def store(found: Tuning, code: Mapping[str, bytes]) -> None:
-    """Store a tuning, in place of the card's previous one.
+    """Store a tuning with the images of `code`, in place of the card's previous one.
 
-    Args:
-        found: Its images are of `code`, see `image_of`.
-
-    Raises:
-        OSError: If a file cannot be written; the previous tuning is kept.
+    OSError if a file cannot be written; the previous tuning is kept.
     """
     for image in found.images:
         atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))
@@ -137,7 +128,6 @@ def store(found: Tuning, code: Mapping[str, bytes]) -> None:
 
 
 def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
-    """Return the list entry for the image of traits."""
     sha256 = hashlib.sha256(code).hexdigest()
     return Image(f"{_slug(card)}.{sha256[:16]}.xz", traits, architecture, sha256)
 
@@ -145,9 +135,7 @@ def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
 def read(card: str) -> Tuning | None:
     """Return the stored tuning of a card; None if nothing is stored.
 
-    Raises:
-        Damaged: If it cannot be read; the message names the file.
-        BuildError: If others can write to it.
+    Damaged, with the file's name, if it cannot be read; BuildError if others can write to it.
     """
     path = path_of(card)
     try:
@@ -163,11 +151,7 @@ def read(card: str) -> Tuning | None:
 
 
 def forget(card: str) -> bool:
-    """Remove the stored tuning of a card, and return whether there was one.
-
-    Raises:
-        OSError: If a file cannot be removed.
-    """
+    """Remove a card's tuning; return whether there was one. OSError if a file remains."""
     files = [path_of(card), _verdict_path(card), *tuned_folder().glob(f"{_slug(card)}.*.xz")]
     there = [path for path in files if path.exists()]
     for path in there:
@@ -176,14 +160,7 @@ def forget(card: str) -> bool:
 
 
 def set_verdict(card: str, reason: str) -> None:
-    """Store the self-test's verdict on a card's tuning.
-
-    Args:
-        reason: Why the tuning must not be used; empty if it may.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
+    """Store why a card's tuning must not be used, or ""; OSError if it cannot be written."""
     note = {"key": _key(card), "reason": reason}
     atomic_write(_verdict_path(card), json.dumps(note).encode())
 
@@ -199,11 +176,9 @@ def verdict(card: str) -> str:
 
 
 def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple[ImageList, str]:
-    """Return the network's images with the layers tuned for a card, and a remark on these.
+    """Return the images with a card's tuned layers if usable, and a remark on these layers.
 
-    Returns:
-        The images, with tuned ones if they can be used. The remark says which layers these are, or
-        why they are not used; it is empty if nothing is stored.
+    The remark says which they are, or why they are not used; it is empty if nothing is stored.
     """
     try:
         found = read(card)
@@ -220,8 +195,7 @@ def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple
 def merged(images: ImageList, found: Tuning) -> ImageList:
     """Return the network's images with tuned layers, see `abi.Sm80.layers`.
 
-    Raises:
-        Damaged: If a layer's description does not match the library's, or its kernels are missing.
+    Damaged if a layer's description does not match the library's, or its kernels are missing.
     """
     sm80 = images.description["sm80"]
     sets = [
@@ -248,15 +222,11 @@ def described(
     sets: Sequence[tuple[str, bool, tuple[int, int], Sequence[TunedLayer]]],
     precisions: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Return the description of tuned networks, for `abi.TunedLayers`.
+    """Return the description of tuned networks, for `abi.TunedLayers`; Damaged on a mismatch.
 
     Args:
-        sm80: The library's description of the general path.
         sets: For each: the network, `small`, width and height, and the layers that differ.
         precisions: The precisions of these layers' kernels; defaults to all of the library's.
-
-    Raises:
-        Damaged: If a layer's description does not match the library's.
     """
     rows: list[dict[str, Any]] = []
     networks = sm80["networks"]
@@ -282,7 +252,6 @@ def described(
 
 
 def kernel_names(row: Mapping[str, Any]) -> list[str]:
-    """Return the C++ names of a described layer's kernels."""
     kernels = cast("Mapping[str, Mapping[str, str]]", row["kernels"])
     return [name for variants in kernels.values() for name in variants.values()]
 
@@ -294,14 +263,7 @@ def _is_of(one: TunedLayer, network: str, small: bool, size: tuple[int, int]) ->
 def _check(
     row: Mapping[str, Any], library: Mapping[str, Any], precisions: Sequence[str] = ()
 ) -> None:
-    """Check that a layer has the keys of the library's layer, with values of the same type.
-
-    Args:
-        precisions: The precisions of its kernels; defaults to all of the library's.
-
-    Raises:
-        Damaged: If it does not.
-    """
+    """Raise Damaged unless a layer has the library layer's keys, with values of the same type."""
     kernels = library["kernels"]
     needed = {**library, "kernels": {name: kernels[name] for name in precisions or kernels}}
     if _types(row) != _types(needed) or min(_numbers(row)) < 1:

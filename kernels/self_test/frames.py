@@ -29,8 +29,7 @@ STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASIN
 def self_test(kernels: FrameKernels, device: torch.device) -> int:
     """Compare every kernel with PyTorch on small pictures.
 
-    Returns:
-        The largest difference, 0-255; rounding in another order explains 2.
+    Return the largest difference, 0-255; rounding in another order explains 2.
     """
     frame, result = _picture(*FRAME, 0).to(device), _picture(*SMALL, 1).to(device)
     small = torch.zeros_like(result)
@@ -76,11 +75,7 @@ class Stream(Protocol):
 def self_test_smoothing(begin: Callable[[int, int], Stream]) -> int:
     """Compare a smoother of streams with results that follow from its definition.
 
-    Args:
-        begin: Starts a stream of pictures of [height, width].
-
-    Returns:
-        The largest difference, 0-255; rounding explains 2.
+    `begin` takes height and width. Return the largest difference, 0-255; rounding explains 2.
     """
     scene, result = (_picture(*SMALL, seed) for seed in (0, 1))
     still, other = begin(*SMALL), 255 - result

@@ -28,15 +28,10 @@ LEAST_DB = {torch.float16: 50.0, torch.bfloat16: 32.0}
 
 
 def test_tuned(device: torch.device) -> str:
-    """Test the layers stored for a GPU, and store the verdict.
+    """Test the layers stored for a GPU; store why they must not be used, or "", and return it.
 
     The network's library must be in use. The layers of every size run pictures of every shape.
-
-    Returns:
-        Why they must not be used; empty if they may, or if there are none.
-
-    Raises:
-        OSError: If the verdict cannot be stored.
+    OSError if the verdict cannot be stored.
     """
     card = torch.cuda.get_device_name(device)
     try:
@@ -97,8 +92,7 @@ def _psnr(
 def main(index: str) -> None:
     """Test the layers stored for the GPU with this number.
 
-    Raises:
-        SystemExit: With the reason, if the library is not in use or the layers must not be used.
+    SystemExit with the reason, if the library is not in use or the layers must not be used.
     """
     torch.backends.cudnn.allow_tf32 = False
     if not build.load(NETWORK):

@@ -28,17 +28,13 @@ _LEAST_TENSOR_RATE = 256
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A kind of GPU; cards.toml describes the figures.
+    """A kind of GPU; cards.toml describes the figures, and `origin` says where they come from.
 
     Attributes:
-        name: Its name in PyTorch.
-        capability: Compute capability, such as (8, 6).
-        clock_mhz: The boost clock.
         bandwidth_gb_s: Memory bandwidth.
         l2_mb: Second-level cache.
         shared_kb: The maximum shared memory of a block.
         tensor_rate: Dense FP16 multiply-adds per clock and multiprocessor.
-        origin: The source of the figures, in words.
     """
 
     name: str
@@ -60,11 +56,7 @@ class Card:
         )
 
     def part(self, multiprocessors: int, shared_kb: int = 0) -> Card:
-        """Return the card that a part of this one represents.
-
-        Args:
-            shared_kb: Shared memory of each, in KB; 0 for this card's.
-        """
+        """Return the card that a part of this one represents; 0 KB for all its shared memory."""
         of_block = shared_kb - 1 if shared_kb else self.shared_kb
         return replace(self, multiprocessors=multiprocessors, shared_kb=of_block)
 
@@ -76,19 +68,14 @@ class Card:
 
 @cache
 def cards() -> tuple[Card, ...]:
-    """Return the cards of the table, in its order."""
     rows = tomllib.loads(FILE.read_text("utf-8"))["card"]
     return tuple(Card(**row | {"capability": _pair(row["capability"])}) for row in rows)
 
 
 def find(name: str) -> Card:
-    """Find a card of the table.
+    """Find a card by its name in any case; "NVIDIA" and "GeForce" are optional.
 
-    Args:
-        name: Its name in PyTorch, in any case; "NVIDIA" and "GeForce" are optional.
-
-    Raises:
-        ValueError: If the table lacks it; the message names similar ones.
+    ValueError if the table lacks it; the message names similar ones.
     """
     wanted = name.strip().casefold()
     for card in cards():
@@ -106,12 +93,7 @@ def card_of(device: torch.device, driver: Driver | None = None) -> Card:
     the table has no row for the card, clock and memory come from the driver as well, and the
     compute capability decides the tensor cores' rate; `origin` says so.
 
-    Args:
-        driver: Describes a card that is not in the table; defaults to this machine's.
-
-    Raises:
-        ValueError: If neither the table nor the driver has the card's clocks.
-        BuildError: If there is no driver to ask.
+    ValueError if neither table nor driver has the clocks, BuildError if there is no driver to ask.
     """
     gpu = Gpu.of(device)
     name, shared_kb = torch.cuda.get_device_name(device), gpu.shared_bytes // 1024

@@ -40,8 +40,7 @@ class Constants:
     """The constants of a backend, fitted to measured times.
 
     Attributes:
-        launch_us: Microseconds per layer, for its start, first loads, last stores, and merging of
-            statistics.
+        launch_us: Microseconds per layer, for start, first loads, last stores, merging statistics.
         tile_clocks: Clocks of a multiprocessor for a tile of any size: barriers, latencies.
         product_clocks: Clocks of a multiprocessor for 1,024 products, besides the tensor cores':
             operands from shared memory, instructions, waiting.
@@ -61,12 +60,7 @@ class Constants:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The constants, and the kernels they belong to.
-
-    Attributes:
-        source: The measurements that the constants were fitted to, in words.
-        traits: The library's description.
-    """
+    """The constants, the measurements they were fitted to, and the library's description."""
 
     source: str
     constants: Mapping[str, Constants]
@@ -74,7 +68,6 @@ class Calibration:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> Calibration:
-        """Read the contents of calibration.json."""
         return cls(
             stored["source"],
             {name: Constants(**row) for name, row in stored["constants"].items()},
@@ -84,19 +77,13 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The predicted time of a network on a card, in FP16.
-
-    Attributes:
-        backend: The name of the row of BACKENDS that would run it.
-        layers_ms: The time of each layer, by name, in order, in milliseconds.
-    """
+    """The predicted time of a network on a card in FP16, with each layer's in order, in ms."""
 
     backend: str
     layers_ms: Mapping[str, float]
 
     @property
     def ms(self) -> float:
-        """The time of the network, in milliseconds."""
         return sum(self.layers_ms.values())
 
     @property
@@ -107,19 +94,13 @@ class Prediction:
 
 @cache
 def calibration() -> Calibration:
-    """Return the calibration that comes with the program."""
     return Calibration.of(json.loads(FILE.read_text("utf-8")))
 
 
 def backend_for(card: Card, network: str = "full", told: Calibration | None = None) -> str:
-    """Return the backend that runs a network in FP16 on a card.
+    """Return the backend that runs a network in WITH_KERNELS in FP16 on a card.
 
-    Args:
-        network: Its name in WITH_KERNELS.
-        told: Has the kernels; defaults to the program's calibration.
-
-    Raises:
-        ValueError: If none does; the message says why, and what runs instead.
+    ValueError if none does; it says why, and what runs instead. `told` is by default the program's.
     """
     traits, shape = (told or calibration()).traits, WITH_KERNELS[network]
     reasons = {
@@ -140,15 +121,10 @@ def predict(
     backend: str = "",
     told: Calibration | None = None,
 ) -> Prediction:
-    """Predict the time of a network in FP16 for one picture.
+    """Predict the time of a network in WITH_KERNELS in FP16 for one picture.
 
-    Args:
-        network: Its name in WITH_KERNELS.
-        backend: The name of a row of BACKENDS, instead of the one that would run.
-        told: The calibration; defaults to the program's.
-
-    Raises:
-        ValueError: If the native network does not run on the card.
+    `backend` is a row of BACKENDS, instead of the one that would run. ValueError if none
+    runs on the card.
     """
     told = told or calibration()
     backend = backend or backend_for(card, network, told)
@@ -166,11 +142,7 @@ def tensor_rate(card: Card, backend: str) -> float:
 
 
 def layer_ms(launch: Work, card: Card, constants: Constants, rate: float) -> float:
-    """Return the time of one layer, in milliseconds.
-
-    Args:
-        rate: Multiply-adds of the tensor cores per clock and multiprocessor.
-    """
+    """Return a layer's time in milliseconds; `rate` is in multiply-adds per clock and SM."""
     tensor = launch.products / rate
     beside = (
         constants.tile_clocks

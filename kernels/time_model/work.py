@@ -29,12 +29,10 @@ class Work:
     Attributes:
         layer: The convolution, such as "res1.conv2".
         kernel: The library's layer that runs it, such as "same_small".
-        tiles: Tiles of the picture.
         blocks: Thread blocks, which take one tile after another.
         products: Multiply-adds on the tensor cores for a tile, including padding.
         elements: Activations that a block loads, normalizes and stores for a tile.
         bytes_in: Bytes that the layer reads, each once.
-        bytes_out: Bytes that it writes.
     """
 
     layer: str
@@ -58,12 +56,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A 3x3 layer of the network.
+    """A 3x3 layer of the network, with input and output channels.
 
     Attributes:
-        name: The name of its weights.
-        into: Input channels.
-        out: Output channels.
         size: Height and width of its input, in pixels.
         scale: Its output's size relative to its input's: 0.5, 1 or 2.
         residual: Whether it adds a residual to its input.
@@ -86,12 +81,10 @@ class Convolution:
 
     @property
     def bytes_in(self) -> int:
-        """Bytes read."""
         return math.prod(self.size) * self.into * _BYTES * (1 + self.residual)
 
     @property
     def bytes_out(self) -> int:
-        """Bytes written."""
         pixels = math.prod(self.size)
         written = int(pixels * self.scale**2) * self.out + self.activated * pixels * self.into
         return written * _BYTES
@@ -100,14 +93,9 @@ class Convolution:
 def work(
     network: str, backend: str, traits: Abi, width: int, height: int, gpu: Gpu
 ) -> tuple[Work, ...]:
-    """Return the launches of a network, in order.
+    """Return the launches of a network in WITH_KERNELS on a row of BACKENDS, in order.
 
-    Args:
-        network: Its name in WITH_KERNELS.
-        backend: The name of a row of BACKENDS that runs it.
-
-    Raises:
-        ValueError: If the model does not know the backend.
+    ValueError if the model does not know the backend.
     """
     shape = WITH_KERNELS[network]
     if backend == "sm90":

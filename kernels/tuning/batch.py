@@ -23,12 +23,10 @@ from kernels.tuning.compiling import Made
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A network, and how it runs.
+    """A network in WITH_KERNELS, and how it runs.
 
-    Attributes:
-        network: Its name in WITH_KERNELS.
-        small: Whether it runs the layers that need less shared memory.
-        shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
+    `small` selects the layers that need less shared memory; `shared_kb` limits the shared memory
+    of a multiprocessor, 0 for no limit.
     """
 
     network: str
@@ -47,17 +45,12 @@ def network_with(
 
     `abi.sm80.tuned` of the result has the layers with each candidate, in order. With a limit of
     shared memory, blocks take so much more that there is no room for others, see limited.py.
+    BuildError if the driver cannot load one.
 
     Args:
-        candidates: Compiled for this GPU.
-        case: The case to measure them in.
         role: One of ROLES in tuned.py.
-        architecture: The architecture of their images.
         folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
-
-    Raises:
-        BuildError: If the driver cannot load one.
     """
 
     def make(
@@ -74,15 +67,7 @@ def network_with(
 
 
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
-    """Return the bytes of local memory that a candidate needs per thread besides registers.
-
-    Args:
-        made: Compiled for this GPU.
-        device: The driver's number of the GPU.
-
-    Raises:
-        BuildError: If the driver cannot load it.
-    """
+    """Return a candidate's local memory per thread, in bytes; BuildError if it does not load."""
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
     attribute = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES

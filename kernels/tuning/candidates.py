@@ -43,12 +43,7 @@ LAST_WARPS = (4, 5, 6, 8, 9, 10, 12)
 class Conv:
     """The computation of a 3x3 layer.
 
-    Attributes:
-        into: Input channels.
-        out: Output channels.
-        stride: 1 or 2.
-        upsample: Whether its input is first enlarged by two.
-        residual: Whether it adds a residual to its input.
+    `upsample` enlarges its input by two first; `residual` adds a residual to its input.
     """
 
     into: int
@@ -75,10 +70,8 @@ def candidates(
 ) -> list[str]:
     """Return traits of a layer by their C++ names in NAMESPACE: "ConvTraits<32, 64, ...>".
 
-    Args:
-        role: One of ROLES in tuned.py.
-        threads: Maximum threads of a multiprocessor.
-        fp16_sums: Whether to include 3x3 layers that sum in FP16.
+    `role` is one of ROLES in tuned.py; a multiprocessor has at most `threads`. `fp16_sums` includes
+    3x3 layers that sum in FP16.
     """
     if role == "first":
         return list(_first(network, threads))
@@ -91,7 +84,6 @@ def candidates(
 
 
 def sums_in_fp16(traits: str) -> bool:
-    """Return whether a candidate sums products in FP16."""
     return FP16_SUMS in traits
 
 
@@ -161,9 +153,7 @@ def _fits(
 ) -> bool:
     """Return whether blocks whose warps multiply rows by columns can share a multiprocessor.
 
-    Args:
-        threads: Threads of a block.
-        fragments: Fragments of each operand that a warp has at once.
+    A warp has `fragments` of each operand at once; `threads` are a block's.
     """
     accumulators = rows * columns // 32
     needed = accumulators + fragments * (rows + columns) // 4 + OTHER_REGISTERS

@@ -45,13 +45,9 @@ class DoesNotFit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A candidate to compile.
+    """A candidate to compile, by its traits' C++ name in NAMESPACE.
 
-    Attributes:
-        traits: Their C++ name in NAMESPACE.
-        shipped: The library's description of its layer of the same role.
-        dtypes: The dtypes of the kernels to compile.
-        shared_bytes: Shared memory of a multiprocessor, which its blocks share.
+    `shipped` describes the library's layer; all blocks of a multiprocessor share `shared_bytes`.
     """
 
     traits: str
@@ -79,12 +75,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler of candidates.
-
-    Attributes:
-        source: The general path's source, relative to `kernels/`.
-        architecture: "sm_86".
-    """
+    """A compiler of candidates, from a source relative to `kernels/`, for one as "sm_86"."""
 
     toolkit: Toolkit
     source: str
@@ -93,11 +84,7 @@ class Compiler:
     folder: Path = FOLDER
 
     def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
-        """Compile the kernels with these C++ names.
-
-        Raises:
-            CompilationError: If they do not compile.
-        """
+        """Compile the kernels with these C++ names; CompilationError if they do not compile."""
         source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(
             self.toolkit, source, include, self.architecture, names, self.defines
@@ -107,9 +94,8 @@ class Compiler:
 def make(compiler: Compiler, request: Request) -> Made:
     """Compile a candidate.
 
-    Raises:
-        CompilationError: If it does not compile, for example because of a `static_assert`.
-        DoesNotFit: If its blocks need more shared memory than there is.
+    CompilationError if it does not compile, for example because of a `static_assert`; DoesNotFit if
+    its blocks need more shared memory than there is.
     """
     traits = NAMESPACE + request.traits
     known = [name for name in MEMBERS if name in request.shipped]

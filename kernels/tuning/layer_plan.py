@@ -31,19 +31,14 @@ SCALES = {"down1": 1, "down2": 2, "same": 4, "up1": 4, "up2": 2}
 
 
 class LayerPlan(Sm80Plan):
-    """The launches of one role, and their outputs.
+    """The launches of one role in ROLES; see Sm80Plan for the weights.
+
+    `stored` has the launches' outputs except statistics, by name.
 
     Args:
-        role: One of ROLES in tuned.py.
         layers: All layers of the network, as they should be launched.
-        weights: See Sm80Plan, as for the next five arguments.
-        shape: N, H, W of the pictures.
         dtype: torch.float16 or torch.bfloat16.
         library: The network on that GPU; it must know the kernels of `layers`.
-        small: Whether to run the layers that need less shared memory.
-
-    Attributes:
-        stored: The launches' outputs except statistics, by name.
     """
 
     def __init__(

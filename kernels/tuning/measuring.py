@@ -21,12 +21,9 @@ FP16_SUMS = 3.0  # times the rounding of stored values, if products are summed i
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Times of a role's layers, measured in turns, in milliseconds.
+    """Medians of a role's layers, measured in turns, in milliseconds.
 
-    Attributes:
-        ms: Median of the candidate.
-        shipped_ms: Median of the library's layers.
-        spread: The library's, from the 20th to the 80th percentile, relative to the median.
+    `spread` is the library's, from the 20th to the 80th percentile, relative to the median.
     """
 
     ms: float
@@ -40,12 +37,9 @@ class Times:
 
 
 def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = False) -> str:
-    """Return how a candidate's results differ from the library's by more than rounding, or "".
+    """Return how results differ from the library's by more than rounding, or "".
 
-    Both have the same inputs, on the same GPU.
-
-    Args:
-        fp16_sums: Whether the candidate sums products in FP16.
+    Both have the same inputs, on the same GPU; `fp16_sums` allows for products summed in FP16.
     """
     roundings = FP16_SUMS if fp16_sums else 1.0
     for in_bytes in (False, True):
@@ -66,11 +60,7 @@ def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = Fa
 
 
 def time_both(candidate: LayerPlan, shipped: LayerPlan, runs: int) -> Times:
-    """Time a candidate and the library's layers on the same GPU, in turns.
-
-    Args:
-        runs: Timed runs of LAUNCHES launches.
-    """
+    """Time a candidate and the library's layers in turns, in `runs` of LAUNCHES launches."""
     calls = {"candidate": captured(candidate), "shipped": captured(shipped)}
     timed = interleave(calls, WARMUP, runs, candidate.device)
     ours, theirs = timed["candidate"].median_ms, timed["shipped"].median_ms

@@ -44,14 +44,9 @@ LEAST_SECONDS = 2.0  # for a role, however long the others took
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The request for a sweep.
+    """The request for a sweep over cases, roles and SIZES.
 
-    Attributes:
-        cases: Networks, and how they run.
-        roles: Roles of their layers.
-        sizes: Widths and heights, from SIZES.
-        seconds: The time limit of the sweep; 0 for none.
-        most: The maximum number of candidates per role; 0 for all.
+    `seconds` limits its time, `most` the candidates of a role; 0 for no limit.
     """
 
     cases: tuple[Case, ...]
@@ -105,7 +100,6 @@ class Found:
 
     Attributes:
         measured: The measured candidates; twice if measured again.
-        skipped: The others.
         winners: The fastest of each role and size, if it is faster than the library's layer.
         done: The roles that were completed, or for which a faster layer was found.
         stopped: Why not all were measured, in words; empty if all were.
@@ -121,11 +115,7 @@ class Found:
 class Sweep:
     """A sweep over candidates that tunes layers on the current GPU.
 
-    Args:
-        pool: Compiles candidates.
-        architecture: The architecture it compiles for.
-        networks: The library's description of the general path's networks, as JSON.
-        progress: Called with a line about each candidate.
+    `networks` is the library's description as JSON; `progress` gets a line about each candidate.
     """
 
     def __init__(
@@ -177,7 +167,6 @@ class Sweep:
         return self.found
 
     def request(self, case: Case, role: str, traits: str, *, every_dtype: bool) -> Request:
-        """Return the request to compile a candidate."""
         layers = self._networks[case.network]
         shipped = layers[role] if role in ENDS else layers["convs"][role]
         dtypes = tuple(shipped["kernels"]) if every_dtype else (DTYPE_NAME,)
@@ -314,12 +303,7 @@ def limited_gpu(gpu: Gpu, shared_kb: int) -> Gpu:
 
 
 def winners(measured: Sequence[Measured], sizes: Sequence[tuple[int, int]]) -> list[Winner]:
-    """Return each size's fastest candidate, if it beats the library's layer beyond scatter.
-
-    Args:
-        measured: Candidates of one role, each once.
-        sizes: Widths and heights.
-    """
+    """Return each size's fastest candidate, if it beats the library's layer beyond scatter."""
     found: list[Winner] = []
     for size in sizes:
         best = min(measured, key=lambda one: one.times[size].ratio, default=None)
@@ -332,7 +316,6 @@ def winners(measured: Sequence[Measured], sizes: Sequence[tuple[int, int]]) -> l
 
 
 def report(found: Found) -> dict[str, Any]:
-    """Return a sweep's results as the entries of a stored report."""
     return {
         "stopped": found.stopped,
         "winners": [

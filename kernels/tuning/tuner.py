@@ -41,14 +41,10 @@ class TuningError(RuntimeError):
 
 
 def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) -> list[Case]:
-    """Return how the general path runs networks on a GPU.
+    """Return how the general path runs networks in WITH_KERNELS on a GPU.
 
-    Args:
-        networks: Names in WITH_KERNELS; if empty, the networks that this GPU runs on that path.
-        shared_kb: Limit of shared memory per multiprocessor, in KB; 0 for none.
-
-    Raises:
-        TuningError: If it runs none, or not a named one.
+    Without `networks`, all that run there on that path; `shared_kb` as in Case. TuningError if it
+    runs none, or not a named one.
     """
     library = _library().on(device)
     found: list[Case] = []
@@ -76,18 +72,8 @@ def tune(
     """Tune a GPU, and store layers that are faster than the library's.
 
     Layers stored before stay, except the ones tuned now. Results with a limit of shared memory are
-    not stored.
-
-    Args:
-        wanted: The layers to tune.
-        progress: Called with a line about each candidate.
-
-    Returns:
-        The results, and in words what was stored and whether it is used.
-
-    Raises:
-        TuningError: If there is no NVRTC, or the network's library is not in use.
-        OSError: If a file cannot be written.
+    not stored. Return the results, and in words what was stored and whether it is used. TuningError
+    without NVRTC, or if the network's library is not in use; OSError if a file cannot be written.
     """
     images: ImageList = _library().images
     sm80 = images.description["sm80"]
@@ -132,10 +118,7 @@ def joined(
 ) -> Tuning:
     """Merge an earlier tuning's layers that are not replaced with the new ones.
 
-    Args:
-        before: The card's earlier tuning, if any; ignored if it is of other sources.
-        fresh: The new tuning.
-        done: Network, `small` and role of the layers tuned now.
+    `done` has network, `small` and role of the new ones; `before` is ignored if of other sources.
     """
     if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
         return fresh

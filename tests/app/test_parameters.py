@@ -256,6 +256,7 @@ def test_a_saved_picture_says_what_it_was(found):
     assert "" not in about
 
 
+@pytest.mark.full
 def test_the_window_opens_with_what_its_flag_says_and_keeps_it(tmp_path):
     script = "from app.cli import main; sys.exit(main(sys.argv[1:]))"
     opened = ("--source", "scene", "--pictures", "1", "--texture", "0.75", "--canvas", "silk")

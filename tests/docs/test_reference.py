@@ -15,6 +15,7 @@ ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
 pytest.importorskip("mkdocstrings", reason="the extra `docs` is not installed")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_pages_are_built_strictly_and_name_every_module(tmp_path):
     done = subprocess.run(

@@ -52,7 +52,7 @@ class Target(Protocol):
     """One kind of input that the program reads.
 
     A case that takes longer than `seconds`, or needs more than `memory` bytes beyond the memory the
-    process already had, is a finding. The test suite runs `sample` cases.
+    process already had, is a finding. `make test-full` runs `sample` cases.
     """
 
     @property

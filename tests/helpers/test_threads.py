@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QThread
 
 from tests.helpers.threads import running, stray
@@ -40,6 +41,7 @@ def test_that_ends_what_the_others_left():
 """
 
 
+@pytest.mark.full
 def test_a_test_that_leaves_a_thread_behind_fails(tmp_path):
     (tmp_path / "test_careless.py").write_text(CARELESS)
     command = [

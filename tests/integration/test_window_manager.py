@@ -34,9 +34,10 @@ PARTS = {
     "help": ["reports", "messages", "questions"],
     "accessibility": ["screen_readers", "targets", "keyboard_alone", "keys", "motion"],
     "every size": ["large_fonts", "small_screens"],
-    "states of the window": ["window_states", "lifetime", "closing"],
+    "states of the window": ["window_states", "lifetime"],
+    "closing": ["closing"],
 }
-MANAGED = {"accessibility", "states of the window"}  # a manager decides on focus and states
+MANAGED = {"states of the window"}  # a manager decides on them
 ELSEWHERE = {"window_benchmark"}  # opens no window of the program
 
 
@@ -49,10 +50,11 @@ def path_of(name: str) -> str:
 @pytest.mark.parametrize(
     "part", [pytest.param(p, marks=[] if p in MANAGED else pytest.mark.full) for p in PARTS]
 )
-def test_the_window_keeps_its_promises_under_a_window_manager(openbox, tmp_path, part):
+def test_the_window_keeps_its_promises_under_a_window_manager(openbox, tmp_path, request, part):
     report = tmp_path / "report.xml"
     files = [path_of(name) for name in PARTS[part]]
     options = ["-n", "0", "-p", "no:cacheprovider", "--tb", "short", "--junit-xml", str(report)]
+    options += ["-m", request.config.option.markexpr]  # the full suite is also full there
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
         cwd=ROOT,

@@ -39,6 +39,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.full
 def test_the_window_opens_on_x11_after_opencv_was_imported(xvfb):
     ran = subprocess.run(
         [sys.executable, "-c", WINDOW], env=xvfb, capture_output=True, text=True, timeout=110
@@ -59,6 +60,7 @@ def test_importing_opencv_leaves_qts_variables_as_they_were():
     assert ran.stdout.split() == ["None", "mine"]
 
 
+@pytest.mark.full
 def test_the_program_itself_starts_on_x11_and_shows_a_painting(xvfb):
     ran = subprocess.run(
         [sys.executable, "-m", "app", "--source", "scene", "--pictures", "1"],

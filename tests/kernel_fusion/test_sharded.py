@@ -87,6 +87,7 @@ def check_in_process(rank: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_steps_and_norms_of_sharded_parameters_are_pytorchs(tmp_path):
     kf.prepare(["adam_step"])

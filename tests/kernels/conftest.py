@@ -39,7 +39,7 @@ def driver(stub_path: Path, stub: ctypes.CDLL) -> Driver:
 @pytest.fixture(scope="session")
 def description(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return the network library's description of itself."""
-    return stubs.description("network", tmp_path_factory.mktemp("abi"))
+    return stubs.description_once("network", tmp_path_factory.mktemp("abi"))
 
 
 @pytest.fixture(scope="session")

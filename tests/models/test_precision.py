@@ -13,11 +13,12 @@ from app.frame import Frame
 from models.precision import Precision, int8_allowed, is_int8_allowed, sentences, tf32_allowed
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("precision", list(Precision))
+@pytest.mark.parametrize("precision", some_daily(Precision, 1, 2))
 def test_only_the_precision_named_for_it_multiplies_in_tf32(
     library, config, monkeypatch, precision
 ):

@@ -18,6 +18,7 @@ from models.transformer_net import (
     TransformerNetBaseline,
     TransformerNetFused,
 )
+from tests.helpers.daily import some_daily
 
 pytestmark = pytest.mark.usefixtures("native_kernels")
 
@@ -342,7 +343,7 @@ def psnr(a: Tensor, b: Tensor) -> float:
 
 
 @pytest.mark.parametrize("key", VARIANTS)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", some_daily([torch.float16, torch.bfloat16], 1), ids=str)
 @torch.inference_mode()
 def test_half_precision_gives_the_same_picture(dtype, key):
     x = pictures(64, 80)
@@ -353,7 +354,7 @@ def test_half_precision_gives_the_same_picture(dtype, key):
 
 
 @pytest.mark.parametrize("key", VARIANTS)
-@pytest.mark.parametrize("inference", [False, True])
+@pytest.mark.parametrize("inference", some_daily([False, True], 1))
 def test_autocast_gives_the_same_picture(inference, key):
     x, net = pictures(64, 80), nets()[key]
     with torch.inference_mode(inference), torch.autocast("cpu", torch.bfloat16):

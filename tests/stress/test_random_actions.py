@@ -15,7 +15,7 @@ from PySide6.QtCore import QEventLoop
 from tests.stress.gui_gaps import LONG_MS, Watch, most_computed_ms
 from tests.stress.random_actions import Report, run
 
-SEED, ACTIONS = 11, 150
+SEED, ACTIONS = 11, 80
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,7 @@ def test_files_touched_on_this_thread_are_noted_with_who_does_it(qapp, tmp_path)
     assert any("os.rename" in wait and "save" in wait for wait in watch.waits)
 
 
+@pytest.mark.full
 def test_actions_that_do_not_exist_are_refused(qapp, tmp_path):
     with pytest.raises(ValueError, match="no actions"):
         run(1, 1, large=False, only=["fly"], folder=tmp_path)

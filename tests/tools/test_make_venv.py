@@ -75,6 +75,7 @@ def _this_python() -> str:
     return f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
 
+@pytest.mark.full
 def test_a_python_without_a_wheel_is_passed_over_for_an_older_one(make_venv, tmp_path):
     done = make_venv(python3_29=TOO_NEW, **{HERE.replace(".", "_"): _this_python()})
     assert done.returncode == 0, done.stderr

@@ -230,8 +230,13 @@ def test_a_call_says_the_keys_of_its_texts():
     }
 
 
-def test_the_files_have_all_texts_of_the_program_each_in_one_place():
-    wanted = {area: list(keys) for area, keys in translations.texts().items()}
+@pytest.fixture(scope="module")
+def texts() -> dict[str, translations.Texts]:
+    return translations.texts()
+
+
+def test_the_files_have_all_texts_of_the_program_each_in_one_place(texts):
+    wanted = {area: list(keys) for area, keys in texts.items()}
     for language in LANGUAGES:
         if language != SOURCE:
             folder = FOLDER / language
@@ -243,7 +248,8 @@ def test_the_files_have_all_texts_of_the_program_each_in_one_place():
 
 
 @pytest.mark.parametrize("language", [key for key in LANGUAGES if key != SOURCE])
-def test_a_translation_has_what_its_text_has(language):
+def test_a_translation_has_what_its_text_has(language, texts, monkeypatch):
+    monkeypatch.setattr(translations, "texts", lambda: texts)
     assert not translations.faults(language)
 
 

@@ -43,6 +43,7 @@ def test_an_import_that_cannot_be_moved_is_refused_by_name(written):
         with_moved_imports(b"'''A module.'''\n" + written.encode(), "kernels.py")
 
 
+@pytest.mark.full
 def test_the_checkout_can_be_arranged(tmp_path):
     arrange(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -33,7 +33,7 @@ from tools.prebuild.__main__ import write_manifest
 from wheels.arrange import CHECKOUT, MOVED, WEIGHTS
 from wheels.platforms import ANY, tag, this_platform
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 NORM = "instance_norm"
 OF_FRAMES = SMOOTHING, TEXTURE  # libraries without operations

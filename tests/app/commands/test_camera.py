@@ -287,6 +287,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT as a POSIX shell does")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

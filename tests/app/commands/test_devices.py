@@ -51,6 +51,7 @@ def test_a_device_that_is_not_there_or_is_named_twice_is_refused(monkeypatch):
         devices_of("cuda,cuda:0")
 
 
+@pytest.mark.full
 def test_pictures_of_two_processes_are_those_of_one(style, tmp_path, capsys):
     album = tmp_path / "album"
     album.mkdir()
@@ -75,6 +76,7 @@ def test_pictures_of_two_processes_are_those_of_one(style, tmp_path, capsys):
     assert Counter(entry["state"] for entry in entries) == {"done": 9, "failed": 1}
 
 
+@pytest.mark.full
 def test_a_film_of_two_processes_has_every_frame_and_its_sound(style, tmp_path, capsys):
     times = [1001 * number for number in range(120)]
     film = write_film(tmp_path / "film.mp4", times, look=EVERY_TEN, sound="aac")
@@ -88,6 +90,7 @@ def test_a_film_of_two_processes_has_every_frame_and_its_sound(style, tmp_path, 
     assert "by one device" not in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("look", "why"),
     [
@@ -109,6 +112,7 @@ def test_consecutive_pictures_that_are_smoothed_are_for_one_device(style, photo,
     assert "--smoothing needs one device" in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_what_a_killed_process_has_not_answered_goes_to_the_others():
     losses: list[str] = []
@@ -121,6 +125,7 @@ def test_what_a_killed_process_has_not_answered_goes_to_the_others():
     assert losses == ["the process for a was ended by signal 9; the others go on"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_run_whose_processes_all_die_ends_with_a_sentence():
     with Crew(("a",), answers, ("dies",), lambda text: None) as crew:
@@ -129,6 +134,7 @@ def test_a_run_whose_processes_all_die_ends_with_a_sentence():
             list(crew.run("work", [(1,), (2,), (3,)]))
 
 
+@pytest.mark.full
 def test_the_process_that_is_idle_takes_what_comes_next():
     with Crew(("a", "b"), answers, ("slow", "quick"), lambda text: None) as crew:
         crew.ready()
@@ -139,6 +145,7 @@ def test_the_process_that_is_idle_takes_what_comes_next():
     assert sum(message.value for message in said if isinstance(message, Ended)) == 12
 
 
+@pytest.mark.full
 def test_a_device_that_cannot_be_used_ends_the_run_before_it_begins():
     with (
         Crew(("a", "b"), answers, ("quick", "refuses"), lambda text: None) as crew,

@@ -60,6 +60,7 @@ def frames(path: Path) -> list[bytes]:
     return [each.frame.pixels.tobytes() for each in read_frames(film_info(path), FilmReading())]
 
 
+@pytest.mark.full
 def test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one(
     style, album, tmp_path, capsys
 ):
@@ -92,6 +93,7 @@ def test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one(
     assert packets_of(two / "film.mkv", "audio") == packets_of(album / "film.mkv", "audio")
 
 
+@pytest.mark.full
 def test_what_is_missing_of_a_shared_run_is_made_by_the_same_command(
     style, album, tmp_path, capsys
 ):
@@ -114,6 +116,7 @@ def test_what_is_missing_of_a_shared_run_is_made_by_the_same_command(
     assert times_of(out / "film.mkv") == times_of(album / "film.mkv")
 
 
+@pytest.mark.full
 def test_films_that_one_device_makes_are_given_out_whole(style, tmp_path, capsys):
     folder, report = tmp_path / "films", tmp_path / "report.json"
     folder.mkdir()
@@ -186,6 +189,7 @@ class Stopper(JsonReporter):
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.full
 def test_a_shared_run_that_is_stopped_in_its_film_goes_on_there(
     style, album, tmp_path, capsys, monkeypatch
 ):
@@ -203,6 +207,7 @@ def test_a_shared_run_that_is_stopped_in_its_film_goes_on_there(
     assert times_of(out / "film.mkv") == times_of(album / "film.mkv")
 
 
+@pytest.mark.full
 def test_a_run_that_is_stopped_in_whole_films_goes_on_with_them(
     style, tmp_path, capsys, monkeypatch
 ):

@@ -98,6 +98,7 @@ def test_an_unused_card_is_a_note_with_the_command_that_mends_it(monkeypatch):
     assert mending_command() in told
 
 
+@pytest.mark.full
 def test_another_package_named_kernels_is_recognised(tmp_path):
     """PyPI has such a package; earlier on the path, it would be imported instead of ours."""
     (tmp_path / "kernels").mkdir()

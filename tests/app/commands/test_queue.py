@@ -98,6 +98,7 @@ def test_jobs_are_moved_and_run_in_their_new_order(style, album, photo, tmp_path
     assert "there is no job 9" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_program_can_have_the_queue_stop_after_the_job_under_way(style, album, tmp_path):
     for number in range(3):
         assert queue("add", album, "-o", tmp_path / str(number), *LOOK) == 0
@@ -164,11 +165,14 @@ def test_what_exists_before_a_job_begins_is_kept(style, album, tmp_path, capsys)
     assert (tmp_path / "out" / "a.png").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("mode", [(), ("--overwrite",), ("--skip-existing",)])
+@pytest.mark.parametrize(
+    "mode",
+    [(), *(pytest.param((m,), marks=pytest.mark.full) for m in ("--overwrite", "--skip-existing"))],
+)
 def test_a_job_whose_process_is_killed_goes_on_where_it_was(style, tmp_path, capsys, mode):
     album, out = tmp_path / "album", tmp_path / "out"
     album.mkdir()
-    for number in range(60):
+    for number in range(30):
         write_pixels(album / f"{number:02}.png", picture(160, 120, seed=number))
     assert queue("add", album, "-o", out, *mode, *LOOK) == 0
     process = subprocess.Popen(
@@ -185,17 +189,18 @@ def test_a_job_whose_process_is_killed_goes_on_where_it_was(style, tmp_path, cap
     process.kill()
     process.wait()
     made = {path: path.stat().st_mtime_ns for path in out.glob("[0-9]*.png")}
-    assert 3 <= len(made) < 60
+    assert 3 <= len(made) < 30
     assert {read_pixels(path).shape for path in made} == {(120, 160, 3)}
     assert listed(capsys)[0]["state"] == "interrupted"
     assert queue("run", "--quiet") == 0
     (job,) = listed(capsys)
-    assert (job["state"], job["pictures"], job["done"]) == ("done", 60, 60)
-    assert len(names(out)) == 60
+    assert (job["state"], job["pictures"], job["done"]) == ("done", 30, 30)
+    assert len(names(out)) == 30
     if not mode or mode == ("--skip-existing",):
         assert all(path.stat().st_mtime_ns == changed for path, changed in made.items())
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
 def test_whichever_write_a_process_is_killed_before_the_job_is_made(style, album, tmp_path, capsys):
@@ -260,6 +265,7 @@ def test_films_are_jobs_too_and_are_not_made_again(style, tmp_path, capsys):
     assert "'a.png' is no name of a film" in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
 def test_a_film_whose_process_is_killed_goes_on_behind_its_finished_parts(style, tmp_path, capsys):
     film = write_film(tmp_path / "film.mp4", range(0, 1001 * 900, 1001))

@@ -47,7 +47,9 @@ def get(url: str, token: str) -> dict:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM]
+)
 def test_the_address_with_the_token_is_printed_and_a_signal_ends_it(number):
     with started() as (process, line):
         found = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)#token=([A-Za-z0-9_-]{43})", line)
@@ -60,6 +62,7 @@ def test_the_address_with_the_token_is_printed_and_a_signal_ends_it(number):
     assert err.strip() == "Stopped."
 
 
+@pytest.mark.full
 def test_a_token_in_a_file_is_not_printed(tmp_path):
     path = tmp_path / "token"
     with started("--token-file", str(path), "--max-megapixels", "7") as (_, line):
@@ -68,6 +71,7 @@ def test_a_token_in_a_file_is_not_printed(tmp_path):
         assert status["limits"]["pixels"] == 7_000_000
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals of POSIX")
 @pytest.mark.parametrize("flags", [(), ("--quiet",)])
 def test_quiet_shows_no_spinner_on_a_terminal(flags):

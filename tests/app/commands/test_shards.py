@@ -58,6 +58,7 @@ def results(out: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 def test_processes_at_once_lose_nothing_and_do_nothing_twice(style, album, tmp_path, capsys):
     out = tmp_path / "out"
     processes = [
@@ -76,6 +77,7 @@ def test_processes_at_once_lose_nothing_and_do_nothing_twice(style, album, tmp_p
     assert merged(tmp_path / "all.json") == 0
 
 
+@pytest.mark.full
 def test_a_shard_that_was_killed_is_told_and_continued(style, album, tmp_path, capsys):
     out = tmp_path / "out"
     for number in range(40):

@@ -178,6 +178,7 @@ def test_json_lines_say_what_becomes_of_each_picture(style, album, tmp_path, cap
     assert (events[5]["done"], events[5]["failed"], events[5]["skipped"]) == (2, 1, 1)
 
 
+@pytest.mark.full
 @needs_posix
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
 def test_no_color_leaves_out_colors_and_nothing_else(style, photo, tmp_path, setting):

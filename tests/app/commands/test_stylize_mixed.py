@@ -238,6 +238,7 @@ def test_the_bar_of_a_film_is_painted_with_its_first_frames(monkeypatch, tmp_pat
     reporter.close()
 
 
+@pytest.mark.full
 @needs_posix
 @pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}])
 def test_on_a_terminal_a_bar_counts_frames_without_colors_if_asked(style, album, tmp_path, setting):

@@ -146,6 +146,7 @@ def test_a_signal_ends_a_run_with_a_checkpoint(flags, tmp_path, monkeypatch):
     assert lines[-1].startswith("To be resumed after ")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_two_processes_train_one_network(tmp_path, vgg_file):

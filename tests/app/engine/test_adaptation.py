@@ -20,10 +20,11 @@ from models.precision import Precision
 from models.transformer_net import TransformerNetBaseline
 from tests.app.engine.conftest import shown
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 from utils.opencv import cv2
 
 
-@pytest.mark.parametrize(("fault", "steps"), [("nan", 2), ("constant", 2)])
+@pytest.mark.parametrize(("fault", "steps"), some_daily([("nan", 2), ("constant", 2)], 1))
 def test_a_broken_half_precision_picture_steps_down_and_says_so_once(
     engine, config, frame, notices, monkeypatch, fault, steps
 ):

@@ -24,6 +24,7 @@ from models.precision import Precision
 from tests.app.engine.conftest import shown
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
+from tests.helpers.daily import some_daily
 from utils.images.writing import write_pixels
 
 
@@ -153,7 +154,7 @@ def test_a_network_that_was_given_has_no_lite_one_and_it_says_so(
         assert "Warm has no lite network" in str(results[-1].running)
 
 
-@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("precision", some_daily(Precision, 0, 3))
 def test_it_runs_in_every_precision(engine, styled, frame, precision):
     exact = shown(engine, styled, frame).frame.pixels.astype(float)
     result = shown(engine, replace(styled, precision=precision), frame)
@@ -171,14 +172,17 @@ def test_the_baseline_of_a_comparison_agrees(engine, styled, frame):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"strength": 0.5},
-        {"keep_colors": True},
-        {"upsampling": "smooth", "size": 32},
-        {"size": 32},
-        {"strokes": "bold"},
-        {"strokes": "fine"},
-    ],
+    some_daily(
+        [
+            {"strength": 0.5},
+            {"keep_colors": True},
+            {"upsampling": "smooth", "size": 32},
+            {"size": 32},
+            {"strokes": "bold"},
+            {"strokes": "fine"},
+        ],
+        *(1, 2, 4),
+    ),
     ids=str,
 )
 def test_what_surrounds_the_network_works_as_for_others(engine, styled, frame, change):

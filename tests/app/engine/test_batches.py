@@ -15,6 +15,7 @@ from app.frame import Frame
 from app.sources.scene import render
 from models.precision import Precision
 from models.transformer_net import VARIANTS
+from tests.helpers.daily import some_daily
 
 
 def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
@@ -37,12 +38,15 @@ def batches(monkeypatch):
 
 @pytest.mark.parametrize(
     "chosen",
-    [
-        {},
-        {"size": 48},
-        {"strength": 0.4, "keep_colors": True, "size": 48, "upsampling": "guided"},
-        {"smoothing": 0.8},
-    ],
+    some_daily(
+        [
+            {},
+            {"size": 48},
+            {"strength": 0.4, "keep_colors": True, "size": 48, "upsampling": "guided"},
+            {"smoothing": 0.8},
+        ],
+        *(2, 3),
+    ),
     ids=["plain", "smaller", "mixed", "smoothed"],
 )
 @pytest.mark.parametrize("kernels", VARIANTS)

@@ -17,6 +17,7 @@ from models.checkpoints import save_checkpoint
 from models.precision import Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 from utils.opencv import cv2
 
 
@@ -157,7 +158,7 @@ def test_the_network_that_was_chosen_is_the_one_that_runs(engine, config, frame,
     assert modules == [VARIANTS[kernels]]
 
 
-@pytest.mark.parametrize("precision", list(Precision), ids=lambda p: p.name)
+@pytest.mark.parametrize("precision", some_daily(Precision, 0, 2, 5), ids=lambda p: p.name)
 def test_a_network_computes_in_the_precision_that_was_chosen(
     engine, config, frame, monkeypatch, precision
 ):

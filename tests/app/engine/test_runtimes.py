@@ -15,6 +15,7 @@ from models.transformer_net import IN_RUNTIMES
 from tests.app.engine.conftest import shown
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kernels", ["openvino", "onnxruntime"])
 def test_a_runtime_paints_what_we_paint_and_is_named(engine, config, frame, modules, kernels):
     ours = shown(engine, config, frame)

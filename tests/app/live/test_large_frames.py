@@ -26,6 +26,13 @@ SIZES = {1.0: (1250, 800), 4.1: (2480, 1654), 8.3: (3840, 2160), 24.0: (6000, 40
 Pixels = NDArray[np.uint8]
 
 
+def daily(*megapixels: float) -> pytest.MarkDecorator:
+    """Parametrize a test by all sizes; those that are not named are full."""
+    full = pytest.mark.full
+    sizes = [pytest.param(size, marks=() if size in megapixels else full) for size in SIZES]
+    return pytest.mark.parametrize("megapixels", sizes)
+
+
 @pytest.fixture
 def session(qtbot, library, config, native_kernels):
     session = Session(library, config)
@@ -81,7 +88,7 @@ def as_engine_makes_it(library, config, frame: Pixels) -> Pixels:
     return engine.process(Frame(frame)).frame.pixels
 
 
-@pytest.mark.parametrize("megapixels", SIZES)
+@daily(1.0, 8.3)
 def test_a_picture_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]
     styled = open_picture(window, qtbot, tmp_path / "photo.png", size)
@@ -91,7 +98,7 @@ def test_a_picture_is_painted_as_it_is_styled(window, library, config, qtbot, tm
     assert differ(small(styled.source.pixels, place), expected) > 10, "the test can tell"
 
 
-@pytest.mark.parametrize("megapixels", SIZES)
+@daily(4.1)
 def test_a_split_has_the_original_left_and_the_styled_right(window, qtbot, tmp_path, megapixels):
     styled = open_picture(window, qtbot, tmp_path / "photo.png", SIZES[megapixels])
     window.views.choose("split")
@@ -105,7 +112,7 @@ def test_a_split_has_the_original_left_and_the_styled_right(window, qtbot, tmp_p
     assert differ(source[right], result[right]) > 10
 
 
-@pytest.mark.parametrize("megapixels", SIZES)
+@daily(1.0, 4.1)
 def test_a_comparison_paints_both_styled_pictures(
     window, session, qtbot, tmp_path, megapixels, monkeypatch
 ):
@@ -130,7 +137,7 @@ def test_a_comparison_paints_both_styled_pictures(
         assert differ(pixels[half], small(styled.source.pixels, place)[half]) > 10
 
 
-@pytest.mark.parametrize("megapixels", SIZES)
+@daily(4.1)
 def test_a_film_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]
     path = tmp_path / "film.avi"

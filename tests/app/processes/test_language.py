@@ -45,6 +45,7 @@ def test_a_process_of_the_window_says_what_went_wrong_in_its_language(qtbot):
     assert how.reason.endswith(".onnx、.pt2、.xml"), "listed with the comma of Japanese"
 
 
+@pytest.mark.full
 def test_a_command_of_the_terminal_speaks_english_whatever_the_system_does():
     system = {**os.environ, "LANG": "ja_JP.UTF-8", "LANGUAGE": "ja"}
     assert not {LANGUAGE, NUMBERS} & set(system)

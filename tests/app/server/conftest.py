@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+import uvicorn
 
 from app.commands.serve.painter import EnginePainter
 from app.errors import StyleForgeError
@@ -21,6 +24,7 @@ from app.styles.library import BUILTIN, Library
 from app.styles.pack import Style
 from models.precision import Precision
 from tests.conftest import picture
+from tests.helpers.any_style import save_tiny
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -34,12 +38,13 @@ class PaperPainter:
     """A painter that paints nothing; the test decides when a picture is finished.
 
     Attributes:
+        network: The any-style network of its styles; None for the one that ships.
         go: Each release finishes one picture.
         begun: The styles of the pictures, in the order in which they were started.
     """
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
+    def __init__(self, library: Library, network: Path | None = None) -> None:
+        self.library, self.network = library, network
         self.findings: Mapping[str, Sequence[tuple[str, str]]] = {}
         self.go = threading.Semaphore(0)
         self.begun: list[str] = []
@@ -48,7 +53,7 @@ class PaperPainter:
         """Accept every look."""
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        return self.library.install_picture(picture, title=title)
+        return self.library.install_picture(picture, self.network, title=title)
 
     def remove_style(self, key: str) -> None:
         self.library.remove(key)
@@ -75,14 +80,22 @@ def engine_painter(tmp_path_factory: pytest.TempPathFactory) -> EnginePainter:
     return EnginePainter(library, kernels="baseline", precision=Precision.fp32, device="cpu")
 
 
-@pytest.fixture
-def paper(library: Library) -> PaperPainter:
-    return PaperPainter(library)
+@pytest.fixture(scope="session")
+def tiny_network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("networks") / "tiny.safetensors")
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def paper(library: Library, tiny_network: Path) -> PaperPainter:
+    return PaperPainter(library, tiny_network)
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Yield a function that starts a server and returns a client with its token."""
+    # uvicorn looks every 0.1 s whether it should end: twice at the end of every test.
+    hasty = {"sleep": lambda seconds: asyncio.sleep(seconds / 10)}
+    monkeypatch.setattr(uvicorn.server, "asyncio", SimpleNamespace(**vars(asyncio) | hasty))
     with ExitStack() as open_ones:
 
         def begin(
@@ -103,6 +116,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 headers={"Authorization": f"Bearer {TOKEN}"},
                 timeout=PATIENCE_S,
                 trust_env=False,
+                verify=False,  # no certificates: reading the system's takes 0.1 s
             )
             return open_ones.enter_context(client)
 

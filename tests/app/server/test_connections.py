@@ -37,6 +37,7 @@ def test_a_connection_without_a_whole_header_is_closed(begun: bytes, start: Star
         assert _rest(half) == b""
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("hasty")
 def test_a_second_header_has_the_same_time(start: Start, paper: PaperPainter):
     client = start(paper)
@@ -124,6 +125,7 @@ def test_a_small_limit_of_files_leaves_a_small_crowd(monkeypatch):
     assert connections.most_connections() == 80
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of files")
 def test_a_process_with_few_files_serves_beside_a_crowd_and_writes_nothing(tmp_path: Path):

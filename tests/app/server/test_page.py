@@ -34,6 +34,8 @@ document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, b
 BACKGROUND = "return getComputedStyle(document.documentElement).backgroundColor"
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Chrome]:
@@ -137,6 +139,7 @@ def test_a_picture_that_is_dropped_is_shown_styled_beside_itself(page, file):
     assert page.part("ran").text.startswith("Baseline, FP32, CPU")
 
 
+@pytest.mark.full
 def test_a_picture_that_is_chosen_or_pasted_is_taken_too(page, file):
     page.part("file").send_keys(str(file))
     page.wait("Candy, painted in")
@@ -149,6 +152,7 @@ def test_a_picture_that_is_chosen_or_pasted_is_taken_too(page, file):
     assert page.part("download").get_attribute("download") == "pasted-candy.png"
 
 
+@pytest.mark.full
 def test_another_style_and_other_options_paint_it_anew(page, file):
     page.drop(file)
     page.wait("Candy, painted in")
@@ -164,6 +168,7 @@ def test_another_style_and_other_options_paint_it_anew(page, file):
     until(lambda: ".jpeg" in (page.part("download").get_attribute("download") or ""))
 
 
+@pytest.mark.full
 def test_a_picture_becomes_a_style_that_is_chosen_and_can_be_removed(page, file, tmp_path):
     painting = tmp_path / "red wall.png"
     write_pixels(painting, picture(96, 72, seed=9))
@@ -184,6 +189,7 @@ def test_a_picture_becomes_a_style_that_is_chosen_and_can_be_removed(page, file,
     assert len(page.all(".card")) == 9
 
 
+@pytest.mark.full
 def test_a_picture_that_is_dropped_on_the_styles_becomes_one(page, file, tmp_path):
     painting = tmp_path / "dots.png"
     write_pixels(painting, picture(96, 72, seed=9))
@@ -195,6 +201,7 @@ def test_a_picture_that_is_dropped_on_the_styles_becomes_one(page, file, tmp_pat
     page.wait("Candy, painted in")
 
 
+@pytest.mark.full
 def test_what_becomes_no_style_is_told_in_the_servers_words(page, tmp_path):
     wrong = tmp_path / "page.png"
     wrong.write_text("<html>")
@@ -206,6 +213,7 @@ def test_what_becomes_no_style_is_told_in_the_servers_words(page, tmp_path):
     page.complaints()  # Chromium logs each error response
 
 
+@pytest.mark.full
 def test_the_divider_follows_the_mouse_and_the_keys(page, file):
     page.drop(file)
     page.wait("Candy, painted in")
@@ -227,6 +235,7 @@ def test_the_divider_follows_the_mouse_and_the_keys(page, file):
     assert share() == 100
 
 
+@pytest.mark.full
 def test_everything_is_reached_by_keys_and_has_a_name(page, file):
     page.part("file").send_keys(str(file))
     page.wait("Candy, painted in")
@@ -312,7 +321,16 @@ def test_the_colors_follow_the_system(page):
     assert shown == {"light": "rgb(243, 244, 246)", "dark": "rgb(23, 24, 27)"}
 
 
-@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (1280, 800), (1920, 1080)])
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [
+        (320, 640),
+        *(
+            pytest.param(*screen, marks=pytest.mark.full)
+            for screen in ((390, 844), (1280, 800), (1920, 1080))
+        ),
+    ],
+)
 def test_nothing_is_cut_off_on_a_screen(width, height, page, file):
     screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     page.chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)

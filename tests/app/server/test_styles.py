@@ -18,6 +18,8 @@ from tests.conftest import add_style, picture
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 @pytest.fixture
 def painting(tmp_path: Path) -> Path:
@@ -65,6 +67,7 @@ def test_a_picture_becomes_a_style_that_paints_as_on_the_command_line(
     assert "there is no style 'blue_wave'" in sentence(gone, 400)
 
 
+@pytest.mark.full
 def test_another_style_of_the_same_name_is_not_painted_as_the_one_that_was_removed(
     start, engine_painter, painting, photo, tmp_path
 ):

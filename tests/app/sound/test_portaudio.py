@@ -155,6 +155,7 @@ def test_without_a_device_a_silent_one_asks_for_samples_in_time_and_says_why(mon
     assert second - first == pytest.approx(count / device.rate)
 
 
+@pytest.mark.full
 def test_sound_is_not_loaded_before_a_film_with_sound_plays():
     check = "import sys, app.sources, app.ui.main_window; sys.exit('sounddevice' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=False).returncode == 0

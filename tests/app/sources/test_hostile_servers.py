@@ -14,6 +14,7 @@ import pytest
 from app.errors import StyleForgeError
 from app.sources import network, open_source, web
 from app.sources.deadline import Deadline
+from tests.helpers.daily import some_daily
 from tests.helpers.fakes import NetworkCamera, no_thread_left, numbered, write_video
 from tests.helpers.limited import limited
 from tests.helpers.raw_server import sending
@@ -53,7 +54,7 @@ def huge_jpeg() -> bytes:
 @needs_linux
 @pytest.mark.parametrize(
     ("head", "again"),
-    [
+    some_daily([
         (OK + MULTIPART + b"\r\n" + PART + b"Content-Length: -1\r\n\r\n", MUCH),
         (OK + MULTIPART + b"\r\n" + PART + b"Content-Length: 99999999999\r\n\r\n", MUCH),
         (OK + MULTIPART + b"\r\n" + PART + b"\r\n", MUCH),
@@ -64,7 +65,7 @@ def huge_jpeg() -> bytes:
         (OK + MULTIPART + CHUNKED + b"\r\n-8\r\n", MUCH),
         (OK + MULTIPART + CHUNKED + b"\r\nffffffffff\r\n" + PART + b"\r\n", MUCH),
         (OK + MULTIPART + CHUNKED + b"\r\n" + b"f" * 20 + b"\r\n" + PART + b"\r\n", MUCH),
-    ],
+    ], *(1, 2, 4)),
     ids=["negative length", "huge length", "no end", "no part", "negative chunk",
          "negative chunk inside", "negative chunk first", "huge chunk", "chunk no integer holds"],
 )  # fmt: skip
@@ -109,14 +110,17 @@ def test_a_film_that_is_too_large_is_refused_before_its_first_frame(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("head", "again"),
-    [
-        (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-        (b"", b"H"),
-        (OK + MULTIPART + b"\r\n" + PART + b"X-Slow: ", b"a"),
-        (OK + MULTIPART + b"\r\n" + PART + b"Content-Length: 1000\r\n\r\n", b"a"),
-        (OK + b"Content-Type: image/jpeg\r\nContent-Length: 1000\r\n\r\n", b"a"),
-    ],
+    some_daily(
+        [
+            (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
+            (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            (b"", b"H"),
+            (OK + MULTIPART + b"\r\n" + PART + b"X-Slow: ", b"a"),
+            (OK + MULTIPART + b"\r\n" + PART + b"Content-Length: 1000\r\n\r\n", b"a"),
+            (OK + b"Content-Type: image/jpeg\r\nContent-Length: 1000\r\n\r\n", b"a"),
+        ],
+        *(0, 4),
+    ),
     ids=["header", "continue", "status", "part's header", "part", "snapshot"],
 )
 def test_one_deadline_holds_for_all_that_comes_slowly(

@@ -10,6 +10,9 @@ import pytest
 from app.sources import SCENE, open_source
 from app.sources.scene import PERIOD_S, Scene, render
 from tests.app.sources.conftest import next_frame
+from tests.helpers.daily import some_daily
+
+SIZES = (1280, 720), (641, 361), (64, 64), (300, 700)
 
 
 def test_the_scene_is_the_same_at_the_same_second_and_repeats() -> None:
@@ -38,7 +41,7 @@ def test_the_scene_has_detail_at_every_scale() -> None:
         assert np.abs(np.diff(blocks.mean(axis=(1, 3)), axis=1)).mean() > 4
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (641, 361), (64, 64), (300, 700)])
+@pytest.mark.parametrize("size", some_daily([((w, h),) for w, h in SIZES], 1, 2))
 def test_the_scene_comes_in_any_size(size: tuple[int, int]) -> None:
     for t in (0.0, 9.9, PERIOD_S - 0.001):
         assert render(t, *size).shape == (size[1], size[0], 3)

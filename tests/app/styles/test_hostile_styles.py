@@ -49,20 +49,39 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "imports", "code", "said"),
     [
-        ("style.toml", "from app.styles.pack import load_pack", "load_pack({pack})",
-         f"StyleError: 'pack/style.toml' cannot be read: {DEVICE}"),
-        ("weights.safetensors", "from app.styles.library import Library",
-         "Library({pack}, {pack} / 'user').install({pack})",
-         f"StyleError: 'pack' names weights that cannot be read: weights.safetensors: {DEVICE}"),
-        ("weights.safetensors", "from models.checkpoints import load_checkpoint",
-         "load_checkpoint({pack} / 'weights.safetensors')",
-         f"CheckpointError: 'weights.safetensors' cannot be read: {DEVICE}"),
-        ("weights.safetensors", "from app.styles.pack import Style, check_weights",
-         "check_weights(Style('odd', 'Odd', {pack} / 'weights.safetensors', sha256='0'))",
-         f"OSError: [Errno {errno.EINVAL}] {DEVICE}"),
+        pytest.param(
+            "style.toml",
+            "from app.styles.pack import load_pack",
+            "load_pack({pack})",
+            f"StyleError: 'pack/style.toml' cannot be read: {DEVICE}",
+            id="spec",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            "weights.safetensors",
+            "from app.styles.library import Library",
+            "Library({pack}, {pack} / 'user').install({pack})",
+            f"StyleError: 'pack' names weights that cannot be read: weights.safetensors: {DEVICE}",
+            id="pack",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            "weights.safetensors",
+            "from models.checkpoints import load_checkpoint",
+            "load_checkpoint({pack} / 'weights.safetensors')",
+            f"CheckpointError: 'weights.safetensors' cannot be read: {DEVICE}",
+            id="checkpoint",
+        ),
+        pytest.param(
+            "weights.safetensors",
+            "from app.styles.pack import Style, check_weights",
+            "check_weights(Style('odd', 'Odd', {pack} / 'weights.safetensors', sha256='0'))",
+            f"OSError: [Errno {errno.EINVAL}] {DEVICE}",
+            id="checked weights",
+            marks=pytest.mark.full,
+        ),
     ],
-    ids=["spec", "pack", "checkpoint", "checked weights"],
-)  # fmt: skip
+)
 def test_a_device_without_end_is_not_read(pack: Path, name, imports, code, said) -> None:
     (pack / name).unlink()
     (pack / name).symlink_to("/dev/zero")
@@ -192,8 +211,16 @@ def repeated(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "fault"),
     [
-        (sparse, "'big.pth' cannot be read: it is larger than 100 MB"),
-        (packed, "'big.pth' is too large for weights: more than 100 MB"),
+        pytest.param(
+            sparse,
+            "'big.pth' cannot be read: it is larger than 100 MB",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            packed,
+            "'big.pth' is too large for weights: more than 100 MB",
+            marks=pytest.mark.full,
+        ),
         (repeated, "'big.pth' is too large for weights: more than 100 MB"),
     ],
 )

@@ -14,6 +14,8 @@ from app.styles.library import BUILTIN
 from models.families.any_style import AnyStyleNetwork
 from models.vit_checkpoints import load_vit
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 FOLDER = BUILTIN.parent / "any_style"
 
 
@@ -37,6 +39,14 @@ def test_a_network_that_ships_tells_how_it_was_trained(path):
     assert float(held["held_out_style"]) < 0.2
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("small.safetensors", marks=pytest.mark.full),
+        "tiny.safetensors",
+    ],
+    indirect=True,
+)
 @torch.inference_mode()
 def test_a_network_that_ships_takes_the_colors_of_a_picture_it_never_saw(path):
     network = AnyStyleNetwork.load(path)

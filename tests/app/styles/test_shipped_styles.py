@@ -24,8 +24,15 @@ NAMED = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wav
 MORE = ("composition_vii", "scream", "wreck")
 BYTES = 36_000_000
 
-pytestmark = pytest.mark.usefixtures("native_kernels")
+pytestmark = pytest.mark.usefixtures("native_kernels", "one_thread")
 every_style = pytest.mark.parametrize("style", LIBRARY.styles, ids=lambda style: style.key)
+one_style_daily = pytest.mark.parametrize(
+    "style",
+    [
+        pytest.param(style, id=style.key, marks=[] if style.key == "candy" else pytest.mark.full)
+        for style in LIBRARY.styles
+    ],
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +69,7 @@ def test_a_style_has_a_full_and_a_lite_network(style):
     assert (full, lite) == (FULL, LITE)
 
 
-@every_style
+@one_style_daily
 def test_bf16_shows_the_picture_of_fp32(style, scene):
     for path in weights(style):
         state = load_checkpoint(path)
@@ -79,7 +86,9 @@ def test_a_styled_picture_has_contrast_and_no_frame(style, scene):
         assert rings.edge < 1.5 * rings.within
 
 
-@pytest.mark.parametrize("size", [0, 1], ids=["full", "lite"])
+@pytest.mark.parametrize(
+    "size", [pytest.param(0, id="full", marks=pytest.mark.full), pytest.param(1, id="lite")]
+)
 def test_any_two_styles_mix(size, scene):
     """Halfway between weights of one ancestor, the contrast is close to either style's."""
     states = {style.key: load_checkpoint(weights(style)[size]) for style in LIBRARY.styles}

@@ -46,6 +46,7 @@ def without_vgg(order) -> TrainingRequest:
     return TrainingRequest(**{**fields(order), "vgg": None})
 
 
+@pytest.mark.full
 def test_the_layers_alone_are_downloaded_and_it_is_said_what_was_checked(
     window, session, without_vgg, served, qtbot
 ):
@@ -62,6 +63,7 @@ def test_the_layers_alone_are_downloaded_and_it_is_said_what_was_checked(
     assert any("No checksum is published for a part" in note for note in notes)
 
 
+@pytest.mark.full
 def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
     window, session, without_vgg, served, qtbot, runs
 ):
@@ -85,6 +87,7 @@ def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
     assert served.requests[-1] == ""
 
 
+@pytest.mark.full
 def test_a_file_chosen_in_the_question_is_trained_with_at_once(
     window, session, without_vgg, order, served, qtbot
 ):

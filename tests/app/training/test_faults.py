@@ -39,6 +39,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     assert not runs.exists()
 
 
+@pytest.mark.full
 def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -51,6 +52,7 @@ def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tm
     assert window.isVisible()
 
 
+@pytest.mark.full
 def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path):
     bad = TrainingRequest(**{**fields(order), "vgg": tmp_path / "gone.pth"})
     sentence = told(qtbot, studio, bad)
@@ -59,6 +61,7 @@ def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path
     )
 
 
+@pytest.mark.full
 def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, order, qtbot, runs):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)

@@ -6,6 +6,7 @@ import argparse
 import tomllib
 
 import numpy as np
+import pytest
 import torch
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
@@ -72,6 +73,7 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
     assert len(own_library.styles) == 2
 
 
+@pytest.mark.full
 def test_previews_follow_the_current_frame(studio, order, qtbot):
     shapes = []
     studio.preview_saved.connect(lambda path: shapes.append(QImage(str(path)).size().toTuple()))
@@ -116,6 +118,7 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
 # Duration
 
 
+@pytest.mark.full
 def test_a_long_run_is_asked_about_and_can_be_declined(
     window, session, order, qtbot, monkeypatch, runs
 ):
@@ -134,6 +137,7 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
     assert not list(runs.iterdir())
 
 
+@pytest.mark.full
 def test_a_long_run_can_be_started_anyway_or_made_shorter(
     studio, order, qtbot, monkeypatch, own_library
 ):

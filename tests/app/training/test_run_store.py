@@ -25,6 +25,7 @@ from tests.conftest import picture
 from tests.models.training.conftest import small_files
 
 
+@pytest.mark.full
 def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     studio, order, own_library, qtbot, runs
 ):
@@ -54,6 +55,7 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     later.close()
 
 
+@pytest.mark.full
 def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
@@ -105,6 +107,7 @@ def read_elsewhere(run, tmp_path: Path):
     return read_run(elsewhere)
 
 
+@pytest.mark.full
 def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library, qtbot):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
@@ -139,6 +142,7 @@ def offered(qtbot, library: Library) -> tuple[tuple[RunDirectory, ...], Training
     return found.args[0], studio
 
 
+@pytest.mark.full
 def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
     studio, order, qtbot, monkeypatch
 ):

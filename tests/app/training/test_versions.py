@@ -38,6 +38,7 @@ def both(order, tmp_path) -> TrainingRequest:
     return TrainingRequest(**{**fields(order), **start})
 
 
+@pytest.mark.full
 def test_both_versions_are_in_one_pack_and_a_first_impression_comes_before_training(
     studio, both, qtbot, own_library, runs
 ):
@@ -72,6 +73,7 @@ def test_a_run_remembers_that_its_fast_version_is_left(both, runs):
     assert not again.trains_lite
 
 
+@pytest.mark.full
 def test_what_was_learned_so_far_becomes_a_style(window, session, order, qtbot, runs):
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)

@@ -91,6 +91,7 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     assert not list(runs.iterdir())
 
 
+@pytest.mark.full
 def test_what_was_learned_is_thrown_away_only_after_asking(window, session, order, qtbot, runs):
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
@@ -158,6 +159,7 @@ def test_ctrl_t_opens_the_studio_beside_the_picture(main_window):
     assert not opened.isModal()
 
 
+@pytest.mark.full
 def test_quitting_while_training_asks_and_keeps_what_was_learned(
     main_window, session, order, qtbot, runs
 ):

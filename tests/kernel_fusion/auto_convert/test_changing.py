@@ -17,6 +17,7 @@ from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from tests.helpers.daily import some_daily
 from tests.kernel_fusion.auto_convert.changing import fault_of
 from tests.kernel_fusion.auto_convert.families import IMAGE, Branching, shaken
 
@@ -44,7 +45,7 @@ def x() -> Tensor:
     return torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some_daily(range(12), 0, 3, 10))
 def test_a_converted_model_that_is_changed_between_calls_is_as_the_original(seed):
     assert fault_of(seed) == ""
 

@@ -22,6 +22,7 @@ from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
 from kernel_fusion.auto_convert.split_products import CHANGES
+from tests.helpers.daily import some_daily
 from tests.kernel_fusion.auto_convert.families import (
     BERT,
     FAMILIES,
@@ -92,8 +93,13 @@ def test_a_family_is_converted(name, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", HAS)
+@pytest.mark.parametrize(
+    ("name", "change"),
+    some_daily(
+        [(name, change) for change in CHANGES for name in HAS],
+        *(len(HAS) * n + n % len(HAS) for n in range(len(CHANGES))),
+    ),
+)
 def test_a_way_of_execution_changes_no_result(name, change, device):
     make, given, _ = FAMILIES[name]
     model = made(make).to(device)
@@ -355,7 +361,7 @@ def test_conversion_is_found_at_the_top():
     assert kf.auto_convert.ModelConverter is ModelConverter
 
 
-@pytest.mark.parametrize("conv", ["ieee", "tf32"])
+@pytest.mark.parametrize("conv", some_daily(["ieee", "tf32"], 1))
 def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
     """PyTorch's exporter raises if its older and newer flags disagree."""
     cudnn: Any = torch.backends.cudnn

@@ -15,6 +15,7 @@ from kernel_fusion.auto_convert.graphs import exported
 from kernel_fusion.auto_convert.inputs import inputs_of
 from kernel_fusion.auto_convert.program import Execution, Program
 from kernel_fusion.auto_convert.rewrites import REWRITES
+from tests.helpers.daily import some_daily
 from utils.tf32 import convolutions_use_tf32, products_use_tf32
 
 CPU = torch.device("cpu")
@@ -57,9 +58,16 @@ class Two(nn.Module):
         return self.one(x) + F.relu(self.other(x))
 
 
-@pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(
-    ("channels", "groups", "pointwise", "every"), [(8, 1, 1, 2), (8, 2, 0, 1), (4, 1, 0, 0)]
+    ("channels", "groups", "pointwise", "every", "last"),
+    some_daily(
+        [
+            (*counts, last)
+            for last in (False, True)
+            for counts in [(8, 1, 1, 2), (8, 2, 0, 1), (4, 1, 0, 0)]
+        ],
+        *(0, 2, 4),
+    ),
 )
 def test_convolutions_are_split_that_tensor_cores_take(channels, groups, pointwise, every, last):
     torch.manual_seed(0)

@@ -6,6 +6,7 @@ Both need a C++ compiler and CUDA's headers, but neither nvcc nor a GPU.
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ from kernels.driver import compiling
 from kernels.jit import cuda_tools, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
+from tests.helpers.once import made_once
 
 STUBS = Path(__file__).parent
 
@@ -54,6 +56,21 @@ def description(library: str, folder: Path) -> dict[str, Any]:
         f"styleforge_{library}_abi",
     )
     return compiling.describe(LIBRARIES[library], command, built, folder=folder)
+
+
+def description_once(library: str, folder: Path) -> dict[str, Any]:
+    """Return a library's description of itself, compiled once for all processes of a test run.
+
+    Args:
+        folder: This process's folder, from `tmp_path_factory.mktemp`.
+    """
+
+    def described(to: Path) -> Path:
+        path = to / "description.json"
+        path.write_text(json.dumps(description(library, to)), "utf-8")
+        return path
+
+    return json.loads(made_once(folder, f"description-{library}", described).read_text("utf-8"))
 
 
 def driver_stub(folder: Path) -> Path:

@@ -11,6 +11,7 @@ from app.engine.post.guided_upsampling import GuidedUpsampler
 from kernels.frames.native_smoothing import NativeStream
 from kernels.self_test.compile_worker import MOST_APART
 from kernels.self_test.frames import self_test
+from tests.kernels.ops.matrix import matrix
 from utils.opencv import cv2
 
 FRAME = 180, 322  # height, width
@@ -64,11 +65,15 @@ def test_a_window_paints_the_scaled_frame_in_32_bits(size, kernels, device):
     assert (screen[..., 3] == 255).all()
 
 
-@pytest.mark.parametrize("guided", [False, True], ids=["", "guided"])
-@pytest.mark.parametrize("keep_colors", [False, True], ids=["", "its colors"])
-@pytest.mark.parametrize("strength", [1.0, 0.6, 0.0])
-@pytest.mark.parametrize("size", [*SMALL.values(), FRAME], ids=[*SMALL, "the same"])
-@pytest.mark.parametrize("make", [noise, smooth])
+@matrix(
+    {
+        "make": [noise, smooth],
+        "size": [*SMALL.values(), FRAME],
+        "strength": [1.0, 0.6, 0.0],
+        "keep_colors": [False, True],
+        "guided": [False, True],
+    }
+)
 def test_a_result_is_enlarged_and_mixed_as_opencv_does(
     make, size, strength, keep_colors, guided, kernels, device
 ):
@@ -105,7 +110,7 @@ def stream(size: tuple[int, int], length: int = 30):
         yield np.clip(source, 0, 255).astype(np.uint8), np.clip(result, 0, 255).astype(np.uint8)
 
 
-@pytest.mark.parametrize("amount", [0.3, 1.0])
+@pytest.mark.parametrize("amount", [pytest.param(0.3, marks=pytest.mark.full), 1.0])
 @pytest.mark.parametrize("size", [(90, 161), (61, 107), (7, 9), (3, 2)], ids=str)
 def test_a_stream_is_smoothed_as_on_the_cpu(size, amount, kernels, device, native_smoothing):
     history, smoother = kernels.new_history(*size, device), NativeStream(*size)
@@ -138,7 +143,9 @@ def moving_stream(size: tuple[int, int], length: int = 24):
         yield np.clip(source, 0, 255).astype(np.uint8), np.clip(result, 0, 255).astype(np.uint8)
 
 
-@pytest.mark.parametrize("amount", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "amount", [0.1, *(pytest.param(amount, marks=pytest.mark.full) for amount in (0.5, 1.0))]
+)
 @pytest.mark.parametrize("size", [(90, 161), (120, 160), (33, 50), (48, 300)], ids=str)
 def test_a_moving_scene_is_smoothed_as_on_the_cpu(size, amount, kernels, device, native_smoothing):
     history, smoother = kernels.new_history(*size, device), NativeStream(*size)
@@ -167,7 +174,7 @@ def test_the_motion_is_that_of_the_cpu(size, kernels, device, native_smoothing):
     assert stream.motion().any()
 
 
-@pytest.mark.parametrize("amount", [0.5, 1.0])
+@pytest.mark.parametrize("amount", [0.5, pytest.param(1.0, marks=pytest.mark.full)])
 def test_all_controls_together_make_the_picture_of_the_cpu(
     amount, kernels, device, native_smoothing
 ):

@@ -30,7 +30,7 @@ STREAMS = [
 ]
 
 
-@pytest.mark.parametrize("amount", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("amount", [0.3, pytest.param(0.5, marks=pytest.mark.full), 1.0])
 @pytest.mark.parametrize(("make", "size"), STREAMS)
 def test_a_stream_is_smoothed_as_by_the_reference(make, size, amount, native_smoothing):
     native, reference = NativeStream(*size), ReferenceStream(*size)

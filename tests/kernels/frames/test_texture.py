@@ -21,6 +21,7 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from tests.kernels.frames.emulated import EmulatedFrameKernels
 from tests.kernels.frames.native import native_texture
+from tests.kernels.ops.matrix import matrix
 from utils.images.reading import read_pixels
 from utils.opencv import cv2
 
@@ -85,11 +86,13 @@ def shares(got: np.ndarray, expected: np.ndarray) -> tuple[int, float]:
     return int(apart.max()), float((apart > 0).mean())
 
 
-@pytest.mark.parametrize("amount", [0.25, 1.0])
-@pytest.mark.parametrize(
-    "size", [(180, 320), (181, 323), (720, 1280), (90, 37), (9, 7), (1, 1), (600, 16)], ids=str
+@matrix(
+    {
+        "key": ["starry_night", "great_wave", "scream"],
+        "size": [(180, 320), (181, 323), (720, 1280), (90, 37), (9, 7), (1, 1), (600, 16)],
+        "amount": [0.25, 1.0],
+    }
 )
-@pytest.mark.parametrize("key", ["starry_night", "great_wave", "scream"])
 def test_a_picture_gets_the_texture_of_the_cpu(key, size, amount, kernels, device):
     pixels = painting(key, *size)
     (expected,) = TextureReference().apply((pixels,), amount, continues=False)

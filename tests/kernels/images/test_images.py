@@ -94,9 +94,14 @@ def wine(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["env", *(f"{name}={value}" for name, value in environment.items()), found("wine")]
 
 
+@pytest.fixture(scope="module")
+def image() -> Path:
+    return image_for("linux-x86_64_v3")
+
+
 @pytest.mark.skipif(not FMA, reason="the processor has no AVX2")
-def test_an_image_gives_the_bits_of_what_is_compiled_here(compiled):
-    calls = recorded.record(image_for("linux-x86_64_v3"))
+def test_an_image_gives_the_bits_of_what_is_compiled_here(image, compiled):
+    calls = recorded.record(image)
     differ = [call.arguments for call, own in zip(calls, compiled, strict=True) if call != own]
     assert not differ
 

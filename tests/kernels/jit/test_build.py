@@ -90,6 +90,7 @@ def test_a_compiler_that_does_not_run_is_named(monkeypatch, tmp_path):
     assert build.reason(LIBRARY) == f"the C++ compiler {path} does not run: no licence"
 
 
+@pytest.mark.full
 def test_a_failed_build_is_remembered_until_something_changes(
     tmp_path, source, compiler, monkeypatch
 ):
@@ -113,6 +114,7 @@ def test_a_failed_build_is_remembered_until_something_changes(
     assert compilations(tmp_path) == 4
 
 
+@pytest.mark.full
 def test_a_damaged_note_of_a_failure_is_ignored(tmp_path, source, compiler, empty_cache):
     source.write_text("int broken")
     build.load(LIBRARY)
@@ -121,6 +123,7 @@ def test_a_damaged_note_of_a_failure_is_ignored(tmp_path, source, compiler, empt
     assert compilations(tmp_path) == 2
 
 
+@pytest.mark.full
 def test_the_log_of_a_failed_build_is_kept_and_nothing_else(source, compiler, empty_cache):
     source.write_text("int broken")
     build.load(LIBRARY)
@@ -146,6 +149,7 @@ def test_at_the_time_limit_nothing_that_was_started_survives(tmp_path, monkeypat
     assert gone(int(pid.read_text()))
 
 
+@pytest.mark.full
 def test_closing_the_program_ends_a_running_build(tmp_path, source, monkeypatch, empty_cache):
     source.write_text("int slow;")
     pid = tmp_path / "pid"
@@ -162,6 +166,7 @@ def test_closing_the_program_ends_a_running_build(tmp_path, source, monkeypatch,
     assert gone(int(pid.read_text()))
 
 
+@pytest.mark.full
 def test_a_killed_build_does_not_hinder_the_next(source, compiler, empty_cache):
     source.write_text("int broken")
     leftover = empty_cache / f"{LIBRARY}.build-killed"
@@ -211,6 +216,7 @@ def test_the_first_error_of_the_compiler_is_the_reason(source):
     assert "undeclared_name" in build.reason(LIBRARY)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("real_compiler")
 def test_a_library_that_does_not_load_is_no_kernel(source):
     source.write_text('extern "C" int missing(); struct S { S() { missing(); } } s;\n')
@@ -219,6 +225,7 @@ def test_a_library_that_does_not_load_is_no_kernel(source):
     assert "missing" in build.reason(LIBRARY)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("real_compiler")
 def test_a_library_that_crashes_ends_its_own_process_only(source):
     source.write_text("#include <cstdlib>\nstruct S { S() { abort(); } } s;\n")
@@ -226,6 +233,7 @@ def test_a_library_that_crashes_ends_its_own_process_only(source):
     assert "the compiling process ended with code" in build.reason(LIBRARY)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("real_compiler")
 def test_a_library_without_its_kernels_fails_the_self_test(source, empty_cache):
     source.write_text("int x;\n")
@@ -276,6 +284,7 @@ def test_a_cached_library_is_loaded_without_building(native_kernels, monkeypatch
     assert build.reason(LIBRARY) == ""
 
 
+@pytest.mark.full
 def test_importing_and_calling_never_builds(tmp_path):
     code = (
         "import sys, torch, kernel_fusion as kf\n"
@@ -288,6 +297,7 @@ def test_importing_and_calling_never_builds(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("native_kernels")
 def test_a_damaged_library_in_the_cache_is_built_again(source, compiler, empty_cache):
     source.write_text("int x;")

@@ -87,6 +87,7 @@ def test_an_image_is_used_without_a_compiler_once_it_was_tested(images, monkeypa
     assert build.load_built(NAME)
 
 
+@pytest.mark.full
 def test_another_image_is_tested_again(images, monkeypatch):
     assert build.load(NAME)
     image = image_in(images)
@@ -99,6 +100,7 @@ def test_another_image_is_tested_again(images, monkeypatch):
     assert build.reason(NAME) == "not tested on this machine yet"
 
 
+@pytest.mark.full
 def test_a_cache_that_cannot_be_written_only_costs_the_test(images, monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("STYLEFORGE_CACHE", str(tmp_path / "file"))
@@ -139,6 +141,7 @@ def test_a_truncated_image_is_named_and_not_loaded(images):
     )
 
 
+@pytest.mark.full
 def test_an_image_that_is_no_library_is_named(images):
     image = image_in(images)
     image.write_bytes(b"not a library")
@@ -147,6 +150,7 @@ def test_an_image_that_is_no_library_is_named(images):
     assert "does not load" in build.reason(NAME)
 
 
+@pytest.mark.full
 def test_an_image_that_crashes_ends_its_own_process_only(images, tmp_path, monkeypatch, compiled):
     source = tmp_path / "crash.cpp"
     source.write_text("#include <cstdlib>\nstruct Crash { Crash() { std::abort(); } } crash;\n")

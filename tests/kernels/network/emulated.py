@@ -67,6 +67,43 @@ extern "C" const char* emulated_launch(int kernel, const void* params, int x, in
 """
 
 
+class EmulatedKernels:
+    """Kernels, given by their C++ names, that are compiled when the first of their group is needed.
+
+    A test run compiles each group once for all its processes.
+    """
+
+    def __init__(self, folder: Path, kernels: Iterable[str]) -> None:
+        self._folder, self._headers = folder, stubs.headers()
+        self._groups: dict[tuple[str, ...], list[str]] = {}
+        for kernel in kernels:
+            self._groups.setdefault(group(kernel), []).append(kernel)
+        self._built: dict[tuple[str, ...], Callable[..., bytes]] = {}
+
+    def __contains__(self, kernel: str) -> bool:
+        return kernel in self._groups.get(group(kernel), ())
+
+    def launch(self, kernel: str, *arguments: Any) -> str:
+        """Launch a kernel and return what went wrong, or an empty string."""
+        key = group(kernel)
+        names = self._groups[key]
+        if key not in self._built:
+            self._built[key] = self._compiled(tuple(names))
+        return self._built[key](names.index(kernel), *arguments).decode()
+
+    def _compiled(self, names: tuple[str, ...]) -> Callable[..., bytes]:
+        which = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+        try:
+            built = made_once(
+                self._folder, f"network-{which}", lambda to: compiled(to, names, self._headers)
+            )
+        except BuildError as error:
+            pytest.skip(str(error))
+        launch: Callable[..., bytes] = ctypes.CDLL(str(built)).emulated_launch
+        launch.restype = c_char_p  # pyright: ignore[reportFunctionMemberAccess]
+        return launch
+
+
 class EmulatedLibrary:
     """A replacement for a DriverLibrary.
 
@@ -76,10 +113,8 @@ class EmulatedLibrary:
         fp16_sums: Whether the 3x3 layers in FP16 accumulate in FP16.
     """
 
-    def __init__(self, built: Path, kernels: Iterable[str]) -> None:
-        self._launch: Callable[..., bytes] = ctypes.CDLL(str(built)).emulated_launch
-        self._launch.restype = c_char_p  # pyright: ignore[reportFunctionMemberAccess]
-        self._numbers = {name: number for number, name in enumerate(kernels)}
+    def __init__(self, kernels: EmulatedKernels) -> None:
+        self._kernels = kernels
         self.launched: set[str] = set()
         self.in_turn = False
         self.fp16_sums = False
@@ -89,36 +124,32 @@ class EmulatedLibrary:
     ) -> Callable[[tuple[int, int, int], Any, Structure], int]:
         assert source in SOURCES
         summed = with_fp16_sums(name)
-        name = summed if self.fp16_sums and summed in self._numbers else name
-        number = self._numbers[name]
+        name = summed if self.fp16_sums and summed in self._kernels else name
+        assert name in self._kernels
 
         def launch(grid: tuple[int, int, int], _stream: Any, params: Structure) -> int:
             self.launched.add(name)
             immediate = source == IMMEDIATE
             numbers = map(c_int, (*grid, threads, shared_bytes, self.in_turn, immediate))
-            failure = self._launch(number, byref(params), *numbers).decode()
+            failure = self._kernels.launch(name, byref(params), *numbers)
             assert not failure, f"{name}: {failure}"
             return 0
 
         return launch
 
 
+def group(kernel: str) -> tuple[str, ...]:
+    """Return what a kernel shares with the kernels that are launched along with it.
+
+    That is the type of its operands, its network's layers, and which tiles they have.
+    """
+    operands, layers, layer = re.findall(r"<(\w+), (?:.* )?(\S+Layers\S*)::(\w+)", kernel)[0]
+    return operands, layers, *(word for word in ("Wide", "Small") if word in layer)
+
+
 def with_fp16_sums(kernel: str) -> str:
     """Return the FP16-accumulating version of a 3x3 layer's kernel; other names stay unchanged."""
     return re.sub(r"(conv3x3<__half, )(\S+Layers<\S+In16Bits>::\w+)", r"\1Fp16Sums<\2>", kernel)
-
-
-def built_or_skipped(folder: Path, kernels: Iterable[str]) -> Path:
-    """Run `compiled` once for all processes of a test run.
-
-    Without a compiler or CUDA's headers, the test is skipped.
-    """
-    headers, names = stubs.headers(), tuple(kernels)
-    which = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
-    try:
-        return made_once(folder, f"network-{which}", lambda to: compiled(to, names, headers))
-    except BuildError as error:
-        pytest.skip(str(error))
 
 
 def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> Path:

@@ -112,6 +112,7 @@ def test_no_product_on_hopper_waits_for_the_one_before(described, description):
     assert "serialized" not in compiled.log
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
 def test_no_kernel_for_sm_75_spills_registers(description, tmp_path):

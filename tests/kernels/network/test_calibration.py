@@ -55,6 +55,7 @@ def test_where_values_are_not_finite_every_range_is_nan(weights):
     assert all(value.isnan().all() for value in found.values())
 
 
+@pytest.mark.full
 def test_the_full_network_has_a_range_for_every_3x3_layer():
     weights = random_weights(FULL, torch.Generator().manual_seed(0))
     found = calibration.ranges(weights, FULL, CPU)

@@ -38,12 +38,12 @@ from tests.kernels.driver.standins import write_images
 from tests.kernels.network import int8_reference
 from tests.kernels.network.emulated import (
     SOURCES,
+    EmulatedKernels,
     EmulatedLibrary,
-    built_or_skipped,
     with_fp16_sums,
 )
 
-# On a busy machine, the first test waits two minutes for the compiler.
+# On a busy machine, a test waits a minute for the compiler.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 SHAPE = 2, 21, 38  # pictures, height, width: none is a multiple of a tile
@@ -57,15 +57,17 @@ PRECISIONS = {
     "fp32": (torch.float32, 109),
     "int8": (torch.float16, 21),  # for white noise; see below for pictures
 }
-# Network, precision, and layers: "wide" has the wide tiles, "small" needs less shared memory. Each
-# network has each precision once, and each kind of layers has a case.
+# Network, precision, and layers: "wide" has the wide tiles, "small" needs less shared memory. Other
+# cases compile other kernels, for seconds each.
 CASES = [
     ("lite", "fp16", "sm80"),
     ("lite", "fp16", "wide"),
+    ("lite", "fp32", "sm80"),
+]
+OTHER_CASES = [
     ("lite", "fp16", "sm75"),
     ("lite", "bf16", "sm80"),
     ("lite", "tf32", "sm80"),
-    ("lite", "fp32", "sm80"),
     ("full", "fp16", "wide"),
     ("full", "fp16", "small"),
     ("full", "tf32", "wide"),
@@ -74,8 +76,6 @@ CASES = [
     ("full", "int8", "small wide"),
     ("lite", "fp16", "Fp16Sums"),
     ("full", "fp16", "wide Fp16Sums"),
-]
-OTHER_CASES = [
     ("full", "fp16", "sm80"),
     ("full", "fp16", "sm75"),
     ("full", "tf32", "sm80"),
@@ -91,21 +91,17 @@ STYLES = FOLDER.parent / "assets" / "styles"
 
 
 @pytest.fixture(scope="module")
-def names(description):
+def kernels(description, tmp_path_factory):
     sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
     found = [kernel for source in SOURCES for kernel in sources[source].kernels]
     large = [kernel for kernel in found if "Small" not in kernel and "sm75" not in kernel]
-    return list(dict.fromkeys((*found, *map(with_fp16_sums, large))))
-
-
-@pytest.fixture(scope="module")
-def built(names, tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("emulated"), names)
+    names = dict.fromkeys((*found, *map(with_fp16_sums, large)))
+    return EmulatedKernels(tmp_path_factory.mktemp("emulated"), names)
 
 
 @pytest.fixture
-def emulated(built, names, monkeypatch):
-    library = EmulatedLibrary(built, names)
+def emulated(kernels, monkeypatch):
+    library = EmulatedLibrary(kernels)
     monkeypatch.setattr(launchers, "DriverLibrary", lambda *_: library)
     monkeypatch.setattr(torch.cuda, "device", lambda _device: nullcontext())
     return library
@@ -171,7 +167,10 @@ def test_a_network_is_right_to_its_rounding(plan_of, emulated, name, precision, 
         assert any(word in kernel for kernel in emulated.launched) == (of in layers)
 
 
-@pytest.mark.parametrize("precision", ["fp16", "tf32", "fp32"])
+@pytest.mark.parametrize(
+    "precision",
+    ["fp16", *(pytest.param(name, marks=pytest.mark.full) for name in ("tf32", "fp32"))],
+)
 @torch.inference_mode()
 def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of, precision):
     plan, _ = plan_of("lite", precision)
@@ -189,11 +188,19 @@ def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of, precision)
 @pytest.mark.parametrize(
     ("name", "precision", "layers"),
     [
-        *(("lite", precision, "sm80") for precision in PRECISIONS if precision != "int8"),
-        ("full", "int8", "sm80"),
-        ("full", "int8", "wide"),
-        ("lite", "fp16", "sm75"),
-        ("full", "fp16", "sm75"),
+        ("lite", "fp16", "sm80"),
+        *(
+            pytest.param(*case, marks=pytest.mark.full)
+            for case in (
+                ("lite", "bf16", "sm80"),
+                ("lite", "tf32", "sm80"),
+                ("lite", "fp32", "sm80"),
+                ("full", "int8", "sm80"),
+                ("full", "int8", "wide"),
+                ("lite", "fp16", "sm75"),
+                ("full", "fp16", "sm75"),
+            )
+        ),
     ],
 )
 @torch.inference_mode()
@@ -208,6 +215,7 @@ def test_the_order_of_warps_and_earlier_runs_change_no_bit(
     assert torch.equal(plan._y, first)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("style", "wide"), [("candy", False), ("starry_night", True)])
 @torch.inference_mode()
 def test_a_style_in_integers_is_near_the_exact_one(network, plan_of, monkeypatch, style, wide):
@@ -228,6 +236,7 @@ def test_a_style_in_integers_is_near_the_exact_one(network, plan_of, monkeypatch
     assert int8_reference.psnr(painted, integers) > 44
 
 
+@pytest.mark.full
 @torch.inference_mode()
 def test_weights_that_are_not_finite_show_in_the_picture_of_integers(plan_of):
     plan, weights = plan_of("full", "int8")
@@ -237,6 +246,7 @@ def test_weights_that_are_not_finite_show_in_the_picture_of_integers(plan_of):
     assert plan.ranges[:, 2].tolist() == [1, 1]
 
 
+@pytest.mark.full
 @torch.inference_mode()
 def test_other_weights_are_followed(plan_of):
     plan, weights = plan_of("lite", "fp32")
@@ -250,6 +260,7 @@ def test_other_weights_are_followed(plan_of):
     assert torch.equal(plan._y, before)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("precision", "least"), [("fp16", 50), ("bf16", 31)])
 @torch.inference_mode()
 def test_an_any_style_network_between_these_layers_is_right_to_its_rounding(

@@ -29,6 +29,13 @@ def takes_a_list(op: Op) -> bool:
     return any("Sequence[" in str(each.annotation) for each in parameters)
 
 
+# One of each family, of lists, that mutates, and composed. Tracing an operation takes seconds.
+TRACED_DAILY = {"add_relu", "fused_instance_norm", "sgd_step", "transformer_layer"}
+# PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
+OF_NON_LEAVES = pytest.mark.filterwarnings(
+    r"ignore:The \.grad attribute of a Tensor that is not a leaf"
+)
+
 # Operations that autocast does not affect.
 PLAIN = [op for op in FUNCTIONS if op.family != STYLE and not is_composed(op)]
 
@@ -130,20 +137,34 @@ def test_two_runs_are_bit_equal(op, device):
         assert all(map(torch.equal, results_of(op, given), first))
 
 
-# PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
-@pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
+@OF_NON_LEAVES
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 def test_it_is_registered_as_pytorch_wants_it(op, device):
+    opcheck(op, device, "schema", "autograd_registration", "faketensor")
+
+
+@OF_NON_LEAVES
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(op, marks=[] if op.name in TRACED_DAILY else pytest.mark.full)
+        for op in OPS.values()
+    ],
+    ids=lambda op: op.name,
+)
+def test_a_compiler_keeps_its_results_and_gradients(op, device):
+    # A compiler sees PyTorch's operations instead of a composed one and treats their sizes as
+    # usual; checking that with dynamic sizes takes ten times as long.
+    opcheck(op, device, f"aot_dispatch_{'static' if is_composed(op) else 'dynamic'}")
+
+
+def opcheck(op: Op, device: str, *checks: str) -> None:
     given = smallest(ready(op, device), device)
     for value in tensors_of(given):
         if value.is_floating_point() and not op.mutates:
             value.requires_grad_()
-    # A compiler sees PyTorch's operations instead of a composed one and treats their sizes as
-    # usual; checking that with dynamic sizes takes ten times as long.
-    aot = "static" if is_composed(op) else "dynamic"
-    checks = "schema", "autograd_registration", "faketensor", f"aot_dispatch_{aot}"
-    # cuDNN may choose another algorithm the second time, so gradients differ by rounding.
     names = [f"test_{check}" for check in checks]
+    # cuDNN may choose another algorithm the second time, so gradients differ by rounding.
     torch.library.opcheck(op.overload, given, test_utils=names, atol=1e-3, rtol=1e-3)
 
 

@@ -203,6 +203,7 @@ def test_the_program_asks_for_no_library_of_operations_for_any_model(device, mon
     assert "elementwise" in asked
 
 
+@pytest.mark.full
 def test_importing_the_library_loads_and_initializes_nothing():
     code = (
         "import torch, kernel_fusion as kf\n"

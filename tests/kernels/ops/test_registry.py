@@ -338,7 +338,12 @@ def test_gradients_are_right(layout, interleave):
 # PyTorch 2.15 itself reads the gradients of non-leaf tensors, and warns about it.
 @pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize(
-    "op", [OPS["fused_instance_norm"], OPS["fused_instance_norm_out"]], ids=lambda op: op.name
+    "op",
+    [
+        pytest.param(OPS["fused_instance_norm"], marks=pytest.mark.full),
+        OPS["fused_instance_norm_out"],
+    ],
+    ids=lambda op: op.name,
 )
 def test_operations_are_registered_as_pytorch_wants_them(op):
     x = normal(1, 8, 5, 6).contiguous(memory_format=torch.channels_last)
@@ -572,13 +577,17 @@ print(kf.EXTENSION_LOADED, *{s.runs for s in kf.statuses() if "norm" in s.name a
 
 @pytest.mark.parametrize(
     "call",
-    ["fused_instance_norm(x)", "fused_instance_norm_forward(x.requires_grad_(), None, None)"],
+    [
+        "fused_instance_norm_forward(x.requires_grad_(), None, None)",
+        pytest.param("fused_instance_norm(x)", marks=pytest.mark.full),
+    ],
 )
 def test_what_is_built_is_loaded_by_the_first_call_and_not_by_importing(call):
     done = run_python("import warnings; warnings.simplefilter('error')" + FIRST_CALL % call)
     assert (done.stderr, done.stdout) == ("", "True the native kernel\n")
 
 
+@pytest.mark.full
 def test_importing_the_package_registers_what_loads_each_library_that_describes_itself():
     code = (
         "import kernels\n"
@@ -590,6 +599,7 @@ def test_importing_the_package_registers_what_loads_each_library_that_describes_
     assert told.stdout == "set()\n", told.stderr
 
 
+@pytest.mark.full
 def test_what_is_not_built_is_said_once_with_the_reason_and_the_command(tmp_path):
     code = FIRST_CALL % "fused_instance_norm(x)" + "kf.ops.fused_instance_norm(x)"
     done = run_python(code, STYLEFORGE_CACHE=str(tmp_path))

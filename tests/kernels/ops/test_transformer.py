@@ -22,6 +22,7 @@ from kernels.ops import (
 from kernels.ops.registry import OPS, TRANSFORMER
 from kernels.ops.transformer_reference import philox
 from kernels.ops.transformer_reference.attention import backward_by_rows
+from tests.kernels.ops.matrix import matrix
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -77,11 +78,15 @@ def sdpa(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> 
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-@pytest.mark.parametrize("size", [32, 64, 128, 48])
-@pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("causal", [False, True])
+@matrix(
+    {
+        "causal": [False, True],
+        "masked": [False, True],
+        "size": [32, 64, 128, 48],
+        "lengths": LENGTHS,
+        "dtype": DTYPES,
+    }
+)
 def test_attention_and_its_gradients_err_at_most_twice_as_much_as_pytorchs(
     device, dtype, lengths, size, masked, causal
 ):
@@ -250,10 +255,14 @@ def test_two_runs_are_bit_equal_and_write_nothing_else(device, dtype):
     assert torch.equal(guarded.isnan(), before.isnan())
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.__name__)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("length", [1, 7, 65])
-@pytest.mark.parametrize(("size", "heads"), [(32, 2), (64, 3), (24, 2)])
+@matrix(
+    {
+        "size, heads": [(32, 2), (64, 3), (24, 2)],
+        "length": [1, 7, 65],
+        "dtype": DTYPES,
+        "rung": RUNGS,
+    }
+)
 def test_every_rung_errs_at_most_twice_as_much_as_pytorch(device, rung, dtype, length, size, heads):
     width = size * heads
     x = normal(device, dtype, 2, length, width)
@@ -272,11 +281,15 @@ def test_every_rung_errs_at_most_twice_as_much_as_pytorch(device, rung, dtype, l
     assert_errs_at_most_twice_as_much(ours, layers(*given), exact)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("rows", [1, 7, 130, 1000])
-@pytest.mark.parametrize(("width", "hidden"), [(64, 256), (8, 8), (72, 200), (5, 9)])
-@pytest.mark.parametrize("approximate", ["none", "tanh"])
-@pytest.mark.parametrize("residual", [False, True])
+@matrix(
+    {
+        "residual": [False, True],
+        "approximate": ["none", "tanh"],
+        "width, hidden": [(64, 256), (8, 8), (72, 200), (5, 9)],
+        "rows": [1, 7, 130, 1000],
+        "dtype": DTYPES,
+    }
+)
 def test_the_feed_forward_network_errs_at_most_twice_as_much_as_pytorch(
     device, dtype, rows, width, hidden, approximate, residual
 ):

@@ -21,36 +21,31 @@ from kernels.self_test.network import random_weights
 from kernels.tuning.layer_plan import BLOCKS, LayerPlan
 from kernels.tuning.measuring import difference
 from tests.kernels.driver.standins import write_images
-from tests.kernels.network.emulated import EmulatedLibrary, built_or_skipped
+from tests.kernels.network.emulated import EmulatedKernels, EmulatedLibrary
 
 SHAPE = 1, 21, 38  # pictures, height, width: none is a multiple of a tile
 CPU = torch.device("cpu")
 # A network, a role, and a library layer that computes the same with other tiles.
 PAIRS = [
     ("lite", "same", "same_wide"),
-    ("full", "down1", "down1_small"),
-    ("full", "same", "same_small"),
-    ("full", "up2", "up2_small"),
-    ("full", "first", "first_small"),
-    ("full", "last", "last_small"),
+    *(
+        pytest.param("full", role, f"{role}_small", marks=pytest.mark.full)
+        for role in ("down1", "same", "up2", "first", "last")
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
-def names(description):
+def kernels(description, tmp_path_factory):
     sources = {source.name: source for source in sources_of(LIBRARIES["network"], description)}
-    return [name for name in sources["network_sm80.cu"].kernels if "__half" in name]
-
-
-@pytest.fixture(scope="module")
-def built(names, tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("emulated"), names)
+    names = [name for name in sources["network_sm80.cu"].kernels if "__half" in name]
+    return EmulatedKernels(tmp_path_factory.mktemp("emulated"), names)
 
 
 @pytest.fixture
-def plans(built, names, description, stub_path, tmp_path, monkeypatch):
+def plans(kernels, description, stub_path, tmp_path, monkeypatch):
     """Return plans with the library's layer for a role, and with another layer in its place."""
-    library = EmulatedLibrary(built, names)
+    library = EmulatedLibrary(kernels)
     monkeypatch.setattr(launchers, "DriverLibrary", lambda *_: library)
     monkeypatch.setattr(torch.cuda, "device", lambda _device: nullcontext())
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)

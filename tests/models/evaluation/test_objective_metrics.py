@@ -37,6 +37,7 @@ def test_direct_optimization_goes_down_and_tells_what_it_took(objective, photogr
     )
 
 
+@pytest.mark.full
 def test_direct_optimization_begins_with_noise_where_that_is_asked_for(objective, photograph):
     start = white_noise(photograph)
     assert torch.equal(start, white_noise(photograph))

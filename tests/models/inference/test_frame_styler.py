@@ -26,6 +26,7 @@ from models.inference.layerwise_plan import LayerwisePlan
 from models.inference.two_resolution import shrink
 from models.network_config import LITE, network_config
 from models.transformer_net import TransformerNetBaseline
+from tests.helpers.daily import some_daily
 from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 FRAME = 96, 160  # height, width
@@ -170,7 +171,9 @@ def test_frames_that_overlap_have_buffers_of_their_own(kernels):
     assert all((a == b.pixels).all() for a, b in zip(alone, pictures, strict=True))
 
 
-@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@pytest.mark.parametrize(
+    "size", some_daily([(FRAME,), ((48, 80),)], 1), ids=["the same size", "half the size"]
+)
 @pytest.mark.parametrize(
     "finish",
     [
@@ -344,7 +347,9 @@ def captures(monkeypatch):
     return counts
 
 
-@pytest.mark.parametrize("size", [FRAME, (48, 80)], ids=["the same size", "half the size"])
+@pytest.mark.parametrize(
+    "size", some_daily([(FRAME,), ((48, 80),)], 1), ids=["the same size", "half the size"]
+)
 @pytest.mark.parametrize(
     "finish",
     [Finish(), Finish(strength=0.5, keep_colors=True, smoothing=0.8, guided=True)],
@@ -476,7 +481,9 @@ def test_texture_begins_anew_after_frames_without_and_with_a_new_stream(kernels)
     assert np.abs(made.frames[0].numpy().astype(int) - alone).max() <= 1
 
 
-@pytest.mark.parametrize("sizes", [[FRAME], [FRAME, (48, 80)]], ids=["one size", "strokes"])
+@pytest.mark.parametrize(
+    "sizes", some_daily([[FRAME], [FRAME, (48, 80)]], 1), ids=["one size", "strokes"]
+)
 @torch.inference_mode()
 def test_a_stream_goes_on_in_another_styler(kernels, sizes):
     def styler() -> FrameStyler:

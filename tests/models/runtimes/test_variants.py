@@ -20,6 +20,7 @@ from models.runtimes.openvino import OpenVino, openvino_module
 from models.runtimes.runtime import RuntimeFault
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import IN_RUNTIMES, TransformerNetBaseline, TransformerNetInRuntime
+from tests.helpers.daily import some_daily
 
 SMALL = NetworkConfig(1, (8, 8, 8), 5)
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +50,7 @@ def network() -> Callable[[str], TransformerNetInRuntime]:
     return get
 
 
-@each_runtime
+@pytest.mark.parametrize("key", some_daily(HERE, 1))
 def test_a_runtime_paints_the_networks_own_picture_at_any_size(network, key):
     there, ours = network(key), baseline(1)
     there.load_state_dict(ours.state_dict())
@@ -107,6 +108,7 @@ def _refusal_of_a_tpu() -> str:
     return f"OpenVINO finds no TPU here, only {', '.join(found)}"
 
 
+@pytest.mark.full
 def test_openvino_is_used_without_what_reports_its_use():
     code = (
         "import sys, threading\n"
@@ -136,6 +138,7 @@ def test_openvino_may_be_asked_by_several_threads_at_once():
     assert done.stdout.strip() == "1"
 
 
+@pytest.mark.full
 def test_nothing_is_imported_before_it_is_used():
     code = (
         "import sys\n"

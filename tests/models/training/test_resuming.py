@@ -141,6 +141,7 @@ def test_a_disk_too_full_for_the_pack_costs_no_step(
     assert begun.seen() == ["great_wave"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_log_that_finds_no_room_stops_the_run_with_a_checkpoint(begun: Begun) -> None:
     with Path("/dev/full").open("w") as full:
@@ -159,6 +160,7 @@ def test_a_log_that_finds_no_room_stops_the_run_with_a_checkpoint(begun: Begun) 
 # A killed process
 
 
+@pytest.mark.full
 def test_whoever_reads_the_progress_may_die_and_the_step_is_kept(begun: Begun) -> None:
     argv = [*begun.argv, "--iterations", "100000", "--checkpoint-interval", "100000"]
     process = subprocess.Popen(
@@ -184,6 +186,7 @@ def test_whoever_reads_the_progress_may_die_and_the_step_is_kept(begun: Begun) -
     assert torch.load(begun.checkpoint, weights_only=True)["iteration"] >= last
 
 
+@pytest.mark.full
 def test_a_run_killed_before_its_checkpoint_was_deleted_is_only_tidied_up(
     begun: Begun, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,7 +301,9 @@ def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("damage", [flipped, cut, emptied])
+@pytest.mark.parametrize(
+    "damage", [flipped, *(pytest.param(d, marks=pytest.mark.full) for d in (cut, emptied))]
+)
 def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     begun: Begun, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], None]
 ) -> None:

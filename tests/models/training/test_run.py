@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.network_config import FULL
 from models.training.checkpoint import resume_run, save_run
 from models.training.config import TrainingConfig
 from models.training.errors import TrainingError
@@ -16,6 +17,7 @@ from models.training.run import Run, fit
 from models.training.trainer import train
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 from tests.models.training.conftest import CPU, TINY, photographs, small_files, style, tiny_run
 
 # The recipe
@@ -52,9 +54,21 @@ def test_epochs_are_counted_in_whole_batches() -> None:
 
 
 # BF16 is slow on a processor without instructions for it, so it gets few and small steps.
-@pytest.mark.parametrize(("precision", "side", "steps"), [("fp32", 64, 40), ("bf16", 32, 24)])
+@pytest.mark.parametrize(
+    ("precision", "side", "steps", "widths"),
+    [
+        ("fp32", 32, 40, (8, 16, 16)),
+        pytest.param("fp32", 64, 40, FULL.widths, marks=pytest.mark.full),
+        pytest.param("bf16", 32, 24, FULL.widths, marks=pytest.mark.full),
+    ],
+)
 def test_training_makes_the_loss_fall(
-    features: Vgg19Features, tmp_path: Path, precision: str, side: int, steps: int
+    features: Vgg19Features,
+    tmp_path: Path,
+    precision: str,
+    side: int,
+    steps: int,
+    widths: tuple[int, int, int],
 ) -> None:
     config = TrainingConfig(
         style_size=side,
@@ -63,6 +77,7 @@ def test_training_makes_the_loss_fall(
         iterations=steps,
         lr=5e-3,
         precision=precision,
+        widths=widths,
     )
     run = Run(config, features, photographs(side=config.square), style(), CPU)
     seen = list(train(run, tmp_path / "run.pt", preview=lambda: picture(50, 42), preview_seconds=0))
@@ -111,11 +126,12 @@ def test_the_camera_moves_in_every_other_step_where_both_count(
     assert config.steadies == bool(still or motion)
 
 
-@pytest.mark.parametrize(("still", "motion"), [(20.0, 0.0), (0.0, 20.0)])
+@pytest.mark.parametrize(("still", "motion"), some_daily([(20.0, 0.0), (0.0, 20.0)], 1))
 def test_the_stability_term_is_learned(
     features: Vgg19Features, tmp_path: Path, still: float, motion: float
 ) -> None:
-    config = replace(TINY, image_size=64, iterations=30, lr=3e-3)
+    config = replace(TINY, style_size=32, image_size=64, batch_size=1, widths=(8, 16, 16))
+    config = replace(config, iterations=30, lr=3e-3)
     config = replace(config, stability_weight=still, motion_weight=motion)
     run = Run(config, features, photographs(side=config.square), style(), CPU)
     seen = list(train(run, tmp_path / "run.pt"))

@@ -21,6 +21,7 @@ def stored(tmp_path):
     return path
 
 
+@pytest.mark.full
 def test_the_constants_that_times_were_made_of_are_found(make_report, told):
     measured = [one for _, one in files.measured(make_report())]
     start = calibration()
@@ -34,12 +35,14 @@ def test_the_constants_that_times_were_made_of_are_found(make_report, told):
                 assert getattr(found.constants[backend], name) == pytest.approx(value, rel=0.1)
 
 
+@pytest.mark.full
 def test_a_backend_that_was_not_measured_keeps_its_constants(make_report):
     rows = [one for _, one in files.measured(make_report()) if one.backend != "sm90"]
     start = calibration()
     assert fit(rows, start)["sm90"] == start.constants["sm90"]
 
 
+@pytest.mark.full
 def test_times_on_fewer_multiprocessors_take_no_part_in_the_fit(make_report, stored, tmp_path):
     constants = []
     for factor in (1.0, 7.0):

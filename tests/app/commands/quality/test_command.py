@@ -46,6 +46,7 @@ def test_a_sheet_shows_every_picture_whole() -> None:
         assert int((page == color).all(2).sum()) == pixels
 
 
+@pytest.mark.full
 def test_quality_measures_every_style_and_size(place: Path, capsys) -> None:
     more = ("--only", place / "held.txt", "--sheet", place / "sheet.png", "--flicker-photos", 1)
     more += ("--precisions", "fp32", "--lbfgs", "1,2", "--without", place / "before")
@@ -102,6 +103,7 @@ def test_quality_measures_every_precision_beside_fp32(place: Path) -> None:
     assert "BF16 dB" in markdown(report)
 
 
+@pytest.mark.full
 def test_any_style_networks_stand_beside_the_trained_ones(place: Path) -> None:
     config = VitConfig(32, 2, 48, 2, 2, 16, (8, 12, 16))
     torch.manual_seed(0)
@@ -127,6 +129,7 @@ def test_any_style_networks_stand_beside_the_trained_ones(place: Path) -> None:
     assert [float(cell) for cell in means.split("|")[2:4]] == pytest.approx(both, rel=1e-2)
 
 
+@pytest.mark.full
 def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
     sky = np.full((60, 80, 3), 128, np.uint8)
     write_pixels(place / "photos" / "0.webp", sky)
@@ -143,6 +146,7 @@ def test_flicker_is_measured_with_texture_as_well(place: Path) -> None:
     assert "texture of 100%" in table
 
 
+@pytest.mark.full
 def test_texture_is_judged_on_sheets_and_in_figures(place: Path, capsys) -> None:
     """Most of the photograph is sky, the rest noise; the objective is not measured."""
     rng = np.random.default_rng(0)
@@ -191,6 +195,7 @@ def test_without_a_file_to_store_in_the_table_is_printed(place: Path, capsys) ->
     assert not (place / "quality.json").exists()
 
 
+@pytest.mark.full
 def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch, capsys) -> None:
     monkeypatch.setattr(quality, "SCENE", 144)
     monkeypatch.setattr(quality, "style_keys", lambda folder, wanted: ["candy"])
@@ -253,6 +258,7 @@ def test_runs_that_add_to_one_report_at_the_same_time_lose_no_style(tmp_path: Pa
     assert sorted(style["key"] for style in styles) == keys
 
 
+@pytest.mark.full
 def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
     mixing = ("--mix-sheet", place / "mix.png", "--pairs", "candy:mosaic,mosaic:candy")
     nothing = ("--json", None, "--vgg", None, "--styles-images", None)
@@ -334,6 +340,7 @@ def test_a_photograph_too_narrow_for_its_size_is_refused(place: Path, capsys) ->
     assert "'strip.png' is too narrow: at --size 80" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_the_command_needs_only_what_training_needs() -> None:
     check = (
         "import sys, app.commands.quality.command; "

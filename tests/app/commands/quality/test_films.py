@@ -61,6 +61,7 @@ def test_films_are_measured_with_every_smoothing(place: Path, capsys) -> None:
     assert "films, smoothing 1" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_only_the_first_frames_are_measured(place: Path) -> None:
     film = write_film(place / "walk.avi")
     more = ("--films", film, "--film-frames", 3, "--smoothing", "0", "--styles", "candy")
@@ -69,6 +70,7 @@ def test_only_the_first_frames_are_measured(place: Path) -> None:
     assert style["films"][0]["compared"] == 2
 
 
+@pytest.mark.full
 def test_films_alone_need_no_photographs(place: Path, capsys) -> None:
     film = write_film(place / "walk.avi")
     nothing = ("--photos", None, "--vgg", None, "--styles-images", None, "--size", None)

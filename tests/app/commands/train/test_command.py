@@ -170,6 +170,7 @@ def test_a_folder_that_is_no_pack_is_never_replaced(
     assert mine.read_text() == "mine"
 
 
+@pytest.mark.full
 def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     folder: Path,
     style_file: Path,

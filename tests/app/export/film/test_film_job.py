@@ -222,6 +222,7 @@ KILLED = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_process_that_was_killed_leaves_parts_that_are_used(tmp_path):
     film, out = write_film(tmp_path / "film.mp4"), tmp_path / "out.mp4"

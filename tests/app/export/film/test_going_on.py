@@ -68,7 +68,7 @@ def make(film: Path, library: Library, native_kernels) -> Make:
     ) -> FilmReport:
         """Make the film; a run with `stop` fails after that many frames."""
         engine = Engine(library)
-        look = EngineConfig(device=device, size=96, network="full", smoothing=smoothing)
+        look = EngineConfig(device=device, size=96, network="lite", smoothing=smoothing)
         engine.configure(replace(look, texture=texture))
 
         def fail(progress: FilmProgress) -> None:
@@ -100,6 +100,15 @@ LOOKS = {
     "smoothing": {"texture": 0.0},
     "texture": {"smoothing": 0.0},
 }
+DAILY = ("both", 3), ("smoothing", 1)
+looks_in_batches = pytest.mark.parametrize(
+    ("look", "batch"),
+    [
+        pytest.param(look, batch, marks=[] if (look, batch) in DAILY else pytest.mark.full)
+        for look in LOOKS
+        for batch in (1, 3)
+    ],
+)
 
 
 def shows_no_cut(make: Make, folder: Path, *, batch: int, **how: object) -> None:
@@ -117,19 +126,18 @@ def shows_no_cut(make: Make, folder: Path, *, batch: int, **how: object) -> None
     ] * FRAMES
 
 
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("look", LOOKS)
+@looks_in_batches
 def test_a_film_that_was_stopped_twice_is_that_of_one_run(make, tmp_path, look, batch):
     shows_no_cut(make, tmp_path, batch=batch, **LOOKS[look])
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("look", LOOKS)
+@looks_in_batches
 def test_on_a_gpu_a_film_that_was_stopped_twice_is_that_of_one_run(make, tmp_path, look, batch):
     shows_no_cut(make, tmp_path, batch=batch, device="cuda", **LOOKS[look])
 
 
+@pytest.mark.full
 def test_without_what_was_kept_a_film_would_differ_behind_the_cut_of_a_run(
     make, tmp_path, monkeypatch
 ):
@@ -145,6 +153,7 @@ def test_without_what_was_kept_a_film_would_differ_behind_the_cut_of_a_run(
     assert error[first].max() > 10
 
 
+@pytest.mark.full
 def test_where_the_newest_history_is_damaged_the_part_before_it_is_gone_on_from(make, tmp_path):
     make(tmp_path / "whole.mkv")
     out = tmp_path / "out.mkv"

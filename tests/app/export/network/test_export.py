@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,16 @@ from PIL import Image
 from torch import nn
 
 from app.cli import main
-from app.export.network import FORMATS, ExportError, Wanted, export_network, exporter
+from app.export.network import (
+    FORMATS,
+    Exported,
+    ExportError,
+    Wanted,
+    export_network,
+    exporter,
+)
 from app.export.network.onnx_file import OnnxFile
+from app.export.network.pt2_file import Pt2File
 from app.styles.library import BUILTIN, Library
 from app.styles.pack import Style
 from models.network_config import NetworkConfig
@@ -32,12 +42,37 @@ ROOT = Path(__file__).resolve().parents[4]
 each_format = pytest.mark.parametrize("ending", FORMATS)
 
 
+def formats(*daily: str) -> pytest.MarkDecorator:
+    """Return a parameter for all formats; only `make test-full` tries those that are not daily."""
+    return pytest.mark.parametrize(
+        "ending",
+        [pytest.param(e, marks=[] if e in daily else pytest.mark.full) for e in FORMATS],
+    )
+
+
+def two_styles(folder: Path) -> Library:
+    add_style(folder, "sketch", 1, SMALL, lite=LITE)
+    add_style(folder, "plain", 2, SMALL)
+    (folder / "none").mkdir()
+    return Library(folder / "none", folder / "styles")
+
+
 @pytest.fixture
 def styles(tmp_path) -> Library:
-    add_style(tmp_path, "sketch", 1, SMALL, lite=LITE)
-    add_style(tmp_path, "plain", 2, SMALL)
-    (tmp_path / "none").mkdir()
-    return Library(tmp_path / "none", tmp_path / "styles")
+    return two_styles(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
+    """Return a function that exports the lite network, once per format, each to its own folder."""
+    library = two_styles(tmp_path_factory.mktemp("shared"))
+
+    @cache
+    def exported(ending: str) -> Exported:
+        path = tmp_path_factory.mktemp("out") / f"sketch{ending}"
+        return export_network(library, "sketch", path, Wanted(lite=True))
+
+    return exported
 
 
 @pytest.fixture
@@ -71,21 +106,23 @@ def run_script(script: Path, pixels: np.ndarray) -> np.ndarray:
     return np.asarray(Image.open(target)).astype(np.float32)
 
 
-@each_format
-def test_the_script_paints_with_the_file_what_the_network_paints(styles, out, ending):
-    path = out / f"sketch{ending}"
-    exported = export_network(styles, "sketch", path, Wanted())
-    assert exported.files[0] == path
+@formats(".onnx")
+def test_the_script_paints_with_the_file_what_the_network_paints(styles, exports, ending):
+    exported = exports(ending)
+    path = exported.files[0]
+    assert path.name == f"sketch{ending}"
     assert all(file.is_file() for file in exported.files)
-    assert {file.name for file in out.iterdir()} == {file.name for file in exported.files}
+    assert {*path.parent.glob("sketch*")} == {*exported.files}
+    assert not [*path.parent.glob(".*")]
     assert exported.verified.difference < 0.01
     pixels = picture(53, 38)  # odd sizes, which nothing divides
     styled = run_script(exported.script, pixels)
-    expected = painted_here(styles.get("sketch"), pixels)
+    expected = painted_here(styles.get("sketch"), pixels, lite=True)
     assert styled.shape == expected.shape
     assert np.abs(styled - expected).max() <= 0.51  # rounding
 
 
+@pytest.mark.full
 @each_format
 @pytest.mark.parametrize("pictures", [Pictures.float, Pictures.uint8], ids=lambda p: p.value)
 def test_half_the_bytes_paint_nearly_the_same(styles, out, ending, pictures):
@@ -101,7 +138,7 @@ def test_half_the_bytes_paint_nearly_the_same(styles, out, ending, pictures):
     assert np.abs(run_script(half.script, pixels) - expected).max() <= 2
 
 
-@each_format
+@formats(".xml")
 def test_a_file_of_one_size_takes_every_picture_in_that_size(styles, out, ending):
     wanted = Wanted(size=(50, 38), pictures=Pictures.uint8)
     exported = export_network(styles, "plain", out / f"plain{ending}", wanted)
@@ -113,16 +150,16 @@ def test_a_file_of_one_size_takes_every_picture_in_that_size(styles, out, ending
 
 
 def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
-    write = OnnxFile.write
+    write = Pt2File.write
 
     def wrong(self, source, path):
         with torch.no_grad():
             list(source.network.parameters())[-1].add_(20.0)
         write(self, source, path)
 
-    monkeypatch.setattr(OnnxFile, "write", wrong)
-    with pytest.raises(ExportError, match=r"not kept: what ONNX Runtime paints .* outside the"):
-        export_network(styles, "sketch", out / "sketch.onnx", Wanted())
+    monkeypatch.setattr(Pt2File, "write", wrong)
+    with pytest.raises(ExportError, match=r"not kept: what PyTorch paints .* outside the"):
+        export_network(styles, "sketch", out / "sketch.pt2", Wanted())
     assert list(out.iterdir()) == []
 
 
@@ -145,13 +182,12 @@ def test_what_paints_no_numbers_is_not_kept(styles, out, monkeypatch):
     assert list(out.iterdir()) == []
 
 
-def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, out):
+def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, exports):
     style = styles.get("sketch")
-    path = out / "sketch.onnx"
-    export_network(styles, "sketch", path, Wanted(lite=True))
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    file = exports(".onnx").files[0]
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     texts = session.get_modelmeta().custom_metadata_map
     assert (texts["style"], texts["title"]) == ("sketch", "Sketch")
     assert texts["weights_sha256"] == style.lite_sha256
@@ -163,10 +199,9 @@ def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, out):
     assert (given.name, given.shape) == ("styled", [1, 3, "height", "width"])
 
 
-@each_format
-def test_the_files_say_nothing_of_this_machine(styles, out, ending):
-    export_network(styles, "sketch", out / f"sketch{ending}", Wanted(lite=True))
-    for file in out.iterdir():
+@formats(".onnx", ".pt2")
+def test_the_files_say_nothing_of_this_machine(exports, ending):
+    for file in exports(ending).files:
         assert str(ROOT).encode() not in file.read_bytes()
         assert b"site-packages" not in file.read_bytes()
 
@@ -183,9 +218,9 @@ def test_a_program_says_whose_style_it_is_and_holds_no_example(styles, out):
 def test_what_is_there_is_replaced_only_if_that_is_asked_for(styles, out):
     (out / "sketch.py").write_text("mine", "utf-8")
     with pytest.raises(ExportError, match=r"sketch\.py' exists already; --overwrite replaces it"):
-        export_network(styles, "sketch", out / "sketch.onnx", Wanted())
+        export_network(styles, "sketch", out / "sketch.pt2", Wanted(lite=True))
     assert [file.name for file in out.iterdir()] == ["sketch.py"]
-    export_network(styles, "sketch", out / "sketch.onnx", Wanted(overwrite=True))
+    export_network(styles, "sketch", out / "sketch.pt2", Wanted(lite=True, overwrite=True))
     assert (out / "sketch.py").read_text("utf-8") != "mine"
 
 
@@ -216,6 +251,7 @@ def test_what_cannot_be_exported_is_said_in_a_sentence(styles, out, key, name, w
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.full
 def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
     library = Library(BUILTIN, tmp_path / "styles")
     if library.networks.default() is None:
@@ -246,10 +282,19 @@ def test_the_command_says_what_it_wrote_and_how_it_was_checked(tmp_path, monkeyp
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_style_that_ships_becomes_six_kinds_of_operators_and_a_clamp(out):
+def has_six_kinds_of_operators_and_a_clamp(file: Path) -> bool:
     import onnx
 
-    export_network(Library.default(), "mosaic", out / "mosaic.onnx", Wanted())
-    model = onnx.load(io.BytesIO((out / "mosaic.onnx").read_bytes()))
+    model = onnx.load(io.BytesIO(file.read_bytes()))
     kinds = {node.op_type for node in model.graph.node}
-    assert kinds == {"Add", "Clip", "Conv", "InstanceNormalization", "Pad", "Relu", "Resize"}
+    return kinds == {"Add", "Clip", "Conv", "InstanceNormalization", "Pad", "Relu", "Resize"}
+
+
+def test_a_lite_network_becomes_six_kinds_of_operators_and_a_clamp(exports):
+    assert has_six_kinds_of_operators_and_a_clamp(exports(".onnx").files[0])
+
+
+@pytest.mark.full
+def test_a_style_that_ships_becomes_six_kinds_of_operators_and_a_clamp(out):
+    export_network(Library.default(), "mosaic", out / "mosaic.onnx", Wanted())
+    assert has_six_kinds_of_operators_and_a_clamp(out / "mosaic.onnx")

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtTest import QTest
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Library
+from app.styles.library import NETWORKS_FOLDER, Library
 from app.ui.main_window import MainWindow
+from tests.helpers.any_style import save_tiny
 from tests.helpers.fakes import Negative, write_video
 from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 KEYS = ("candy", "mosaic", "udnie")
+COLORS = ("gold", "plum", "red", "teal", "wheat")
 
 
 @pytest.fixture
@@ -74,6 +78,32 @@ def moving(window, session, tmp_path, qtbot):
         session.open(str(film))
     qtbot.waitUntil(lambda: window.viewport.styled is not None)
     return window
+
+
+@pytest.fixture(scope="session")
+def tiny_network(tmp_path_factory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("network") / "net.safetensors")
+
+
+@pytest.fixture(scope="session")
+def color_styles(tmp_path_factory, tiny_network) -> Path:
+    """Return a folder with a library's files: a style of a picture of each color."""
+    folder = tmp_path_factory.mktemp("colors")
+    library = Library(folder / "builtin", folder / "user")
+    for name in COLORS:
+        Image.new("RGB", (64, 48), name).save(folder / f"{name}.png")
+        library.install_picture(folder / f"{name}.png", tiny_network)
+    return folder
+
+
+def install_colors(session: Session, color_styles: Path, *names: str) -> None:
+    """Install styles of `color_styles` and their network as the user's."""
+    user = session.library.user
+    for name in names:
+        shutil.copytree(color_styles / "user" / name, user / name)
+    shutil.copytree(color_styles / NETWORKS_FOLDER, user.parent / NETWORKS_FOLDER)
+    session.library.reload()
+    session.styles_changed.emit()
 
 
 def press(window: MainWindow, key: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import pytest
 from PySide6.QtCore import QDeadlineTimer
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtTest import QTest
@@ -60,6 +61,7 @@ def _messages(window: MainWindow) -> QWidget:
         window.actions_by_key["panel"].trigger()
     if not window.panel.advanced.isVisible():
         window.actions_by_key["advanced"].trigger()
+    QTest.qWait(350)  # progress bars appear after 300 ms
     return window
 
 
@@ -140,9 +142,16 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
 }
 
 
+def daily(first: int) -> list:
+    """Return all surfaces; only the `first` (0 or 1) and every second after it are not full."""
+    names = list(SURFACES)
+    wanted = names[first::2]
+    return [pytest.param(n, marks=() if n in wanted else pytest.mark.full) for n in names]
+
+
 def opened(window: MainWindow, name: str) -> QWidget:
     surface = SURFACES[name](window)
-    QTest.qWait(350)  # progress bars appear after 300 ms
+    QTest.qWait(50)
     surface.window().activateWindow()
     QApplication.processEvents()
     return surface

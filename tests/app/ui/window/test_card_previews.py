@@ -58,6 +58,7 @@ def test_a_hidden_gallery_asks_for_nothing(window, session, picture, qtbot):
     qtbot.waitUntil(lambda: len(made) == len(KEYS))
 
 
+@pytest.mark.full
 def test_a_playing_film_comes_to_the_cards_too(moving, qtbot):
     qtbot.waitUntil(lambda: len(colors(moving)) == 1, timeout=9000)
 

@@ -31,7 +31,7 @@ def closed(window, qtbot) -> None:
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=10_000)
 
 
-@pytest.mark.parametrize("way", ["Q", "the window's button"])
+@pytest.mark.parametrize("way", ["Q", pytest.param("the window's button", marks=pytest.mark.full)])
 def test_quitting_while_recording_asks_and_keeps_the_film(moving, films, qtbot, way):
     record(moving, qtbot)
     press(moving, "quit") if way == "Q" else moving.close()

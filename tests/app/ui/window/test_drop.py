@@ -115,10 +115,18 @@ def picture_data(address: str = "") -> QMimeData:
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["", "data:image/png;base64,iVBORw0KGgo=", "http://127.0.0.1:9/a.png", "file:///x/gone.png"],
+    ("pasted", "address"),
+    [
+        (False, "data:image/png;base64,iVBORw0KGgo="),
+        (False, "file:///x/gone.png"),
+        (True, ""),
+        (True, "http://127.0.0.1:9/a.png"),
+        pytest.param(False, "", marks=pytest.mark.full),
+        pytest.param(False, "http://127.0.0.1:9/a.png", marks=pytest.mark.full),
+        pytest.param(True, "data:image/png;base64,iVBORw0KGgo=", marks=pytest.mark.full),
+        pytest.param(True, "file:///x/gone.png", marks=pytest.mark.full),
+    ],
 )
-@pytest.mark.parametrize("pasted", [False, True])
 def test_a_picture_opens_beside_an_address_that_does_not(window, session, qtbot, address, pasted):
     with qtbot.waitSignal(session.source_changed, timeout=10000):
         if pasted:
@@ -130,14 +138,24 @@ def test_a_picture_opens_beside_an_address_that_does_not(window, session, qtbot,
     assert not window.problems.problems
 
 
-@pytest.mark.parametrize("name", ["photo.jfif", "photo.jpg_large", "photo", "photo.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "photo",
+        "photo.jpg_large",
+        pytest.param("photo.jfif", marks=pytest.mark.full),
+        pytest.param("photo.txt", marks=pytest.mark.full),
+    ],
+)
 def test_a_dropped_picture_opens_whatever_it_is_called(window, session, picture, qtbot, name):
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         drop(window, files(picture.rename(picture.with_name(name))))
     assert "photo" in window.windowTitle()
 
 
-@pytest.mark.parametrize("name", ["MOV001.MOD", "pi.h264", "film"])
+@pytest.mark.parametrize(
+    "name", ["MOV001.MOD", "film", pytest.param("pi.h264", marks=pytest.mark.full)]
+)
 def test_a_dropped_film_of_a_camera_opens(window, session, tmp_path, qtbot, name):
     coded = {"MOV001.MOD": ("mpeg", "mpeg2video"), "pi.h264": ("h264", "libx264")}
     container, codec = coded.get(name, ("mpegts", "libx264"))

@@ -7,10 +7,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QWidget
 
-from tests.app.ui.window.surfaces import SURFACES, controls, opened
+from tests.app.ui.window.surfaces import controls, daily, opened
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(0))
 def test_tab_comes_to_every_control_and_back_again(streaming, name):
     surface = opened(streaming, name)
     wanted = {each for each in controls(surface) if not _is_reached_by_arrows(each)}

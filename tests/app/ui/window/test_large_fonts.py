@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea, QSizePolicy,
 
 from app.settings import Settings
 from app.ui.main_window import MainWindow
-from tests.app.ui.window.surfaces import SURFACES, opened
+from tests.app.ui.window.surfaces import daily, opened
 from tests.helpers.windows import show_window
 
 BORDERS = 4  # px of a button above and below its letters
@@ -33,7 +33,7 @@ def large(qapp, session, picture, qtbot):
     qapp.setFont(before)
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(1))
 def test_no_label_and_no_button_is_cut_off(large, name):
     surface = opened(large, name)
     cut = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PIL import Image
 from PySide6.QtCore import QMimeData, QPointF, Qt
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
@@ -14,20 +13,13 @@ from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.gallery.cards_view import MIME
 from models.precision import Precision
-from tests.app.ui.window.conftest import press
-from tests.helpers.any_style import save_tiny
-
-NAMES = ("gold", "plum", "red", "teal", "wheat")
+from tests.app.ui.window.conftest import COLORS, install_colors, press
 
 
 @pytest.fixture
-def colors(session, tmp_path):
-    """Install five styles of an any-style network and choose the first; return their keys."""
-    network = save_tiny(tmp_path / "net.safetensors")
-    for name in NAMES:
-        Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
-        session.library.install_picture(tmp_path / f"{name}.png", network)
-    session.styles_changed.emit()
+def colors(session, color_styles):
+    """Install five styles of an any-style network and choose the first."""
+    install_colors(session, color_styles, *COLORS)
     session.config = replace(session.config, style="gold")
 
 

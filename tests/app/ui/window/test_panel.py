@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PIL import Image
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
@@ -25,8 +24,7 @@ from models.families.table import FAMILIES
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS
-from tests.app.ui.window.conftest import press
-from tests.helpers.any_style import save_tiny
+from tests.app.ui.window.conftest import install_colors, press
 from tests.helpers.fakes import NetworkCamera
 
 
@@ -357,12 +355,8 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
 
 
 @pytest.fixture
-def pictures_as_styles(session, tmp_path):
-    network = save_tiny(tmp_path / "net.safetensors")
-    for name in ("red", "teal"):
-        Image.new("RGB", (64, 48), name).save(tmp_path / f"{name}.png")
-        session.library.install_picture(tmp_path / f"{name}.png", network)
-    session.styles_changed.emit()
+def pictures_as_styles(session, color_styles):
+    install_colors(session, color_styles, "red", "teal")
 
 
 def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
@@ -492,6 +486,7 @@ LONG = ("quit", "fullscreen", "copy_report", "virtual_camera", "compare", "view_
 OPENS = [entry.key for entry in ACTIONS if entry.key not in (*ELSEWHERE, *LONG)]
 
 
+@pytest.mark.full
 def test_after_no_action_the_focus_is_out_of_sight(streaming, qtbot, monkeypatch):
     """All actions are triggered, except ones that open a menu or a window, or close this one."""
     streaming.resize(1280, 640)

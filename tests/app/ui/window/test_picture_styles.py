@@ -38,8 +38,10 @@ FULL, LITE = SHIPPED
 
 
 @pytest.fixture
-def network(window, session, tmp_path, qtbot) -> Path:
-    path = save_tiny(tmp_path / "any_style" / FULL)
+def network(window, session, tiny_network, tmp_path, qtbot) -> Path:
+    path = tmp_path / "any_style" / FULL
+    path.parent.mkdir()
+    shutil.copyfile(tiny_network, path)
     session.styles_changed.emit()
     qtbot.waitUntil(lambda: not session._jobs._callbacks)  # the window has looked for it
     assert window.styles.pictures.unavailable_reason == ""
@@ -215,7 +217,9 @@ def _folder(path: Path) -> Path:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda p: _saved(p / "odd.png", Image.new("L", (90, 70), 128)),
+        pytest.param(
+            lambda p: _saved(p / "odd.png", Image.new("L", (90, 70), 128)), marks=pytest.mark.full
+        ),
         lambda p: _saved(p / "odd.png", Image.new("RGBA", (90, 70), (200, 10, 10, 60))),
         lambda p: _saved(
             p / "odd.gif",
@@ -223,7 +227,10 @@ def _folder(path: Path) -> Path:
             save_all=True,
             append_images=[Image.new("RGB", (90, 70), "blue")],
         ),
-        lambda p: _saved(p / "odd.jpg", Image.new("RGB", (8000, 6000), "teal")),
+        pytest.param(
+            lambda p: _saved(p / "odd.jpg", Image.new("RGB", (8000, 6000), "teal")),
+            marks=pytest.mark.full,
+        ),
         lambda p: _saved(p / "odd.png", Image.new("RGB", (8, 8), "teal")),
     ],
     ids=["gray", "alpha", "animated", "8000x6000", "8x8"],
@@ -239,8 +246,12 @@ def test_an_odd_picture_works(window, session, network, tmp_path, qtbot, make):
     [
         (lambda p: _broken(p / "bad.png"), "truncated or damaged"),
         (lambda p: _folder(p / "bad"), "'bad' is a folder and no style picture. Drop the pictures"),
-        (lambda p: p / "bad.png", "does not exist"),
-        (lambda p: p / "bad.pdf", "'bad.pdf' is no style picture. Pictures and style packs"),
+        pytest.param(lambda p: p / "bad.png", "does not exist", marks=pytest.mark.full),
+        pytest.param(
+            lambda p: p / "bad.pdf",
+            "'bad.pdf' is no style picture. Pictures and style packs",
+            marks=pytest.mark.full,
+        ),
         (lambda p: _saved(p / "bad.png", Image.new("RGB", (900, 20))), "too narrow"),
     ],
     ids=["damaged", "folder", "missing", "document", "narrow"],

@@ -140,6 +140,7 @@ def test_it_is_mirrored_as_the_window_is(streaming, projector):
     assert not projector.picture.mirrored
 
 
+@pytest.mark.full
 def test_on_two_screens_it_fills_the_other_one(tmp_path):
     facts = told(
         tmp_path,

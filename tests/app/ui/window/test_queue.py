@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from app.batch.job import JobState
 from app.batch.job_queue import JobQueue
+from app.cli import main
 from app.processes.command_process import ROOT
 from app.settings import Settings
 from app.ui import actions
@@ -88,9 +91,9 @@ def choose(queue, *names: str) -> None:
 
 
 def listed() -> list[dict]:
-    line = [sys.executable, "-m", "app", "queue", "list", "--json"]
-    told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in told.stdout.splitlines()]
+    with redirect_stdout(StringIO()) as told:
+        assert main(["queue", "list", "--json"]) == 0
+    return [json.loads(line) for line in told.getvalue().splitlines()]
 
 
 # The page
@@ -273,6 +276,7 @@ def test_what_another_program_changes_is_seen(queue, album, qtbot):
 # Running
 
 
+@pytest.mark.full
 def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtbot, monkeypatch):
     album[2].write_text("<html>")
     out = Path(window.settings.value.queue_folder)
@@ -316,6 +320,7 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
     assert states(queue) == [done, skipped, RowState.WAITING, done, RowState.WAITING]
 
 
+@pytest.mark.full
 def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session, album, qtbot):
     for path in album:  # each takes longer than the window needs to ask
         write_pixels(path, pixels(1920, 1440))
@@ -349,6 +354,7 @@ def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session
     again.close()
 
 
+@pytest.mark.full
 def test_a_process_that_is_killed_is_followed_by_another_one(queue, session, album, qtbot):
     added(queue, qtbot, *album)
     key(queue, "start")
@@ -388,6 +394,7 @@ application.exec()
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="processes are killed as on POSIX")
 def test_a_window_that_is_killed_leaves_no_process_and_every_job(album, tmp_path, qtbot):
     out = tmp_path / "out"

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QAccessible
 
 from app.ui.actions import ACTIONS
-from tests.app.ui.window.surfaces import SURFACES, accessible, controls, descendants, opened
+from tests.app.ui.window.surfaces import accessible, controls, daily, descendants, opened
 
 Role, Text = QAccessible.Role, QAccessible.Text
 
@@ -14,7 +14,7 @@ VALUED = {Role.Slider, Role.ProgressBar, Role.SpinBox}
 NAMELESS = {Role.NoRole, Role.Client, Role.Window, Role.Pane}  # roles that say nothing
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(1))
 def test_every_control_has_a_name_a_role_and_what_it_is_set_to(streaming, name):
     surface = opened(streaming, name)
     found = controls(surface)
@@ -32,7 +32,7 @@ def test_every_control_has_a_name_a_role_and_what_it_is_set_to(streaming, name):
             assert told.text(Text.Value) or control.currentIndex() < 0, control  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(0))
 def test_everything_that_takes_the_focus_has_a_name(streaming, name):
     """This includes custom widgets and the items and tabs that Qt creates inside views."""
     surface = opened(streaming, name)

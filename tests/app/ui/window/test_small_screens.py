@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
@@ -16,19 +19,13 @@ from app.ui.window_geometry import fit_to_screen
 from tests.app.ui.window.conftest import press
 from tests.helpers.on_a_screen import told
 
-SMALL = pytest.mark.parametrize(
-    ("width", "height", "scale"), [(1024, 640, 1), (1920, 1080, 2)], ids=["1024x640", "200 %"]
-)
-
-
 # The window and its dialogs on a small screen
 
-
-@SMALL
-def test_the_window_and_its_dialogs_fit_the_screen(tmp_path, width, height, scale):
-    facts = told(
-        tmp_path,
-        """
+SCREENS = {"1024x640": (1024, 640, 1), "200 %": (1920, 1080, 2)}
+SMALL = pytest.mark.parametrize(
+    "screen", [pytest.param("1024x640", marks=pytest.mark.full), "200 %"]
+)
+FIT = """
 told["screen"] = window.screen().availableGeometry().size().toTuple()
 told["window"] = fits(window)
 press("help")
@@ -52,20 +49,8 @@ wait()
 [dialog] = window.findChildren(QFileDialog)
 told["dialog"] = fits(dialog)
 dialog.reject()
-""",
-        width,
-        height,
-        scale=scale,
-    )
-    assert facts.pop("screen") == [width // scale, height // scale]
-    assert facts == dict.fromkeys(("window", "help", "studio", "studio scrolls", "dialog"), True)
-
-
-@SMALL
-def test_everything_can_be_reached_on_a_small_screen(tmp_path, width, height, scale):
-    facts = told(
-        tmp_path,
-        """
+"""
+REACH = """
 from app.frame import SourceInfo
 window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
 session.problem.emit(Problem("Could not open 'broken.jpg': it is damaged"))
@@ -85,21 +70,41 @@ told["device"] = panel.viewport().rect().contains(
     QRect(panel.device.mapTo(panel.viewport(), panel.device.rect().topLeft()), panel.device.size()))
 told["buttons"] = inside(window.problems) and window.messages.geometry().right() < (
     panel.geometry().left() if window.workspace.narrow else window.width())
-""",
-        width,
-        height,
-        scale=scale,
-    )
-    assert facts["picture"] >= 240
-    assert facts == {
-        "outside": [],
-        "picture": facts["picture"],
-        "panel": True,
-        "device": True,
-        "buttons": True,
-    }
+"""
 
 
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory) -> Callable[[str], dict[str, Any]]:
+    """Return what both scripts tell of a screen, in one process for each screen."""
+
+    @cache
+    def of(screen: str) -> dict[str, Any]:
+        width, height, scale = SCREENS[screen]
+        folder = tmp_path_factory.mktemp("screen")
+        return told(folder, REACH + FIT, width, height, scale=scale)
+
+    return of
+
+
+@SMALL
+def test_the_window_and_its_dialogs_fit_the_screen(facts, screen):
+    width, height, scale = SCREENS[screen]
+    found = facts(screen)
+    assert found["screen"] == [width // scale, height // scale]
+    for each in ("window", "help", "studio", "studio scrolls", "dialog"):
+        assert found[each] is True, each
+
+
+@SMALL
+def test_everything_can_be_reached_on_a_small_screen(facts, screen):
+    found = facts(screen)
+    assert found["picture"] >= 240
+    assert found["outside"] == []
+    for each in ("panel", "device", "buttons"):
+        assert found[each] is True, each
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("maximized", [False, True])
 def test_a_kept_geometry_that_no_longer_fits_is_corrected(session, tmp_path, qtbot, maximized):
     before = MainWindow(session, Settings(), lambda _: None)

@@ -49,19 +49,6 @@ def test_a_change_is_saved_a_little_later(window, saved, qtbot):
     assert saved[-1].overlay
 
 
-def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
-    window, session, picture, qtbot
-):
-    freeze_garbage_collector(session)
-    before = len(gc.get_objects())
-    try:
-        with qtbot.waitSignal(session.painted, timeout=5000):
-            session.open(str(picture))
-        assert len(gc.get_objects()) < before / 2, "what a collection has to look through"
-    finally:
-        gc.unfreeze()
-
-
 def test_a_slow_disk_does_not_hold_the_window_up(session, qtbot):
     writers: list[threading.Thread] = []
     window = MainWindow(session, Settings(), lambda _: writers.append(threading.current_thread()))
@@ -149,6 +136,7 @@ def test_a_file_manager_opens_files_whatever_their_names(session, monkeypatch, t
     assert script.opened == [str(tmp_path / "camera:0"), [str(tmp_path / "scene"), named]]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_the_program_shows_the_files_it_is_opened_with(picture, tmp_path):
     ran = subprocess.run(
@@ -223,3 +211,19 @@ def test_without_a_display_it_says_so_in_one_sentence(monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "no display" in said
     assert "styleforge stylize" in said
+
+
+# Last, since every collection after it is slow until the module ends.
+
+
+def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
+    window, session, picture, qtbot
+):
+    freeze_garbage_collector(session)
+    before = len(gc.get_objects())
+    try:
+        with qtbot.waitSignal(session.painted, timeout=5000):
+            session.open(str(picture))
+        assert len(gc.get_objects()) < before / 2, "what a collection has to look through"
+    finally:
+        gc.unfreeze()

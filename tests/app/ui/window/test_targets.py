@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.app.ui.window.surfaces import SURFACES, controls, opened
+from tests.app.ui.window.surfaces import SURFACES, controls, daily, opened
 
 LARGE, INLINE = 40, 24  # px, at the default font size
 
@@ -22,7 +22,7 @@ LARGE, INLINE = 40, 24  # px, at the default font size
 INLINE_NAMES = {"What runs, and why", "Frames a second"}
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(0))
 def test_what_is_clicked_is_40_pixels_high(streaming, name):
     streaming.resize(1280, 800)
     surface = opened(streaming, name)
@@ -51,7 +51,7 @@ def test_every_dialog_is_among_the_surfaces(streaming):
     assert len(own) == 7
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@pytest.mark.parametrize("name", daily(1))
 def test_everything_is_reached_at_900_by_600(streaming, name, qtbot):
     streaming.resize(900, 600)
     surface = opened(streaming, name)

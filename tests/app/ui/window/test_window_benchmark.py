@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.styles.any_style_networks import SHIPPED
 from app.styles.library import BUILTIN, Library
 from app.ui import window_benchmark
@@ -26,6 +28,7 @@ def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypat
     assert line[:2] == ("64x48", "strength")
 
 
+@pytest.mark.full
 def test_pictures_become_styles_within_the_time_that_is_told(qapp, monkeypatch, tmp_path):
     monkeypatch.setattr(window_benchmark, "PICTURES", 2)
     monkeypatch.setattr(window_benchmark, "PICTURE_SIZE", (64, 48))

@@ -76,7 +76,7 @@ def built_or_skipped(
     Returns:
         The library's description of itself, and its kernels.
     """
-    described = stubs.description(library, folder)
+    described = stubs.description_once(library, folder)
     sources = [s for s in sources_of(LIBRARIES[library], described) if s.target != HOPPER]
     kernels = [name for source in sources for name in source.kernels]
     names = [source.name for source in sources]

@@ -34,7 +34,9 @@ def library(monkeypatch):
     return EmulatedOperations()
 
 
-@pytest.fixture(params=[7, 8, 9], ids=["Turing", "Ampere", "Hopper"])
+@pytest.fixture(
+    params=[7, pytest.param(8, marks=pytest.mark.full), 9], ids=["Turing", "Ampere", "Hopper"]
+)
 def call(library, request):
     return CudaLauncher(library, Gpu(CPU, 132, request.param))
 

@@ -13,9 +13,9 @@ from kernels.ops.cuda import elementwise
 from kernels.ops.elements import reference, sums
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.launcher import Calls, Gpu
-from tests.helpers.cases import cases
 from tests.kernels.ops.cuda.emulated_library import EmulatedLibrary, built_or_skipped
 from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
+from tests.kernels.ops.matrix import combinations, matrix
 
 STATE = torch.tensor([987654321 << 20, 42])
 
@@ -71,9 +71,10 @@ def assert_close(got: Tensor, exact: Tensor, units: float = 4) -> None:
         assert bool(((got.double() - exact).abs() <= allowed).all())
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("function", FUNCTIONS)
+RESULTS = {"function": FUNCTIONS, "layout": LAYOUTS, "dtype": TYPES}
+
+
+@matrix(RESULTS)
 def test_results_and_gradients_are_those_of_the_reference(launch, function, layout, dtype):
     inputs = given(function, layout, dtype)
     state = STATE if FUNCTIONS[function].drops else None
@@ -216,9 +217,14 @@ def summed_in_the_pass(library: EmulatedLibrary) -> bool:
     return sorted(names) == ["elementwise_columns", "elementwise_totals"]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
-@pytest.mark.parametrize(("shape", "multiprocessors"), SUMMED)
-@pytest.mark.parametrize("function", SUMMING)
+ROWS_SUMMED = {
+    "function": SUMMING,
+    "shape, multiprocessors": SUMMED,
+    "dtype": [torch.float32, torch.float16, torch.bfloat16],
+}
+
+
+@matrix(ROWS_SUMMED)
 def test_gradients_of_rows_are_summed_in_the_pass(
     library, launch, function, shape, multiprocessors, dtype
 ):
@@ -301,12 +307,12 @@ def test_sums_that_do_not_exist_are_named(launch, of, message):
 
 def test_every_kernel_ran(library, launch):
     kernels = library.kernels
-    for case in cases(test_results_and_gradients_are_those_of_the_reference):
+    for case in combinations(RESULTS):
         if not kernels.names - kernels.launched:
             break
         if case["layout"] in ("contiguous", "sliced", "offset", "transposed"):
             test_results_and_gradients_are_those_of_the_reference(launch, **case)
-    for case in cases(test_gradients_of_rows_are_summed_in_the_pass):
+    for case in combinations(ROWS_SUMMED):
         if case["shape"] == SUMMED[0][0]:
             names = {*kernels.launched}
             test_gradients_of_rows_are_summed_in_the_pass(library, launch, **case)

@@ -24,7 +24,7 @@ from tests.kernels.ops.cuda.recorded import convolution, norm
 
 @pytest.fixture(scope="module")
 def description(tmp_path_factory):
-    return stubs.description("operations", tmp_path_factory.mktemp("abi"))
+    return stubs.description_once("operations", tmp_path_factory.mktemp("abi"))
 
 
 @pytest.fixture(scope="module")

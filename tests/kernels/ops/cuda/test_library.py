@@ -23,7 +23,7 @@ MULTIPROCESSORS = 132
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    described = stubs.description("library", tmp_path_factory.mktemp("abi"))
+    described = stubs.description_once("library", tmp_path_factory.mktemp("abi"))
     folder = tmp_path_factory.mktemp("images")
     write_images("library", described, folder)
     return folder

@@ -23,7 +23,7 @@ from tests.kernels.ops.cuda import recorded_transformer as recorded
 
 @pytest.fixture(scope="module")
 def description(tmp_path_factory):
-    return stubs.description("transformer", tmp_path_factory.mktemp("abi"))
+    return stubs.description_once("transformer", tmp_path_factory.mktemp("abi"))
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from kernels.ops.elements.functions import FUNCTIONS
 from kernels.ops.elements.sums import reference_sums, summed
 from kernels.ops.registry import OPS, prepare
+from tests.kernels.ops.matrix import matrix
 
 SUMMED = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
 NAMES = pytest.mark.parametrize("name", SUMMED)
 # The first bypasses the caches; a row of the second has two tiles and a fractional number of
 # pieces.
-SHAPES = pytest.mark.parametrize("shape", [(2051, 1088), (70, 4168), (33, 64)], ids=str)
-DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+SHAPES = [(2051, 1088), (70, 4168), (33, 64)]
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,10 +52,7 @@ def wide(value: Any) -> Any:
     return value.double() if isinstance(value, Tensor) else value
 
 
-@NAMES
-@SHAPES
-@DTYPES
-@pytest.mark.parametrize("is_whole", [False, True])
+@matrix({"name": SUMMED, "shape": SHAPES, "dtype": DTYPES, "is_whole": [False, True]})
 def test_sums_over_rows_and_over_all_are_those_of_pytorch(name, shape, dtype, is_whole):
     arguments = given(name, shape, dtype, is_whole=is_whole)
     found = OPS["elementwise_sums_backward"].operation(*arguments)
@@ -70,7 +68,7 @@ def test_sums_over_rows_and_over_all_are_those_of_pytorch(name, shape, dtype, is
 
 
 @NAMES
-@SHAPES
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_number_of_threads_changes_no_bit_of_a_sum(name, shape):
     arguments = given(name, shape, torch.float32, is_whole=True)
     before = torch.get_num_threads()

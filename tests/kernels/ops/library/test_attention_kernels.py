@@ -289,6 +289,7 @@ def test_the_product_of_ours_runs_where_it_is_faster(monkeypatch):
         assert "may use TF32" in reason()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])

@@ -16,6 +16,7 @@ from kernels.ops.elements import reference
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare
 from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
 from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
+from tests.kernels.ops.matrix import matrix
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -54,6 +55,7 @@ ROWS = [
     for op in OPS.values()
     if op.group == "elementwise" and not op.name.endswith(("_backward", "_masked"))
 ]
+COMPILED_DAILY = {"gelu_dropout", "prelu_bias"}  # random numbers, and a gradient of a parameter
 NAMES = pytest.mark.parametrize("op", ROWS, ids=lambda op: op.name)
 ON = pytest.mark.parametrize("device", DEVICES)
 
@@ -116,9 +118,7 @@ def test_every_operation_has_its_eager_form_here():
 
 
 @ON
-@NAMES
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@matrix({"op": ROWS, "layout": LAYOUTS, "dtype": DTYPES})
 def test_it_is_what_pytorch_computes(op, layout, device, dtype):
     arguments = given(op, layout, device, dtype)
     exact = EAGER[op.name].run(*wide(arguments))
@@ -134,9 +134,13 @@ def test_it_is_what_pytorch_computes(op, layout, device, dtype):
 
 
 @ON
-@NAMES
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("layout", ["contiguous", "row", "column", "outer", "channels last"])
+@matrix(
+    {
+        "op": ROWS,
+        "layout": ["contiguous", "row", "column", "outer", "channels last"],
+        "dtype": DTYPES,
+    }
+)
 def test_its_gradients_are_pytorchs(op, layout, device, dtype):
     def gradients(run: Callable[..., Tensor], arguments: list[Any]) -> tuple[Tensor, ...]:
         leaves = [
@@ -328,7 +332,11 @@ def test_autocast_leaves_it_to_the_dtypes_that_come(op, device):
 
 @pytest.mark.slow
 @ON
-@NAMES
+@pytest.mark.parametrize(
+    "op",
+    [pytest.param(op, marks=[] if op.name in COMPILED_DAILY else pytest.mark.full) for op in ROWS],
+    ids=lambda op: op.name,
+)
 def test_it_compiles_into_one_graph_with_its_gradient(op, device):
     def run(*arguments: Any) -> Tensor:
         return op.operation(*arguments) * 2

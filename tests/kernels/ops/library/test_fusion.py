@@ -206,7 +206,12 @@ def test_running_statistics_move_as_pytorchs(device):
 @pytest.mark.slow
 @ON
 @pytest.mark.parametrize(
-    "case", [CASES[name] for name in ("sum and RMS norm", "batch norm", "magnitudes")]
+    "case",
+    [
+        pytest.param(CASES["sum and RMS norm"], marks=pytest.mark.full),
+        CASES["batch norm"],
+        pytest.param(CASES["magnitudes"], marks=pytest.mark.full),
+    ],
 )
 def test_it_compiles_into_one_graph_with_its_gradient(case, device):
     given = moved(case.given(), device, torch.float32)

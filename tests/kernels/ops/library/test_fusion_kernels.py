@@ -132,8 +132,14 @@ def test_vectors_are_taken_where_rows_are_made_of_them(launchers):
         assert arguments[8] is vector
 
 
+SUMMED = [
+    *((150, 256), (70, 250), (30, 1000), (9, 1023)),
+    pytest.param((21, 4096), marks=pytest.mark.full),
+]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("shape", [(150, 256), (70, 250), (30, 1000), (21, 4096), (9, 1023)])
+@pytest.mark.parametrize("shape", SUMMED)
 def test_a_block_sums_the_gradients_of_all_its_rows(launchers, shape, dtype, monkeypatch):
     launch = launchers["fusion"]
     monkeypatch.setattr(launch, "gpu", Gpu(-1, 1, 8))

@@ -40,6 +40,7 @@ def code(seed: int = 0) -> Tensor:
     return torch.randn(1, 16, generator=generator, dtype=torch.float64)
 
 
+@pytest.mark.full
 @torch.inference_mode()
 def test_in_float64_the_pictures_are_equal_at_every_size_from_16_to_40():
     net = network()

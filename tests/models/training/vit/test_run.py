@@ -63,6 +63,7 @@ def test_a_resumed_run_ends_bit_equal_to_one_never_stopped(
     assert [losses.loss for losses in other.history] == [losses.loss for losses in whole.history]
 
 
+@pytest.mark.full
 def test_a_killed_run_goes_on_from_its_last_checkpoint(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert equal(whole, other)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_process_killed_at_any_moment_goes_on_bit_equal(vgg_file: Path, tmp_path: Path) -> None:
     command = (sys.executable, "-m", "tests.models.training.vit.processes", "victim")
@@ -215,6 +217,7 @@ def test_a_value_out_of_range_is_named(changes: dict[str, object], says: str) ->
         longer(**{"steps": 5, **changes})  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_two_processes_hold_the_same_weights(vgg_file: Path, tmp_path: Path) -> None:

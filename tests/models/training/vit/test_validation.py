@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from models.training.features import Vgg19Features
 from models.training.vit.trainer import train_vit
 from models.training.vit.validation import held_out_losses
@@ -23,6 +25,7 @@ def test_judging_leaves_the_run_as_it_was(features: Vgg19Features) -> None:
     assert run.step().tolist() == other.step().tolist()
 
 
+@pytest.mark.full
 def test_training_lowers_the_style_loss_of_held_out_paintings(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
