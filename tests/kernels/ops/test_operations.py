@@ -478,7 +478,7 @@ def test_the_unit_is_its_parts(options, device):
 
 
 def test_the_unit_refuses_what_it_cannot_be(device):
-    with pytest.raises(ValueError, match="an enlargement is by 1 or 2"):
+    with pytest.raises(ValueError, match="upsample must be 1 or 2"):
         FusedConvInstanceNormReLU(8, 12, upsample=3).to(device)
     with pytest.raises(ValueError, match="needs a 3x3 kernel"):
         FusedConvInstanceNormReLU(8, 12, kernel_size=5, upsample=2).to(device)
