@@ -27,14 +27,14 @@ from utils.threads import limit_openmp_spin
 COMMANDS = {
     "stylize": "stylize pictures and folders of pictures",
     "camera": "show a styled stream to other programs, as a camera",
-    "queue": "keep jobs of stylize that survive quitting and crashes, and watch folders",
-    "export": "write the network of a style for other programs",
-    "merge-manifests": "say what is missing of a run that several processes shared",
+    "queue": "queue jobs that survive quitting and crashes, and watch folders",
+    "export": "export the network of a style for other programs",
+    "merge-manifests": "list the pictures missing from a run shared by several processes",
     "serve": "style pictures for programs and a web page on this machine",
     "bench": "measure the network's variants on this machine",
     "train": "train a style from a picture",
-    "train-vit": "train the network that takes any picture as style",
-    "vit-sheet": "show what an any-style network paints, on one sheet",
+    "train-vit": "train an any-style network, which paints in the style of any picture",
+    "vit-sheet": "paint photographs in several styles on one contact sheet",
     "quality": "measure the quality of styles on photographs",
     "styles": "list, add and remove styles",
     "tune": "find the fastest kernels for this machine's NVIDIA card",
@@ -132,7 +132,7 @@ def _run(argv: Sequence[str]) -> int:
     if command:
         return _command_module(command).run(args)
     if args.command:
-        sys.stderr.write(f"styleforge: put '{args.command}' before its options\n")
+        sys.stderr.write(f"styleforge: put '{args.command}' before the options\n")
         return WRONG_USAGE
     return _load_window()(args)
 

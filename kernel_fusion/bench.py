@@ -36,17 +36,19 @@ PRODUCT_SIZES = 2  # the first of SIZES, on which matrix products are measured
 
 def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "bench", help="time the operations for any model", description=__doc__
+        "bench", help="time the operations of kernel_fusion", description=__doc__
     )
     parser.set_defaults(run=run)
-    parser.add_argument("--group", help="measure groups alone, such as elementwise,fusion")
+    parser.add_argument(
+        "--group", help="groups to measure, such as elementwise,fusion (default: all)"
+    )
     parser.add_argument("--device", default="auto", help="cpu, cuda, cuda:N (default: auto)")
     parser.add_argument("--sizes", help="rows x columns, such as 2048x2048,4096x4096")
     parser.add_argument("--precisions", default=",".join(DTYPES), help="default: %(default)s")
     parser.add_argument(
         "--runs",
         type=int,
-        help="timed runs of each way (default: 15; GPU: 50; fewer where calls take long)",
+        help="timed runs per implementation (default: 15; GPU: 50; fewer for slow calls)",
     )
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the report")

@@ -69,7 +69,7 @@ class FusedConv2dBNReLU(_FusedConvolution):
         if bn.num_features != conv.out_channels:
             raise ValueError(
                 f"FusedConv2dBNReLU: bn has {bn.num_features} channels; expected "
-                f"{conv.out_channels}, those of conv"
+                f"{conv.out_channels}, as conv"
             )
         if bn.running_mean is None or bn.momentum is None:
             raise ValueError(
@@ -128,8 +128,8 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
         plain = pointwise.kernel_size, pointwise.stride, pointwise.padding, pointwise.groups
         if depthwise.groups != depthwise.in_channels or plain != ((1, 1), (1, 1), (0, 0), 1):
             raise ValueError(
-                "FusedDepthwisePointwiseConv2d: expected a convolution with as many groups as "
-                "channels, and one of 1 x 1 without stride, padding and groups"
+                "FusedDepthwisePointwiseConv2d: expected a depthwise convolution (one group per "
+                "channel) and a 1 x 1 convolution without stride, padding and groups"
             )
         super().__init__(depthwise, pointwise)
         self.activation = activation

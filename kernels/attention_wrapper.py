@@ -50,9 +50,9 @@ class FusedAttention(nn.MultiheadAttention):
         dtype: torch.dtype | None = None,
     ) -> None:
         if version not in get_args(Version):
-            raise ValueError(f"version is one of {get_args(Version)}, got {version!r}")
+            raise ValueError(f"version must be one of {get_args(Version)}, got {version!r}")
         if not batch_first:
-            raise ValueError("FusedAttention takes [N, L, E]: batch_first is True")
+            raise ValueError("FusedAttention needs [N, L, E], so batch_first must be True")
         if num_heads < 1 or embed_dim % num_heads:
             raise ValueError(f"{num_heads} heads do not divide {embed_dim} channels")
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
@@ -109,7 +109,7 @@ class FusedAttention(nn.MultiheadAttention):
         if self.version in ("v1", "v2"):
             if not plain or key is not query or value is not query:
                 raise ValueError(
-                    f"version {self.version} is self-attention without masks and dropout"
+                    f"version {self.version} supports only self-attention without masks and dropout"
                 )
             return self._rung(query, residual), None
         out = self._attend((query, key, value), *masks, is_causal)

@@ -32,7 +32,7 @@ class FusedConv2d(nn.Conv2d):
         bias: bool = True,
     ) -> None:
         if type(kernel_size) is not int or kernel_size < 1:
-            raise ValueError(f"convolution: a kernel is of 1 or more taps, not {kernel_size!r}")
+            raise ValueError(f"convolution: kernel_size must be at least 1, not {kernel_size!r}")
         super().__init__(  # pyright: ignore[reportUnknownMemberType]
             in_channels,
             out_channels,

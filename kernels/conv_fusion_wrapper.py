@@ -32,9 +32,9 @@ class FusedConvInstanceNormReLU(nn.Module):
     ) -> None:
         super().__init__()
         if upsample not in (1, 2):
-            raise ValueError(f"convolution: an enlargement is by 1 or 2, not {upsample!r}")
+            raise ValueError(f"convolution: upsample must be 1 or 2, not {upsample!r}")
         if upsample == 2 and (kernel_size, stride) != (3, 1):
-            raise ValueError("convolution: only a 3x3 kernel of stride 1 follows an enlargement")
+            raise ValueError("convolution: upsampling needs a 3x3 kernel with stride 1")
         self.conv = nn.Conv2d(in_channels, out_channels, kernel_size, stride)
         self.norm = nn.InstanceNorm2d(out_channels, eps=eps, affine=True)
         self._options = (eps, kernel_size // 2, stride, relu, upsample == 2)

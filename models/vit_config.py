@@ -79,12 +79,12 @@ VIT_VARIANTS: dict[str, VitConfig] = {"tiny": TINY, "small": SMALL, "base": BASE
 def vit_config(values: object) -> VitConfig:
     """Build a configuration from VitConfig.as_dict's values; raise ValueError for others."""
     if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
-        raise ValueError("these are not the dimensions of an any-style network")
+        raise ValueError("invalid dimensions of an any-style network")
     numbers: dict[str, Any] = dict(values)
     widths: object = numbers.pop("widths")
     listed = cast(list[object], widths) if isinstance(widths, list) else [None]
     if not all(type(number) is int for number in (*numbers.values(), *listed)):
-        raise ValueError("the dimensions of an any-style network are whole numbers")
+        raise ValueError("the dimensions of an any-style network must be whole numbers")
     return VitConfig(**numbers, widths=cast(tuple[int, int, int], tuple(listed)))
 
 

@@ -51,7 +51,7 @@ def names_any(path: Path, words: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What several tests ask of a file; its tree would take too much memory to keep.
+    """Facts about a file for several tests; its syntax tree would take too much memory.
 
     Attributes:
         imports: Every module that it imports anywhere, without imports for type checkers.

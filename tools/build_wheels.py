@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--platform",
         action="append",
         choices=[*PLATFORMS, ANY],
-        help="only the wheels for this platform; may be given more than once",
+        help="build only the wheels for this platform; can be given several times",
     )
     args = parser.parse_args(argv)
     dist: Path = args.dist.absolute()
@@ -54,12 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         for key in platforms:
             check_images(key)
         if platforms == [ANY]:
-            print(f"{IMAGES} holds no images: `make prebuild` makes them")  # noqa: T201
+            print(f"{IMAGES} contains no images: run `make prebuild`")  # noqa: T201
         made = [build_wheel(each, key, dist) for key in platforms for each in PROJECTS]
         if any(WEIGHTS.glob("*.safetensors")):
             made.append(build_wheel(WEIGHTS_PROJECT, ANY, dist))
         else:
-            print(f"{WEIGHTS} holds no weights for the style of any picture")  # noqa: T201
+            print(f"{WEIGHTS} contains no weights of the any-style network")  # noqa: T201
         made.append(build_sdist(dist))
         check_sizes(made)
     except (WheelError, ValueError) as error:
@@ -86,7 +86,7 @@ def check_images(platform: str, folder: Path = IMAGES) -> None:
     listed = selected(platform, folder)
     for missing in (name for name in _wanted(platform, folder) if name not in listed):
         raise WheelError(
-            f"{folder} lacks {missing}, of today's sources, for the wheel {platform}: "
+            f"{folder} lacks {missing}, built from the current sources, for the wheel {platform}: "
             "run `make prebuild`"
         )
 
@@ -103,7 +103,9 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
             except BuildError as error:
                 raise WheelError(f"{error}: run `make prebuild`") from error
             if found.digest != library.digest:
-                raise WheelError(f"{folder / name}.json is of other sources: run `make prebuild`")
+                raise WheelError(
+                    f"{folder / name}.json was built from other sources: run `make prebuild`"
+                )
             yield from (f"{name}.json", *(image.file for image in found.images))
 
 

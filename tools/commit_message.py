@@ -40,7 +40,7 @@ def faults(message: str) -> list[str]:
     if len(lines) > 1 and lines[1]:
         found.append("the second line should be empty")
     if not any(lines[2:]):
-        found.append("a body that says why is missing")
+        found.append("the body is missing; it says why")
     return found
 
 

@@ -12,7 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatch
 from itertools import takewhile
@@ -127,7 +127,7 @@ def changed() -> list[str]:
 
 def seconds_of(report: Path) -> dict[str, float]:
     """Return the seconds of each test module in a JUnit report."""
-    spent: Counter[str] = Counter()
+    spent: defaultdict[str, float] = defaultdict(float)
     for case in ElementTree.parse(report).iter("testcase"):
         parts = case.attrib["classname"].split(".")
         path = next(

@@ -59,7 +59,7 @@ class Setting(NamedTuple):
             width, height = map(int, size.split("x"))
         except ValueError as exc:
             raise argparse.ArgumentTypeError(
-                f"a setting is written as in 1280x720:fp16:fused, not {text}"
+                f"expected a setting such as 1280x720:fp16:fused, not {text}"
             ) from exc
         return cls((width, height), precision, kernels)
 
@@ -134,7 +134,7 @@ def _pictures(
     events = [json.loads(line) for line in said.splitlines()]
     times = [event["seconds"] for event in events if event["event"] == "picture"]
     if len(times) != args.pictures or events[-1]["failed"]:
-        raise RuntimeError(f"{len(times)} of {args.pictures} pictures came out: {events[-1]}")
+        raise RuntimeError(f"{len(times)} of {args.pictures} pictures were written: {events[-1]}")
     first = round(len(times) * WARM)
     rate = (len(times) - 1 - first) / (times[-1] - times[first])
     return {"seconds": round(seconds, 2), "per_second": round(rate, 2)}
@@ -148,7 +148,7 @@ def _film(
     _, seconds = _stylize(args, setting, device, film, out, *how)
     (report,) = json.loads(told.read_bytes())
     if report["frames"] != args.frames:
-        raise RuntimeError(f"{report['frames']} of {args.frames} frames came out")
+        raise RuntimeError(f"{report['frames']} of {args.frames} frames were written")
     return {
         "seconds": round(seconds, 2),
         "per_second": report["fps"],

@@ -167,11 +167,11 @@ def faults(language: str, folder: Path = FOLDER) -> list[str]:
     found: list[str] = []
     for key, translation in _read(folder / language).items():
         if key not in plural:
-            found.append(f"there is no text '{key}' any more")
+            found.append(f"the text '{key}' no longer exists")
         elif plural[key] != isinstance(translation, dict):
-            found.append(f"'{key}' has other forms")
+            found.append(f"'{key}' and its translation must both have plural forms, or neither")
         elif isinstance(translation, dict) and set(translation) != set(LANGUAGES[language].forms):
-            found.append(f"'{key}' has forms that are not those of the language")
+            found.append(f"'{key}' has plural forms that the language does not use")
         else:
             said = translation.values() if isinstance(translation, dict) else [translation]
             found += [

@@ -119,7 +119,7 @@ def interleave(
         ValueError: If there are no candidates, or a count is out of range.
     """
     if not calls:
-        raise ValueError("there is nothing to benchmark: no candidate was given")
+        raise ValueError("a benchmark needs at least one candidate")
     if not _is_count(warmup) or warmup < 0:
         raise ValueError(f"the number of warm-up runs must be 0 or more, not {warmup!r}")
     if not _is_count(runs) or runs < 1:

@@ -152,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"Installing what this system lacks: {names}\n")
         if install(found):
             return 0
-        sys.stderr.write("apt-get could not install it; its reason stands above.\n")
+        sys.stderr.write("apt-get could not install it; see its message above.\n")
     if found:
         sys.stderr.write(sentence(found) + "\n")
     return 0

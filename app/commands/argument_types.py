@@ -16,7 +16,7 @@ def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
         asked = [part.strip() for part in text.split(",")]
         for part in asked:
             if part not in known:
-                raise argparse.ArgumentTypeError(f"'{part}' is none of {', '.join(known)}")
+                raise argparse.ArgumentTypeError(f"'{part}' is not one of {', '.join(known)}")
         return tuple(name for name in known if name in asked)
 
     return parse
@@ -29,7 +29,9 @@ def int_in_range(text: str, low: int, high: int, what: str) -> int:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{what} is a whole number of {low} to {high}, not {text}")
+        raise argparse.ArgumentTypeError(
+            f"{what} must be a whole number from {low} to {high}, not {text}"
+        )
     return value
 
 
@@ -45,5 +47,7 @@ def unit_interval(text: str, what: str, besides: str = "") -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{what} is {besides}a number of 0 to 1, not {text}")
+        raise argparse.ArgumentTypeError(
+            f"{what} must be {besides}a number from 0 to 1, not {text}"
+        )
     return value

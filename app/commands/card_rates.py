@@ -77,7 +77,7 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
         stored = load_rates(rates_path())
     except RatesError as exc:
         stored = exc.found
-        yield f"{exc}; `styleforge doctor --measure` writes it anew"
+        yield f"{exc}; `styleforge doctor --measure` writes a new one"
     machine = Machine.of(device)
     measured = {key: find_rate(stored, machine, key[0], key[1:]) for key in _keys()}
     predicted: dict[Key, Rate] = {}
@@ -85,7 +85,7 @@ def rates_of(device: torch.device) -> Iterator[Rate | str]:
         try:
             found = predicted_rates(card_of(device))
             predicted = {(rate.network, rate.width, rate.height): rate for rate in found}
-            yield f"predicted is what was not measured here; {HOW}"
+            yield f"rates not measured here are predicted; {HOW}"
         except (ValueError, BuildError) as exc:
             yield f"no prediction for {machine.gpu}: {exc}; {HOW}"
     for key, rate in measured.items():
@@ -102,7 +102,9 @@ def measure_rates(device: torch.device) -> None:
         CardRatesError: If the device is not a GPU, or the file cannot be written.
     """
     if device.type != "cuda":
-        raise CardRatesError("frame rates are measured on an NVIDIA GPU, and none is used here")
+        raise CardRatesError(
+            "measuring frame rates needs an NVIDIA GPU, and PyTorch uses none here"
+        )
     prepare(family=STYLE)
     for name, config in CONFIGS.items():
         untrained = TransformerNetFused(**asdict(config)).to(device, torch.float16)
@@ -121,9 +123,7 @@ def remember(device: torch.device, network: str, times: dict[tuple[int, int], fl
     try:
         store_rates(path, device, network, times)
     except OSError as exc:
-        raise CardRatesError(
-            f"the measured times could not be stored in {path}: {exc.strerror}"
-        ) from exc
+        raise CardRatesError(f"cannot write the measured times to {path}: {exc.strerror}") from exc
 
 
 def _keys() -> list[Key]:

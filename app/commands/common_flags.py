@@ -30,7 +30,7 @@ def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     parser.add_argument(
         "--device",
         default=DEFAULTS.device,
-        help=f"auto, cpu, cuda:0, ...{more} (default: auto, a GPU if there is one)",
+        help=f"auto, cpu, cuda:0, ...{more} (default: auto, a GPU if available)",
     )
 
 
@@ -40,8 +40,8 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
         "--kernels",
         choices=list(ALL_VARIANTS),
         default=DEFAULTS.kernels,
-        help=f"how the network runs ({titles}; the others are runtimes that you installed; "
-        f"default: {DEFAULTS.kernels})",
+        help=f"how the network runs ({titles}; others are runtimes that you installed; default: "
+        f"{DEFAULTS.kernels})",
     )
 
 
@@ -50,9 +50,9 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=[precision.name for precision in Precision],
         default=DEFAULTS.precision.name,
-        help=f"what it computes in (default: {DEFAULTS.precision.name})",
+        help=f"precision of the network's calculations (default: {DEFAULTS.precision.name})",
     )
 
 
-def add_quiet(parser: argparse.ArgumentParser, what: str = "errors alone") -> None:
+def add_quiet(parser: argparse.ArgumentParser, what: str = "only errors") -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help=f"print {what}")

@@ -88,23 +88,23 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     forms.add_argument(
         "--report",
         action="store_true",
-        help="print a report to ask for help with: the checks, the settings and the last messages "
-        "of the window, without names of your files",
+        help="print a report for a help request: the checks, the settings and the window's last "
+        "messages, without the names of your files",
     )
     parser.add_argument(
-        "--no-build", action="store_true", help="do not compile, only report what is ready"
+        "--no-build", action="store_true", help="only report what is ready, without compiling"
     )
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="measure this GPU's frame rates first, and keep them in place of the predicted ones",
+        help="first measure this GPU's frame rates, and store them in place of the predicted ones",
     )
     others = parser.add_mutually_exclusive_group()
     others.add_argument(
-        "--card", metavar="NAME", help='only predict frame rates of a card, such as "RTX 3060"'
+        "--card", metavar="NAME", help='only predict the frame rates of a card, such as "RTX 3060"'
     )
     others.add_argument(
-        "--cards", action="store_true", help="only predict frame rates of all known cards"
+        "--cards", action="store_true", help="only predict the frame rates of all known cards"
     )
 
 
@@ -202,13 +202,13 @@ def check_torch() -> Iterator[Finding]:
     for choice in devices()[1:]:
         yield Finding(OK, f"{choice.key}: {choice.title}")
     if has_unused_gpu():
-        yield Finding(NOTE, f"{SENTENCE}. This installs the other: {mending_command()}")
+        yield Finding(NOTE, f"{SENTENCE}. To install the right one: {mending_command()}")
     elif why := cuda_unavailable_reason():
-        yield Finding(NOTE, f"no GPU is used: {why}")
+        yield Finding(NOTE, f"PyTorch uses no GPU: {why}")
     device = resolve("auto")
     limitations = {precision.title: precision.remark(device) for precision in Precision}
     good = ", ".join(name for name, remark in limitations.items() if not remark)
-    yield Finding(OK, f"precisions that suit {title(device)}: {good}")
+    yield Finding(OK, f"good precisions on {title(device)}: {good}")
     yield from (Finding(NOTE, remark) for remark in limitations.values() if remark)
 
 
@@ -280,8 +280,8 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
     if imported != ROOT / "kernels":
         yield Finding(
             FAULT,
-            f"'kernels' is imported from {imported}: another package has that name; "
-            "uninstall it (pip uninstall kernels)",
+            f"'kernels' is imported from {imported}: another package has the same name; uninstall "
+            "it (pip uninstall kernels)",
         )
         return
     yield Finding(OK, f"imported from {imported}")
@@ -314,7 +314,7 @@ def _libraries() -> Iterator[Finding]:
                 prebuilt.find(library)
             except build.BuildError as error:
                 severity = OK if isinstance(error, prebuilt.NoImage) else NOTE
-                yield Finding(severity, f"library {library.name}: no image is used: {error}")
+                yield Finding(severity, f"library {library.name}: cannot use an image: {error}")
 
 
 def _backends(device: torch.device) -> Iterator[Finding]:
@@ -340,7 +340,7 @@ def _tuning(device: torch.device) -> Iterator[Finding]:
     from kernels.ops.registry import NETWORK
 
     if device.type == "cuda" and not build.reason(NETWORK):
-        said = tuning(device) or "no layer was tuned for this card; `styleforge tune` does it"
+        said = tuning(device) or "no layer is tuned for this card; `styleforge tune` does it"
         yield Finding(NOTE if "not used" in said else OK, said)
 
 
@@ -348,7 +348,11 @@ def check_speed() -> Iterator[Finding]:
     """Report the frame rates of this machine's GPU: measured, or predicted until then."""
     device = resolve("auto")
     if device.type != "cuda":
-        yield Finding(OK, "no NVIDIA GPU is used; `styleforge doctor --cards` predicts for others")
+        yield Finding(
+            OK,
+            "no NVIDIA GPU in use; `styleforge doctor --cards` predicts the frame "
+            "rates of known cards",
+        )
         return
     from app.commands.card_rates import rates_of
 
@@ -407,7 +411,7 @@ def check_window() -> Iterator[Finding]:
         yield Finding(FAULT if fault else OK, says)
     if not has_display():
         name = os.environ.get("DISPLAY")
-        why = f"the display '{name}' does not answer" if name else "no display here"
+        why = f"the display '{name}' does not answer" if name else "there is no display"
         yield Finding(NOTE, f"{why}; `styleforge stylize` works without one")
         return
     name, fault = _run_python(PLATFORM_TEST)
@@ -437,7 +441,7 @@ def check_styles() -> Iterator[Finding]:
     if library.styles:
         yield Finding(OK, ", ".join(style.key for style in library.styles))
     else:
-        yield Finding(FAULT, "there is no style; install StyleForge again")
+        yield Finding(FAULT, "no style found; install StyleForge again")
     for broken in library.broken:
         yield Finding(NOTE, broken)
 
@@ -456,5 +460,5 @@ def _run_python(code: str) -> tuple[str, str]:
         return "", f"no answer within {PROBE_TIMEOUT_S} s"
     lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
     if done.returncode:
-        return "", lines[-1] if lines else f"it ended with status {done.returncode}"
+        return "", lines[-1] if lines else f"ended with status {done.returncode}"
     return lines[-1] if lines else "", ""

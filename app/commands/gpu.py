@@ -56,9 +56,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "gpu",
         help="install the PyTorch that uses this machine's NVIDIA card",
-        description="Replaces PyTorch's CPU build, in the environment that StyleForge is installed "
-        "in, by the build for the NVIDIA driver: a download of gigabytes. Prints the command "
-        "first, and waits until StyleForge's windows are closed.",
+        description="Replaces PyTorch's CPU build, in the environment where StyleForge is "
+        "installed, with the build for the NVIDIA driver, a download of gigabytes. "
+        "Prints the command first, and waits until all StyleForge windows are closed.",
     )
     parser.add_argument("--dry-run", action="store_true", help="only print the command")
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if sys.platform == "darwin":
         raise StyleForgeError(
-            "PyTorch uses no NVIDIA card on macOS, so there is nothing to install"
+            "PyTorch cannot use an NVIDIA card on macOS, so there is nothing to install"
         )
     driver = find_driver()
     if driver is None:
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         )
     before = ask_torch()
     if before and before.gpu:
-        _say(f"{before.gpu} is used already: PyTorch {before.version}, CUDA {before.cuda}")
+        _say(f"PyTorch already uses {before.gpu}: PyTorch {before.version}, CUDA {before.cuda}")
         return DONE
     command = install_command(driver)
     _say(subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command))
@@ -89,17 +89,17 @@ def run(args: argparse.Namespace) -> int:
     if spec := find_spec("torch"):
         wait_for_others(Path(spec.origin or "").parent)
     if status := subprocess.run(command, check=False).returncode:
-        raise StyleForgeError(f"PyTorch could not be replaced: the command ended with {status}")
+        raise StyleForgeError(f"could not replace PyTorch: the command ended with status {status}")
     after = ask_torch()
     if after is None:
-        raise StyleForgeError("PyTorch was replaced and cannot be imported; run this again")
+        raise StyleForgeError("the new PyTorch cannot be imported; run this command again")
     if not after.gpu:
         build = f"CUDA {after.cuda}" if after.cuda else "a CPU build"
         raise StyleForgeError(
-            f"PyTorch {after.version} ({build}) was installed and does not use the card; "
-            f"the driver supports CUDA {_dotted(driver.cuda)}: a newer one may help"
+            f"PyTorch {after.version} ({build}) is installed but does not use the card; the "
+            f"driver supports CUDA {_dotted(driver.cuda)}: a newer driver may help"
         )
-    _say(f"{after.gpu} is used now: PyTorch {after.version}, CUDA {after.cuda}")
+    _say(f"PyTorch now uses {after.gpu}: PyTorch {after.version}, CUDA {after.cuda}")
     return DONE
 
 
@@ -125,7 +125,7 @@ def install_command(driver: NvidiaDriver) -> list[str]:
         return [*command, "--reinstall-package", "torch", *wanted]
     if not _has_pip():
         raise StyleForgeError(
-            "neither uv nor pip was found: install uv, and run this again with it on the PATH"
+            "found neither uv nor pip: install uv, put it on the PATH, and run this command again"
         )
     # Between two builds of the same version, pip would keep the installed one.
     command = [sys.executable, "-m", "pip", "install", "--force-reinstall"]
@@ -162,8 +162,8 @@ def build_for(driver: NvidiaDriver) -> str:
     least = (13, 0) if newest >= (10, 0) else (12, 0)
     if driver.cuda < least:
         raise StyleForgeError(
-            f"the NVIDIA driver supports CUDA {_dotted(driver.cuda)}, PyTorch for this card needs "
-            f"{_dotted(least)} or newer: install a newer driver"
+            f"the NVIDIA driver supports CUDA {_dotted(driver.cuda)}, but PyTorch for this card "
+            f"needs {_dotted(least)} or newer: install a newer driver"
         )
     return "cu126"
 
@@ -182,7 +182,7 @@ def wait_for_others(folder: Path) -> None:
     """Wait until no other process of this user has loaded a library of PyTorch's `folder`."""
     while others := [process for process in psutil.process_iter() if _uses(process, folder)]:
         names = ", ".join(f"{process.name()} ({process.pid})" for process in others)
-        _say(f"PyTorch is in use. Close StyleForge's window, or end: {names}")
+        _say(f"PyTorch is in use. Close StyleForge's window, or end these processes: {names}")
         psutil.wait_procs(others)
 
 

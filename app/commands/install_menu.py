@@ -65,8 +65,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "install-menu",
         help="add StyleForge to the applications menu (Linux)",
-        description="Writes a menu entry and an icon into your own folders, so that StyleForge is "
-        'in the applications menu and in "Open with" of pictures, videos and folders.',
+        description="Writes a menu entry and an icon into your own folders. StyleForge then "
+        'appears in the applications menu, and under "Open with" for pictures, '
+        "videos and folders.",
     )
     parser.add_argument("--remove", action="store_true", help="remove the entry and the icon")
 
@@ -149,7 +150,8 @@ def desktop_entry(program: Path) -> str:
     path = str(program)
     if bad := {c for c in path if c == "=" or unicodedata.category(c) in ("Cc", "Cs")}:
         raise StyleForgeError(
-            f"a menu entry cannot start '{printable(path)}': its path holds '{printable(min(bad))}'"
+            f"a menu entry cannot start '{printable(path)}': its path contains "
+            f"'{printable(min(bad))}'"
         )
     # GLib looks up the first word on disk before it replaces "%%" by "%".
     runner = "env " if "%" in path else ""

@@ -22,10 +22,10 @@ PATTERN = "manifest-*-of-*.json"  # in a folder
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "merge-manifests",
-        help="say what is missing of a run that several processes shared",
+        help="list the pictures missing from a run shared by several processes",
         description="Read the manifests of `styleforge stylize --shard`, compare them with each "
-        "other and with the results, and list every picture without a result on stdout, one a "
-        "line. The exit status is 0 only if nothing is missing.",
+        "other and with the results, and print every picture without a result, one "
+        "per line. The exit status is 0 only if nothing is missing.",
     )
     parser.add_argument(
         "manifests",
@@ -35,12 +35,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help=f"a manifest, or a folder with files named {PATTERN}",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="MERGED", help="write all of them as one manifest"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="MERGED",
+        help="write one manifest with the entries of all",
     )
     parser.add_argument(
         "--hash",
         action="store_true",
-        help="read every result and compare its SHA-256 (default: size and time of change)",
+        help="read every result and compare its SHA-256 (default: compare size and modification "
+        "time)",
     )
 
 
@@ -70,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         _merged(manifests).write(args.output)
     total, left = sum(len(each.entries) for each in manifests), len(missing)
-    sys.stderr.write(f"{total - left} of {manifests[0].pictures} pictures have their result\n")
+    sys.stderr.write(f"{total - left} of {manifests[0].pictures} pictures have a result\n")
     return FAILED if faults or missing else DONE
 
 
@@ -79,7 +84,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
         if not inside:
-            raise ManifestError(f"{_shown(path)} holds no {PATTERN}")
+            raise ManifestError(f"{_shown(path)} contains no {PATTERN}")
         found += inside
     return found
 
@@ -91,25 +96,27 @@ def _faults(manifests: Sequence[Manifest]) -> list[str]:
     plans = {(each.shard.count, each.pictures, each.plan_sha256) for each in manifests}
     if len(plans) > 1:
         faults.append(
-            "the shards are not of one run: their numbers or their pictures differ; run all of "
+            "the shards are from different runs: their numbers or pictures differ; run all of "
             "them again with --skip-existing"
         )
     if len({each.style for each in manifests}) > 1:
-        faults.append("the shards are of different styles")
+        faults.append("the shards have different styles")
     there = Counter(each.shard.index for each in manifests)
     lost = _gaps(sorted(index for index in there if index <= count), count)
     if lost:
-        faults.append(f"there is no manifest of {_shards(lost)} of {count}")
+        faults.append(f"the manifest of {_shards(lost)} of {count} is missing")
     twice = [str(index) for index, number in there.items() if number > 1]
     if twice:
         faults.append(f"there is more than one manifest of {_shards(twice)} of {count}")
     broken = [str(each.shard.index) for each in manifests if not each.finished]
     if broken:
-        faults.append(f"the run of {_shards(broken)} of {count} did not come to its end")
+        faults.append(f"the run of {_shards(broken)} of {count} did not finish")
     results = Counter(entry.result for each in manifests for entry in each.entries)
     shared = [result for result, number in results.items() if number > 1]
     if shared and not twice:
-        faults.append(f"{len(shared)} results are of two shards, the first {_shown(shared[0])}")
+        faults.append(
+            f"{len(shared)} results come from two shards each, the first is {_shown(shared[0])}"
+        )
     for each in manifests:
         faults += (printable(problem, MAX_MESSAGE_LENGTH) for problem in each.problems)
     return list(dict.fromkeys(faults))
@@ -122,11 +129,11 @@ def _fault_of(entry: Entry, *, by_hash: bool) -> str:
     if entry.state is State.PENDING:
         return "it was not stylized"
     if not Path(entry.result).is_file():
-        return f"its result {_shown(entry.result)} is not there"
+        return f"its result {_shown(entry.result)} does not exist"
     same = entry.intact
     if by_hash and entry.result_sha256 is not None:
         same = sha256_of(Path(entry.result)) == entry.result_sha256
-    return "" if same else f"its result {_shown(entry.result)} was changed since"
+    return "" if same else f"its result {_shown(entry.result)} was changed after the run"
 
 
 def _merged(manifests: Sequence[Manifest]) -> Manifest:

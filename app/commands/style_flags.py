@@ -30,8 +30,9 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
                 type=_mix,
                 default=[],
                 metavar="KEY:SHARE",
-                help="a second style and its share of 0 to 1, as in starry_night:0.4; two can "
-                "be mixed in, three if all are styles of pictures, each with its own --mix",
+                help="another style to mix in and its share from 0 to 1, such as "
+                "starry_night:0.4; up to two, or three if all are styles made from "
+                "pictures, each with its own --mix",
             )
         elif row.help and (row.window_flag or not kept):
             _add(parser, name, row, kept)

@@ -18,7 +18,7 @@ from utils.text import printable
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("styles", help="list, add, export and remove styles")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", help="default: list")
-    actions.add_parser("list", help="the styles there are (the default styles cannot be removed)")
+    actions.add_parser("list", help="list the styles (built-in styles cannot be removed)")
     add = actions.add_parser("add", help="install checkpoints or style packs")
     add.add_argument(
         "paths",
@@ -30,9 +30,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
     picture = actions.add_parser(
         "add-picture",
-        help="make styles of pictures, painted by an any-style network",
-        description="Make a style of each picture. The pack keeps the picture, at most 512 pixels "
-        "a side, and what the network made of it.",
+        help="make styles from pictures, with an any-style network",
+        description="Make a style from each picture. The style pack stores the picture, at most "
+        "512 pixels per side, and the style code that the network computed.",
     )
     picture.add_argument("paths", nargs="+", type=Path, metavar="PICTURE", help="a style picture")
     picture.add_argument(
@@ -42,14 +42,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--network",
         type=Path,
         metavar="FILE",
-        help="a file of `styleforge train-vit`, of which a copy is kept (default: the one of the "
-        "networks that come with StyleForge that is for this machine)",
+        help="a file written by `styleforge train-vit`, which StyleForge copies (default: the "
+        "shipped network for this machine)",
     )
     export = actions.add_parser(
         "export",
-        help="write styles as one .styleforge file each",
-        description="Write each style as one file, KEY.styleforge, from which it can be imported "
-        "on another machine.",
+        help="write each style to a .styleforge file",
+        description="Write each style to a file KEY.styleforge, which can be imported on another "
+        "machine.",
     )
     export.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
     export.add_argument(
@@ -58,12 +58,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=Path,
         default=Path(),
         metavar="FOLDER",
-        help="where the files are written (default: the current folder)",
+        help="folder for the files (default: the current folder)",
     )
     into = actions.add_parser("import", help="install styles from .styleforge files")
     into.add_argument("paths", nargs="+", type=Path, metavar="FILE", help="a .styleforge file")
     into.add_argument("--title", default="", help="its name in the gallery (default: the file's)")
-    remove = actions.add_parser("remove", help="delete styles that were added")
+    remove = actions.add_parser("remove", help="delete added styles")
     remove.add_argument("keys", nargs="+", metavar="KEY", help="see `styleforge styles list`")
 
 
@@ -74,7 +74,9 @@ def run(args: argparse.Namespace) -> int:
         for path in args.paths:
             if path.suffix.lower() != ENDING:
                 name = printable(path.name, MAX_NAME_LENGTH)
-                raise StyleError(f"'{name}' is no {ENDING} file; `styles add` takes other files")
+                raise StyleError(
+                    f"'{name}' is not a {ENDING} file; use `styles add` for other files"
+                )
     if args.action in ("add", "import"):
         for path in args.paths:
             style = library.install(path, args.title)

@@ -36,10 +36,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "tune",
         help="find the fastest kernels for this machine's NVIDIA card",
-        description="Compiles the network's layers in many shapes, compares what they store with "
-        "the layers that came with the program, and times both in turn. Layers that are faster "
-        "are kept in your folder and used from the next start on. Ctrl+C ends it, and keeps what "
-        "was found.",
+        description="Compiles the network's layers in many shapes, compares their results with "
+        "the shipped layers, and times both in turn. Stores faster layers in your "
+        "user folder; StyleForge uses them from the next start on. Ctrl+C ends "
+        "tuning and keeps the layers found so far.",
     )
     add_device(parser)
     parser.add_argument(
@@ -47,40 +47,40 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=comma_separated(WITH_KERNELS),
         default=(),
         metavar="NAME,...",
-        help=f"only these of {', '.join(WITH_KERNELS)} (default: those that run on the kernels of "
-        "the general path here)",
+        help=f"which of {', '.join(WITH_KERNELS)} (default: those that use the general kernels "
+        "here)",
     )
     parser.add_argument(
         "--role",
         type=comma_separated(ROLES),
         default=ROLES,
         metavar="NAME,...",
-        help=f"only these layers of {', '.join(ROLES)}",
+        help=f"which layers of {', '.join(ROLES)} (default: all)",
     )
     parser.add_argument(
         "--minutes",
         type=lambda text: int_in_range(text, 0, 24 * 60, "the number of minutes"),
         default=MINUTES,
-        help=f"for measuring, in all; 0 for as long as it takes (default: {MINUTES})",
+        help=f"minutes to measure in total; 0 for no limit (default: {MINUTES})",
     )
     parser.add_argument(
         "--most",
         type=lambda text: int_in_range(text, 1, 100_000, "the number of candidates"),
         default=0,
         metavar="N",
-        help="measure N candidates of each layer at most",
+        help="measure at most N candidates per layer",
     )
     parser.add_argument(
         "--shared-kb",
         type=lambda text: int_in_range(text, 16, 1024, "shared memory in KB"),
         default=0,
         metavar="KB",
-        help="measure as on a card whose multiprocessors have so little shared memory; nothing of "
-        "it is kept",
+        help="measure as on a card with this much shared memory per multiprocessor; stores no "
+        "layers",
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="store a report here")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write a report to this file")
     parser.add_argument(
-        "--forget", action="store_true", help="remove what was found on this card before"
+        "--forget", action="store_true", help="delete the layers tuned on this card, and end"
     )
 
 
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as exc:
         raise TuneError(str(exc)) from exc
     if device.type != "cuda":
-        raise TuneError("kernels are tuned on an NVIDIA GPU, and none is used here")
+        raise TuneError("tuning needs an NVIDIA GPU, and PyTorch uses none here")
     if args.forget:
         return _forget(torch.cuda.get_device_name(device))
     for path in (args.output, tuned.tuned_folder() / "tuned"):
@@ -119,7 +119,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _forget(card: str) -> int:
     there = tuned.forget(card)
-    _tell(f"what was tuned for {card} is {'removed' if there else 'not there: nothing is stored'}")
+    if there:
+        _tell(f"removed the layers tuned on {card}")
+    else:
+        _tell(f"no layers tuned on {card} are stored")
     return DONE
 
 
@@ -133,11 +136,10 @@ def _summarize(found: Found) -> None:
     done: list[tuple[Case, str]] = found.done
     _tell(
         f"{len(found.measured)} measurements of {len(done)} layers, {len(found.skipped)} "
-        f"candidates skipped, {len(found.winners)} faster than the layers that came with the "
-        "program"
+        f"candidates skipped, {len(found.winners)} faster than the shipped layers"
     )
     if found.stopped:
-        _tell(f"not everything was measured: {found.stopped}")
+        _tell(f"tuning is incomplete: {found.stopped}")
 
 
 def _tell(line: str) -> None:

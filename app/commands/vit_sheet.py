@@ -32,26 +32,34 @@ FLICKER_FRAMES = 12
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "vit-sheet",
-        help="show what an any-style network paints, on one sheet",
-        description="Paint every photograph in the style of every picture: a row for each "
-        "photograph, a column for each style.",
+        help="paint photographs in several styles on one contact sheet",
+        description="Paint every photograph in the style of every picture with an any-style "
+        "network. The sheet has a row for each photograph and a column for each "
+        "style.",
     )
     need = parser.add_argument
     need("weights", type=Path, help="a .safetensors file of `styleforge train-vit`")
     need("--photos", type=Path, nargs="+", required=True, metavar="FILE", help="photographs")
     need("--styles", type=Path, nargs="+", required=True, metavar="FILE", help="style pictures")
-    need("-o", "--output", type=Path, required=True, metavar="FILE", help="a PNG, JPEG or WebP")
+    need(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the sheet, a PNG, JPEG or WebP file",
+    )
     need("--size", type=int, default=SIZE, help=f"long side of the results (default: {SIZE})")
     need(
         "--style-size",
         type=int,
         default=STYLE_SIZE,
-        help=f"long side of the style pictures for the network (default: {STYLE_SIZE})",
+        help=f"long side of the style pictures as the network sees them (default: {STYLE_SIZE})",
     )
     need(
         "--painted-only",
         action="store_true",
-        help="leave out the photographs and the style pictures themselves",
+        help="leave the photographs and style pictures out of the sheet",
     )
     need("--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)")
     need(
@@ -70,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if min(args.size, args.style_size) < MIN_SIDE:
-        raise StyleForgeError(f"a size should be {MIN_SIDE} pixels or more")
+        raise StyleForgeError(f"a size must be at least {MIN_SIDE} pixels")
     device = resolve(args.device)
     network = load_vit(args.weights).network().to(device)
     styles = [_read(path, args.style_size) for path in args.styles]
@@ -98,7 +106,7 @@ def _read(path: Path, long_side: int) -> NDArray[np.uint8]:
     """Read a picture, resized to `long_side`. Raises StyleForgeError if it is too narrow then."""
     picture = fit(read_pixels(path), long_side)
     if min(picture.shape[:2]) < MIN_SIDE:
-        raise StyleForgeError(f"'{path.name}' is too narrow at {long_side} pixels")
+        raise StyleForgeError(f"'{path.name}' is too narrow at a long side of {long_side} pixels")
     return picture
 
 

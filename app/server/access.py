@@ -41,11 +41,13 @@ def token_of(path: Path) -> str:
     except OSError as exc:
         raise TokenError(f"the token file '{shown}' cannot be used: {exc.strerror or exc}") from exc
     if others:
-        raise TokenError(f"the token file '{shown}' is open to other users; chmod 600 closes it")
+        raise TokenError(
+            f"the token file '{shown}' can be read by other users; chmod 600 makes it private"
+        )
     if not _TOKEN.fullmatch(token):
         raise TokenError(
-            f"'{shown}' holds no token: 32 letters, digits, - and _ or more; without the file, a "
-            "new token is made"
+            f"'{shown}' contains no token of 32 or more letters, digits, - and _; delete the "
+            "file, and the server creates a new token"
         )
     return token
 

@@ -21,7 +21,8 @@ def loopback(address: str) -> str:
     """Return a loopback address; raise AddressError for any other address or text."""
     if address not in LOOPBACK:
         raise AddressError(
-            f"the server answers this machine alone, at {' or '.join(LOOPBACK)}, not at '{address}'"
+            f"the server listens only on this machine, at {' or '.join(LOOPBACK)}, not at "
+            f"'{address}'"
         )
     return address
 
@@ -42,10 +43,10 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
         _close(opened)
         if exc.errno == errno.EADDRINUSE:
             raise AddressError(
-                f"port {port} is taken by another program; --port 0 takes one that is free"
+                f"port {port} is in use by another program; --port 0 chooses a free one"
             ) from exc
         raise AddressError(
-            f"the server cannot listen at port {port} of {' or '.join(addresses)}: "
+            f"the server cannot listen on port {port} of {' or '.join(addresses)}: "
             f"{exc.strerror or exc}"
         ) from exc
     except AddressError:

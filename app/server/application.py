@@ -29,9 +29,9 @@ STATUSES: dict[type[Exception], HTTPStatus] = {
     OSError: HTTPStatus.INSUFFICIENT_STORAGE,
 }
 DESCRIPTION = (
-    "Styles pictures on this machine, as `styleforge stylize` does. Every request below `/api/`, "
-    "but for `/api/health`, needs the token that `styleforge serve` prints, as `Authorization: "
-    "Bearer TOKEN`."
+    "Styles pictures on this machine, as `styleforge stylize` does. Every request below "
+    "`/api/`, except `/api/health`, needs the token that `styleforge serve` prints, in the "
+    "header `Authorization: Bearer TOKEN`."
 )
 
 
@@ -46,7 +46,7 @@ class Problem(BaseModel):
 
 _PROBLEM: dict[str, Any] = {
     "model": Problem,
-    "description": "The request is refused, or failed: `detail` says why",
+    "description": "The request was refused or failed; `detail` says why",
     "content": {MEDIA_TYPE: {}},
 }
 
@@ -88,7 +88,7 @@ async def _unknown(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
     status, path = HTTPStatus(exc.status_code), request.url.path
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
-        return problem(status, f"'{path}' takes no {request.method}", exc.headers)
+        return problem(status, f"'{path}' does not support {request.method}", exc.headers)
     return problem(status, f"there is no '{path}'; see /docs", exc.headers)
 
 

@@ -60,17 +60,17 @@ class Gate:
         if host not in self._hosts:
             raise Refused(
                 HTTPStatus.MISDIRECTED_REQUEST,
-                f"this server is called {', '.join(sorted(self._hosts))}, not '{host}'",
+                f"this server's name is {' or '.join(sorted(self._hosts))}, not '{host}'",
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in {f"http://{name}" for name in self._hosts}:
-            raise Refused(HTTPStatus.FORBIDDEN, f"pages of '{origin}' may not use this server")
+            raise Refused(HTTPStatus.FORBIDDEN, f"pages from '{origin}' cannot use this server")
         if not path.startswith(API) or path in PUBLIC:
             return
         if not is_allowed(headers.get("authorization"), self._token):
             raise Refused(
                 HTTPStatus.UNAUTHORIZED,
-                "the request needs the token that `styleforge serve` printed, as in "
+                "the request needs the token that `styleforge serve` printed, in the header "
                 "'Authorization: Bearer TOKEN'",
                 {"WWW-Authenticate": "Bearer"},
             )

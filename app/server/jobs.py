@@ -40,7 +40,7 @@ class _Files:
         words = job.arguments
         outputs = [w.partition("=")[2] for w in words if w.startswith("--output=")]
         if len(outputs) != 1 or words[-2:-1] != ("--",):
-            raise QueueError(f"job {job.number} is not one of a server")
+            raise QueueError(f"job {job.number} was not added by a server")
         return cls(Path(words[-1]), Path(outputs[0]))
 
 

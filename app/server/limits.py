@@ -52,7 +52,7 @@ class Limits:
         if count >= self.styles:
             raise Refused(
                 HTTPStatus.CONFLICT,
-                f"there are as many styles of pictures as may be ({count}); remove one first",
+                f"the limit for styles made from pictures ({count}) is reached; remove one first",
             )
 
 
@@ -71,7 +71,7 @@ class Rate:
             seconds = int(MINUTE_S - (now - self._times[0])) + 1
             raise Refused(
                 HTTPStatus.TOO_MANY_REQUESTS,
-                f"there were more than {self._most} requests in a minute; try again in {seconds} s",
+                f"more than {self._most} requests in one minute; try again in {seconds} s",
                 {"Retry-After": str(seconds)},
             )
         self._times.append(now)

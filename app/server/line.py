@@ -13,7 +13,7 @@ from typing import TypeVar
 from app.server.refusal import Refused
 
 T = TypeVar("T")
-STOPPING = "the server is being stopped"
+STOPPING = "the server is stopping"
 RETRY_S = 5  # seconds until a full line may have room
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Line:
             if self._taken >= self._most and not always:
                 raise Refused(
                     HTTPStatus.SERVICE_UNAVAILABLE,
-                    "as many pictures wait as may; try again later",
+                    "too many pictures are waiting; try again later",
                     {"Retry-After": str(RETRY_S)},
                 )
             self._taken += 1

@@ -130,14 +130,14 @@ def _share(text: str, name: str, besides: str = "") -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise ValueError(f"{name} is {besides}a number of 0 to 1, not '{text}'")
+        raise ValueError(f"{name} must be {besides}a number from 0 to 1, not '{text}'")
     return value
 
 
 def _one_of(known: Iterable[str], text: str, name: str) -> str:
     known = list(known)
     if text not in known:
-        raise ValueError(f"{name} is one of {', '.join(known)}, not '{text}'")
+        raise ValueError(f"{name} must be one of {', '.join(known)}, not '{text}'")
     return text
 
 
@@ -146,7 +146,7 @@ def _size(text: str) -> int | str:
         return FULL
     if not (text.isascii() and text.isdecimal() and SHORTEST <= int(text[:9]) <= MOST_SIZE):
         raise ValueError(
-            f"size is {FULL} or a whole number of {SHORTEST} to {MOST_SIZE}, not '{text}'"
+            f"size must be {FULL} or a whole number from {SHORTEST} to {MOST_SIZE}, not '{text}'"
         )
     return int(text)
 
@@ -187,21 +187,21 @@ OPTIONS: dict[str, LookOption] = {
     for option in (
         LookOption(
             "style",
-            "the key of a style, see /api/styles",
+            "the key of a style from /api/styles",
             {"title": "Style", "type": "string", "default": _DEFAULTS.style},
             _text,
         ),
         LookOption(
             "mix",
-            "a second style and its share of 0 to 1, as in starry_night:0.4; two can be "
-            "mixed in, three if all are styles of pictures, each with its own mix",
+            "another style to mix in and its share from 0 to 1, such as starry_night:0.4; up to "
+            "two, or three if all are styles made from pictures, each with its own mix",
             {"title": "Mix", "type": "array", "items": {"type": "string"}},
             parse_mix,
         ),
         LookOption(
             "size",
-            "long side of the network's input in pixels, or full for the picture's own: the larger "
-            "it is, the finer the strokes; the result always has the picture's size",
+            "long side of the network's input in pixels, or full for the picture's own; a larger "
+            "size paints finer strokes; the result always has the picture's size",
             {
                 "title": "Size",
                 "anyOf": [
@@ -219,13 +219,13 @@ OPTIONS: dict[str, LookOption] = {
         ),
         LookOption(
             "depth",
-            "bits per channel of a PNG; by default those of the picture",
+            "bits per channel of a PNG; by default as in the picture",
             {"title": "Bits per channel", "type": "integer", "enum": [int(d) for d in DEPTHS]},
             lambda text: int(_one_of(DEPTHS, text, "depth")),
         ),
         LookOption(
             "format",
-            "as what the result is written",
+            "file format of the result",
             {
                 "title": "Format",
                 "type": "string",

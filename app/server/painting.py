@@ -22,7 +22,7 @@ class Painted:
     """The outcome for a picture.
 
     Attributes:
-        ran: A description of what ran: "Fused, FP32, CPU: no CUDA device".
+        ran: A description of the network and engine that ran: "Fused, FP32, CPU: no CUDA device".
         seconds: How long it took, with reading and writing.
         remark: What the result lacks of the picture; may be empty.
     """

@@ -39,9 +39,9 @@ async def receive(request: Request, path: Path, limits: Limits, look: Look | Non
             HTTPStatus.REQUEST_TIMEOUT, f"the picture did not arrive within {PATIENCE_S:g} s"
         ) from None
     except ClientDisconnect:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the picture did not arrive as a whole") from None
+        raise Refused(HTTPStatus.BAD_REQUEST, "the picture did not arrive completely") from None
     if not count:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the request has no picture as its body")
+        raise Refused(HTTPStatus.BAD_REQUEST, "the request has no picture in its body")
     width, height = await asyncio.to_thread(picture_size, path)
     limits.check_pixels(width, height)
     if look is not None and look.size is not None and look.size != FULL:

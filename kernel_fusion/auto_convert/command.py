@@ -19,7 +19,7 @@ WORKED, FAILED = 0, 1
 
 
 def add_parser(commands: Any) -> None:
-    text = "convert models by name and say what was gained"
+    text = "convert models by name and report the speedup"
     parser = commands.add_parser("convert", help=text, description=text)
     add_arguments(parser)
     parser.set_defaults(run=run)
@@ -29,14 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", nargs="+", default=[], metavar="NAME", help="models to convert")
     parser.add_argument(
         "--save-path", type=Path, metavar="DIR",
-        help="write NAME.pt, the state dict, and NAME.json, what was replaced, into this folder",
+        help="write NAME.pt, the state dict, and NAME.json, the replaced patterns, to this folder",
     )  # fmt: skip
-    parser.add_argument("--device", default="cpu", help="where to convert and time, such as cuda")
+    parser.add_argument(
+        "--device", default="cpu", help="device for conversion and timing, such as cuda"
+    )
     parser.add_argument("--list-models", action="store_true", help="list the known names")
-    parser.add_argument("--random-weights", action="store_true", help="fetch no trained weights")
+    parser.add_argument(
+        "--random-weights", action="store_true", help="do not download trained weights"
+    )
     parser.add_argument(
         "--threshold", type=float, default=1e-5,
-        help="the largest difference of results, relative to the largest value",
+        help="the largest allowed difference of the results, relative to the largest value",
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def difference(found: Any, expected: Any) -> float:
     ours, spec = pytree.tree_flatten(found)
     theirs, other = pytree.tree_flatten(expected)
     if len(ours) != len(theirs) or spec != other:
-        raise ValueError(f"the results are of different structure: {spec} and {other}")
+        raise ValueError(f"the results differ in structure: {spec} and {other}")
     pairs = zip(ours, theirs, strict=True)
     return max((_apart(x, y) for x, y in pairs if isinstance(y, Tensor)), default=0.0)
 

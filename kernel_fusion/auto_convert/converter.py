@@ -287,11 +287,11 @@ def _seeded(device: torch.device) -> Generator[None]:
 
 def _refusal(model: nn.Module) -> str:
     if any(isinstance(each, torch.jit.ScriptModule) for each in model.modules()):
-        return "TorchScript computes it, or a part: convert the model before it is scripted"
+        return "TorchScript runs the model or a part of it; convert it before scripting"
     if any(hasattr(each, "_orig_mod") for each in model.modules()):
-        return "torch.compile computes it, or a part: convert the model that was compiled"
+        return "torch.compile runs the model or a part of it; convert the original model"
     if any(x.is_meta for x in chain(model.parameters(), model.buffers())):
-        return "its tensors have no values: they are on the meta device"
+        return "its tensors are on the meta device and have no values"
     return ""
 
 

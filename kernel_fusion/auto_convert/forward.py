@@ -79,7 +79,9 @@ class Forward:
             inputs = inputs.as_declared(own)
             key = inputs.key()
             if Inputs.kind_of(key) != self._kind:
-                self._tell(inputs, "they are of another kind than the example of the conversion")
+                self._tell(
+                    inputs, "the arguments differ in kind from the example of the conversion"
+                )
                 return own(self._model, *args, **kwargs)
         program = self._program(key, inputs)
         return own(self._model, *args, **kwargs) if program is None else program(inputs)
@@ -122,7 +124,10 @@ class Forward:
                 return program
         with self._lock:
             if len(self._programs) >= MOST_PROGRAMS:
-                self._tell(inputs, f"{MOST_PROGRAMS} other sizes have a program, and no more can")
+                self._tell(
+                    inputs,
+                    f"at most {MOST_PROGRAMS} input sizes can have a program",
+                )
                 return None
             program = self._made(inputs)
             self._programs.append((key, program))

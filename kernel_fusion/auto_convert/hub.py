@@ -70,8 +70,8 @@ def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
     except (OSError, URLError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise HubError(
-            f"the weights of {name} cannot be fetched: {reason}. With --random-weights the model "
-            "is converted without them"
+            f"cannot fetch the weights of {name}: {reason}; --random-weights converts the model "
+            "without them"
         ) from error
     return model.eval(), _tokens(model, entry) if entry.of_decoder else entry.shape
 

@@ -120,7 +120,7 @@ class Program:
             if right is not None and (
                 now[n] != right or right[0] in [("output", c) for c in copies]
             ):
-                raise NotExported("its results share other memory than those of the program")
+                raise NotExported("the program's results do not share memory as the model's do")
         return copies
 
 

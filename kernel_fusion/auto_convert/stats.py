@@ -65,7 +65,7 @@ class ConversionStats(Mapping[str, Any]):
             self._suspended = {name: getattr(self, name) for name in _OF_PROGRAM}
             self.replaced, self.execution, self.speedup_achieved = {}, "as the original", 1.0
             self.max_difference = 0.0
-            told = Skipped("the whole model", f"it runs as the original: {reason}")
+            told = Skipped("the whole model", f"it runs as the original model: {reason}")
             if told not in self.skipped:
                 self.skipped.append(told)
 
@@ -80,7 +80,7 @@ class ConversionStats(Mapping[str, Any]):
         if name.endswith("_replaced") and name.removesuffix("_replaced") in self.replaced:
             return self.replaced[name.removesuffix("_replaced")]
         if name not in _NAMES:
-            raise KeyError(f"no figure '{name}'; there are {', '.join(self)}")
+            raise KeyError(f"no statistic '{name}'; there are {', '.join(self)}")
         return getattr(self, name)
 
     def __iter__(self) -> Iterator[str]:

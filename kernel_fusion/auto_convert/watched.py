@@ -52,7 +52,7 @@ CLOSED = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
     *PLAIN,
 )  # fmt: skip
-MOVED = "its tensors are others, or elsewhere"
+MOVED = "its tensors were replaced or moved"
 
 
 class NotExported(Exception):
@@ -88,7 +88,7 @@ class Watched:
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
-            return "hooks on all modules want to see their calls"
+            return "global module hooks need to see its calls"
         if not self._is_as_kept():
             changed = self._first_change()
             if changed is not None:
@@ -223,7 +223,7 @@ class Trial:
         """
         hooked = self._watched.hooked()
         if hooked is not None:
-            raise NotExported(f"hooks of {hooked} want to see calls")
+            raise NotExported(f"hooks of {hooked} need to see its calls")
         given, untouched = inputs.twin(), inputs.twin()
         device = device_of(self._copy)
         with forked(device), exact(device):
@@ -232,14 +232,14 @@ class Trial:
             is_random = _random_states(device) != states
         changed = self._watched.change()
         if changed == MOVED:
-            changed = "its tensors were exchanged"
+            changed = "its tensors were replaced"
         for name, x in self._watched.tensors.items():
             if changed is None and not _same(x, self._contents[name]):
                 changed = f"'{name}' was written to"
         if changed is not None:
             raise NotExported(f"its forward changes the model: {changed}")
         if is_random:
-            raise NotExported("it draws random numbers in evaluation")
+            raise NotExported("it draws random numbers in evaluation mode")
         leaves = given.flat()[0]
         if not all(map(_same, leaves, untouched.flat()[0])):
             raise NotExported("it writes to its input")

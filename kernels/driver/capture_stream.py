@@ -66,7 +66,7 @@ class _Lane:
         with torch.cuda.device(index):
             # PyTorch has only 32 streams of its own and hands them out repeatedly.
             if error := Driver().function("cuStreamCreate")(byref(handle), _NON_BLOCKING):
-                raise BuildError(f"the NVIDIA driver makes no stream: CUresult {error}")
+                raise BuildError(f"the NVIDIA driver cannot create a stream: CUresult {error}")
             self.stream = torch.cuda.ExternalStream(handle.value, torch.device("cuda", index))
             self._memory = torch.cuda.MemPool()
 

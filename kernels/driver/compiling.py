@@ -179,7 +179,7 @@ def write_images(
     for job, future in zip(jobs, compiled, strict=True):
         name, made = job.source.name, future.result()
         if names.setdefault(name, made.kernels) != made.kernels:
-            raise RuntimeError(f"{name}: kernels have other names for {job.architecture}")
+            raise RuntimeError(f"{name}: the names of the kernels differ for {job.architecture}")
         rows.append(_write(folder, name, job.architecture, made.image))
     listed = ImageList(library.name, library.digest, description, names, tuple(rows))
     (folder / f"{library.name}.json").write_text(listed.to_json(), "utf-8")

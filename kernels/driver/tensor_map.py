@@ -64,7 +64,7 @@ def encode(
         0,  # zeros outside
     )
     if error:
-        raise BuildError(f"the driver encodes no tensor map of {list(sizes)}: error {error}")
+        raise BuildError(f"the driver cannot encode a tensor map of {list(sizes)}: error {error}")
     return TensorMap.from_buffer_copy(room, aligned)
 
 

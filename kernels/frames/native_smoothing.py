@@ -54,7 +54,9 @@ class NativeStream:
         ValueError if a picture has another size.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
-            raise ValueError(f"a stream of {self.size} is given {result.shape} and {source.shape}")
+            raise ValueError(
+                f"a stream of {self.size} got pictures of {result.shape} and {source.shape}"
+            )
         result, source = np.ascontiguousarray(result), np.ascontiguousarray(source)
         smoothed = np.empty_like(result)
         pictures = (each.ctypes.data for each in (source, result, smoothed))

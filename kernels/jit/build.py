@@ -145,7 +145,7 @@ def cache() -> Path:
 def _attempt(name: str, *, force: bool, compiles: bool, tests: bool) -> bool:
     try:
         if name not in LIBRARIES:
-            raise BuildError(f"no source belongs to a library '{name}'")
+            raise BuildError(f"there is no library '{name}'")
         _load(LIBRARIES[name], force, compiles, tests)
     except BuildError as error:
         log.info("%s: %s", name, error)
@@ -200,7 +200,7 @@ def _load_image(library: Library, force: bool, tests: bool) -> None:
             _make_folder(record.parent)
             _note(record, key, verdict)
         except OSError as error:  # the next load tests it again
-            log.info("%s: cannot keep that it was tested: %s", library.name, error)
+            log.info("%s: cannot store that it passed the self-test: %s", library.name, error)
     if verdict:
         raise BuildError(verdict)
     adopt(library.name, image.load())

@@ -86,7 +86,9 @@ def discover(folder: Path) -> dict[str, Library]:
     for path in sorted(folder.glob("*.cu")):
         cuda.setdefault(_library_of(path), []).append(path.name)
     for name in sorted(cuda.keys() & found.keys()):
-        raise ValueError(f"kernels/{cuda[name][0]} and kernels/cpu/{name}.cpp are both '{name}'")
+        raise ValueError(
+            f"kernels/{cuda[name][0]} and kernels/cpu/{name}.cpp both have the name '{name}'"
+        )
     for name, sources in sorted(cuda.items()):
         found[name] = Library(name, cuda=tuple(sources))
     return found

@@ -64,7 +64,7 @@ def _why_not_sm90(gpu: Gpu, network: Dimensions, dtype: torch.dtype, _: abi.Abi 
     if gpu.capability != HOPPER:
         return "needs a Hopper GPU"
     if name_of(network) != "full":
-        return "its layers are as wide as those of the full network"
+        return "its layers are as wide as in the full network"
     return "" if dtype in DTYPES else _no_network_in(dtype)
 
 

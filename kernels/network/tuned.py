@@ -33,7 +33,7 @@ MAX_BYTES = 1 << 22  # of the JSON file; a layer takes about 1 KB
 
 NOT_TESTED = "they have not passed the self-test on this machine"
 TESTING = "the self-test ended without a result"
-HOW = "`styleforge tune` tunes anew"
+HOW = "`styleforge tune` tunes them again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Tuning:
     def unfit(self, card: str, capability: tuple[int, int], digest: str) -> str:
         """Return why a card cannot use it with a library of these sources; "" if it can."""
         if (self.card, self.capability) != (card, capability):
-            return f"they are of {self.card}, compute capability {_dotted(self.capability)}"
+            return f"they were tuned on {self.card}, compute capability {_dotted(self.capability)}"
         if self.digest != digest:
             return f"the kernels' sources have changed since; {HOW}"
         if not all(image.runs_on(capability) for image in self.images):
-            return f"their images are for another architecture; {HOW}"
+            return f"their images were built for another architecture; {HOW}"
         return ""
 
 
@@ -206,7 +206,7 @@ def merged(images: ImageList, found: Tuning) -> ImageList:
     description = {**images.description, "sm80": {**sm80, "tuned": described(sm80, sets)}}
     for one in found.layers:
         if not set(kernel_names(one.described)) <= set(found.kernels[one.traits]):
-            raise Damaged(f"no image has the kernels of a tuned layer; {HOW}")
+            raise Damaged(f"the images lack the kernels of a tuned layer; {HOW}")
     # Absolute paths, so that they are not looked for in the folder of the other images.
     own = tuple(replace(image, file=str(tuned_folder() / image.file)) for image in found.images)
     return replace(
@@ -267,7 +267,7 @@ def _check(
     kernels = library["kernels"]
     needed = {**library, "kernels": {name: kernels[name] for name in precisions or kernels}}
     if _types(row) != _types(needed) or min(_numbers(row)) < 1:
-        raise Damaged(f"a tuned layer is not described as the library's are; {HOW}")
+        raise Damaged(f"the description of a tuned layer does not fit this library; {HOW}")
 
 
 def _types(row: Any) -> Any:
@@ -296,7 +296,7 @@ def _parsed(told: dict[str, Any]) -> Tuning:
         and all(re.fullmatch(r"[a-z0-9-]+\.[0-9a-f]{16}\.xz", one.file) for one in images)
         and {one.source for one in images} == set(found.kernels)
     ):
-        raise ValueError("a value is not one that is stored")
+        raise ValueError("invalid value")
     return found
 
 

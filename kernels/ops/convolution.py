@@ -42,7 +42,7 @@ def unavailable_reason(
     before.
     """
     if device.type == "cpu":
-        return "convolutions on the CPU are PyTorch's (oneDNN): none of ours is faster"
+        return "convolutions on the CPU run on PyTorch (oneDNN), which is faster"
     if device.type != "cuda":
         return f"no native convolution for the {device.type.upper()}; runs on PyTorch"
     if dtype not in (torch.float32, torch.float16, torch.bfloat16):

@@ -79,9 +79,7 @@ def enlarged(x: Tensor, weight: Tensor, padding: int, stride: int) -> Tensor:
 def check_enlarged(weight: Tensor, padding: int, stride: int) -> None:
     """Raise ValueError unless the convolution may follow an enlargement."""
     if weight.dim() != 4 or weight.shape[2] != 3 or padding != 1 or stride != 1:
-        raise ValueError(
-            "convolution: only a 3x3 kernel with padding 1 and stride 1 follows an enlargement"
-        )
+        raise ValueError("convolution: upsampling needs a 3x3 kernel with padding 1 and stride 1")
 
 
 def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int) -> None:
@@ -89,7 +87,7 @@ def check(x: Tensor, weight: Tensor, bias: Tensor | None, pad: int, stride: int)
     check_weight(x, weight, bias)
     height, width = x.shape[2:]
     if stride < 1:
-        raise ValueError(f"convolution: a stride is at least 1, not {stride}")
+        raise ValueError(f"convolution: stride must be at least 1, not {stride}")
     if pad < 0 or pad >= min(height, width):
         raise ValueError(f"convolution: cannot pad {height}x{width} by {pad} with reflection")
     if min(height, width) + 2 * pad < weight.shape[2]:

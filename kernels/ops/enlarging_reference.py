@@ -78,7 +78,9 @@ def _in_pairs(x: Tensor) -> Tensor:
 
 def check_pad(x: Tensor, out: Tensor) -> None:
     if x.dim() != 4 or not x.is_floating_point() or min(x.shape[2:]) < 2:
-        raise ValueError(f"enlarging: x is [N, C, H, W], floating, of 2x2, got {list(x.shape)}")
+        raise ValueError(
+            f"enlarging: x must be floating [N, C, H, W] of 2x2 or more, got {list(x.shape)}"
+        )
     wanted = (*x.shape[:2], *padded_size(x.shape[2], x.shape[3]))
     _check_out(out, wanted, x.dtype)
 
@@ -86,20 +88,20 @@ def check_pad(x: Tensor, out: Tensor) -> None:
 def check_interleave(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
     shape = list(z.shape)
     if z.dim() != 4 or not z.is_floating_point() or shape[1] % 4 or min(shape[2:]) < 2 + 2 * BEFORE:
-        raise ValueError(f"enlarging: z is [N, 4 C, H + 6, W + 6], floating, got {shape}")
+        raise ValueError(f"enlarging: z must be floating [N, 4 C, H + 6, W + 6], got {shape}")
     n, channels, height, width = z.shape
     size = (n, channels // 4, 2 * (height - 2 * BEFORE), 2 * (width - 2 * BEFORE))
     _check_out(out, size, z.dtype)
     if skip is not None and (skip.shape != size or skip.dtype != z.dtype):
-        raise ValueError(f"enlarging: skip is {z.dtype} {list(size)}, got {list(skip.shape)}")
+        raise ValueError(f"enlarging: skip must be {z.dtype} {list(size)}, got {list(skip.shape)}")
 
 
 def _check_out(out: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
     dense = out.is_contiguous(memory_format=torch.channels_last)
     if out.shape != shape or out.dtype != dtype or not dense:
         raise ValueError(
-            f"enlarging: out is {dtype} {list(shape)}, channels last, "
-            f"got {out.dtype} {list(out.shape)}"
+            f"enlarging: out must be {dtype} {list(shape)}, channels last, got {out.dtype} "
+            f"{list(out.shape)}"
         )
 
 

@@ -111,7 +111,9 @@ def check(
     if h * w <= 1:
         raise ValueError(f"instance norm: one pixel has no variance, got {list(x.shape)}")
     if pad_mode not in ("reflect", "replicate"):
-        raise ValueError(f"instance norm: pad_mode is 'reflect' or 'replicate', not '{pad_mode}'")
+        raise ValueError(
+            f"instance norm: pad_mode must be 'reflect' or 'replicate', not '{pad_mode}'"
+        )
     if pad < 0 or (pad_mode == "reflect" and pad >= min(h, w)):
         raise ValueError(f"instance norm: cannot pad {h}x{w} by {pad} with reflection")
     check_channels(c, weight, bias)

@@ -328,15 +328,15 @@ def _check_options(
     statistics: int,
 ) -> None:
     if any(launch is not None and not library for launch, library in launches):
-        raise ValueError("an operation with a launch names the library that it launches from")
+        raise ValueError("an operation with a launch must name its library")
     if (save is None) != (backward is None) or (statistics and backward is None):
-        raise ValueError("an operation with a backward says what it saves, and the other way round")
+        raise ValueError("an operation must have both save and backward, or neither")
 
 
 def _check_names(*names: str) -> None:
     for name in names:
         if named(name) is not None:
-            raise ValueError(f"an operation is named {name} already")
+            raise ValueError(f"there is already an operation named {name}")
 
 
 def in_order(signature: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
@@ -432,6 +432,6 @@ def _demand_native(op: Op, arguments: dict[str, Any]) -> None:
     if device != "cuda" or op.family == LIBRARY:
         return
     if any(x.numel() >= 1 << 31 for x in tensors):
-        raise KernelUnavailable(f"{op.name}: the native CUDA kernels take 2^31 elements at most")
+        raise KernelUnavailable(f"{op.name}: the native CUDA kernels take at most 2^31 elements")
     if any(argument.name == "own_kernel" for argument in op.overload._schema.arguments):
         arguments["own_kernel"] = True  # run ours instead of cuDNN's

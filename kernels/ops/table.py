@@ -268,8 +268,8 @@ def warn(library: str, reason: str) -> None:
         return
     _warned.add(library)
     warnings.warn(
-        f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's run "
-        f"instead, which takes longer. To build them once: {PREPARE}",
+        f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's kernels run "
+        f"instead, which are slower. To build the native kernels once: {PREPARE}",
         NativeKernelWarning,
         stacklevel=3,
     )

@@ -86,7 +86,7 @@ def _as_given(x: Tensor, *wide: Tensor) -> list[Tensor]:
 
 def _check_groups(x: Tensor, high: int, wide: int, stride: int) -> None:
     if stride < 1:
-        raise ValueError(f"token norm: the side of a group is 1 or more, got {stride}")
+        raise ValueError(f"token norm: stride must be at least 1, got {stride}")
     if x.dim() == 3 and high * wide != x.shape[1]:
         raise ValueError(f"token norm: {x.shape[1]} tokens are not {high} rows of {wide}")
 
@@ -100,17 +100,17 @@ def _check(
     residual: Tensor | None,
 ) -> None:
     if x.dim() != 3 or not x.is_floating_point():
-        raise ValueError(f"token norm: x is [N, T, E], floating, got {list(x.shape)}")
+        raise ValueError(f"token norm: x must be floating [N, T, E], got {list(x.shape)}")
     samples, _, width = x.shape
     if (mean is None) != (inverse is None):
-        raise ValueError("token norm: mean and inverse deviation are given together")
+        raise ValueError("token norm: needs both mean and inverse deviation, or neither")
     given = {"mean": mean, "inverse": inverse, "weight": weight, "bias": bias}
     for name, values in given.items():
         wanted = (samples, width) if name in ("mean", "inverse") else (width,)
         if values is not None and values.shape != wanted:
-            raise ValueError(f"token norm: {name} is {list(wanted)}, got {list(values.shape)}")
+            raise ValueError(f"token norm: {name} must be {list(wanted)}, got {list(values.shape)}")
     if residual is not None and (residual.shape != x.shape or residual.dtype != x.dtype):
-        raise ValueError(f"token norm: the residual is {x.dtype} {list(x.shape)}")
+        raise ValueError(f"token norm: the residual must be {x.dtype} {list(x.shape)}")
 
 
 def _launch(

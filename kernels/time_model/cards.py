@@ -83,7 +83,7 @@ def find(name: str) -> Card:
             return card
     similar = [card.short_name for card in cards() if wanted and wanted in card.name.casefold()]
     known = ", ".join(similar or [card.short_name for card in cards()])
-    raise ValueError(f"there is no card '{name}' in the table; it has {known}")
+    raise ValueError(f"the table has no card '{name}'; it has {known}")
 
 
 def card_of(device: torch.device, driver: Driver | None = None) -> Card:
@@ -118,7 +118,7 @@ def card_of(device: torch.device, driver: Driver | None = None) -> Card:
         )
     )
     if not (khz and memory_khz and bus_bits):
-        raise ValueError(f"{name} is not in the table, and the driver does not tell its clocks")
+        raise ValueError(f"{name} is not in the table, and the driver does not report its clocks")
     rate = _TENSOR_RATES.get(gpu.capability[0], _LEAST_TENSOR_RATE)
     return Card(
         name,

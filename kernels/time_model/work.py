@@ -103,7 +103,7 @@ def work(
     if backend in ("sm80", "sm80-small"):
         small = backend == "sm80-small"
         return tuple(_sm80(shape, traits.sm80.networks[network], (height, width), gpu, small))
-    raise ValueError(f"the model of time was not fitted to the backend {backend}")
+    raise ValueError(f"the time model was not fitted to the backend {backend}")
 
 
 def convolutions(network: NetworkShape, size: tuple[int, int]) -> Iterator[Convolution]:

@@ -108,7 +108,7 @@ def make(compiler: Compiler, request: Request) -> Made:
     needed = row["occupied_bytes"] * row["blocks"]
     if needed > request.shared_bytes:
         raise DoesNotFit(
-            f"needs {needed:,} bytes of shared memory, of which there are {request.shared_bytes:,}"
+            f"needs {needed:,} bytes of shared memory; there are only {request.shared_bytes:,}"
         )
     shipped = cast("Mapping[str, Mapping[str, str]]", request.shipped["kernels"])
     kernels = {

@@ -50,12 +50,12 @@ def difference(candidate: LayerPlan, shipped: LayerPlan, *, fp16_sums: bool = Fa
         torch.cuda.synchronize()
         for name, expected in shipped.stored.items():
             if not _is_within_rounding(candidate.stored[name], expected, roundings):
-                return f"stores other values of {name}"
+                return f"stores different values of {name}"
         ours, theirs = candidate.statistics(), shipped.statistics()
         for name, expected in theirs.items():
             allowed = STATISTICS_TOLERANCE * (expected.abs() + expected[..., 1:].sqrt())
             if not bool(((ours[name] - expected).abs() <= allowed).all()):
-                return f"leaves other statistics for {name}"
+                return f"stores different statistics of {name}"
     return ""
 
 

@@ -220,7 +220,7 @@ class Sweep:
         if self._stopped:
             self.found.stopped = "it was stopped by Ctrl+C"
         elif not complete:
-            self.found.stopped = "its time was over before every candidate was measured"
+            self.found.stopped = "the time ran out before every candidate was measured"
 
     def _over(self, ends: float) -> bool:
         return self._stopped or time.monotonic() >= ends

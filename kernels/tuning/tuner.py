@@ -57,11 +57,11 @@ def cases_of(networks: Sequence[str], device: torch.device, shared_kb: int = 0) 
             elif networks:
                 (row,) = (row for row in BACKENDS if row.name == SMALL)
                 why = row.reason(Gpu.of(device), WITH_KERNELS[name], DTYPE, library.abi)
-                raise TuningError(f"the {name} network does not run on these kernels here: {why}")
+                raise TuningError(f"the {name} network cannot use these kernels here: {why}")
     if not found:
         raise TuningError(
-            f"on {torch.cuda.get_device_name(device)} no network runs on the general path, whose "
-            "layers are tuned; --network tunes one nevertheless"
+            f"no network uses the general kernels on {torch.cuda.get_device_name(device)}, and "
+            "only their layers can be tuned; --network tunes one anyway"
         )
     return found
 
@@ -84,7 +84,7 @@ def tune(
     capability = torch.cuda.get_device_capability(device)
     architecture = architecture_for(sm80["target"], capability)
     if architecture is None:
-        raise TuningError(f"the general path does not run on {torch.cuda.get_device_name(device)}")
+        raise TuningError(f"the general kernels do not run on {torch.cuda.get_device_name(device)}")
     compiler = Compiler(tools.toolkit, sm80["source"], architecture, tools.defines)
     pool = Pool(compiler, os.cpu_count() or 1)
     try:
@@ -100,7 +100,7 @@ def tune(
         futures = {traits: pool.submit(request) for traits, request in requests.items()}
         made = {traits: future.result() for traits, future in futures.items()}
     except (CompilationError, DoesNotFit, BrokenProcessPool) as error:
-        raise TuningError(f"what was found is not kept: {why_not(error)}") from error
+        raise TuningError(f"cannot store the tuned layers: {why_not(error)}") from error
     finally:
         pool.close()
     if not any(not case.shared_kb for case, _ in found.done):

@@ -71,7 +71,7 @@ class FilmFlickerMeter:
         if len(films) != len(earlier) or {each.shape for each in (*films, *earlier)} != {
             source.shape
         }:
-            raise ValueError("the frames of films that are compared have one size")
+            raise ValueError("the films to compare must have frames of one size")
         if before is None:
             return
         motion, seen = backward_motion(earlier[0], source, self._flow)
@@ -90,10 +90,12 @@ class FilmFlickerMeter:
     def flicker(self) -> FilmFlicker:
         """The means; ValueError if no frames were compared, or the source does not change."""
         if not self._compared:
-            raise ValueError("a film in which no two frames show the same scene has no flicker")
+            raise ValueError("the film has no two frames of the same scene, so it has no flicker")
         source, *outputs = (float(each) for each in self._sums / self._compared)
         if source == 0:
-            raise ValueError("a film whose frames are all equal has no change to compare with")
+            raise ValueError(
+                "all frames of the film are equal, so there is no change to compare with"
+            )
         seen = self._seen / self._compared
         return FilmFlicker(source, tuple(outputs), seen, self._compared, self._cuts)
 

@@ -73,7 +73,7 @@ def panned_flicker(
     _, _, height, width = photograph.shape
     if min(height, width) < SMALLEST:
         raise ValueError(
-            f"panning needs a photograph of {SMALLEST}x{SMALLEST} or more, not {width}x{height}"
+            f"panning needs a photograph of at least {SMALLEST}x{SMALLEST}, not {width}x{height}"
         )
     window = _part(height), _part(width)
     places = pan(frames, height - window[0], width - window[1])
@@ -103,9 +103,9 @@ def _flicker(
     edge: float = 0.0,
 ) -> float:
     if photograph.shape[0] != 1:
-        raise ValueError(f"flicker is that of one photograph, not {photograph.shape[0]}")
+        raise ValueError(f"flicker needs one photograph, not {photograph.shape[0]}")
     if len(places) < 2:
-        raise ValueError(f"flicker needs 2 frames or more, not {len(places)}")
+        raise ValueError(f"flicker needs at least 2 frames, not {len(places)}")
     height, width = window
     device = photograph.device
     down, right = int(height * edge), int(width * edge)
@@ -131,7 +131,7 @@ def _flicker(
             went = went + _difference(results[n], results[n + 1], motion)
         frames, results = frames[-1:], results[-1:]
     if not float(came):
-        raise ValueError(f"noise of deviation {sigma} rounds to nothing: nothing can flicker")
+        raise ValueError(f"noise with a deviation of {sigma} rounds to zero: nothing can flicker")
     return float(went / came)
 
 

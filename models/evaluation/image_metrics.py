@@ -68,7 +68,7 @@ def border(picture: Tensor) -> Border:
     height, width = picture.shape[2:]
     if min(height, width) < SMALLEST:
         raise ValueError(
-            f"a border needs a picture of {SMALLEST}x{SMALLEST} or more, not {width}x{height}"
+            f"a border needs a picture of at least {SMALLEST}x{SMALLEST}, not {width}x{height}"
         )
     weights = torch.tensor(LUMA, device=picture.device)[:, None, None]
     luma = (projected_clamp(picture)[0] * weights).sum(0)  # [H, W]

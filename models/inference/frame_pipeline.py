@@ -87,7 +87,7 @@ class PipelinedRunner:
     def send(self) -> None:
         """Start computing the frame in `slot()`; raise RuntimeError if DEPTH are in flight."""
         if len(self._sent) == DEPTH:
-            raise RuntimeError(f"{DEPTH} frames are under way; receive one first")
+            raise RuntimeError(f"{DEPTH} frames are in progress; receive one first")
         slot, plan = self._slots[self._next], self._plan
         with torch.cuda.stream(self._up):
             # The frame in this slot was received, so its device buffers are no longer in use.

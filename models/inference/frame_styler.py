@@ -161,7 +161,7 @@ class FrameStyler:
         place = self._next
         slot, compute, key = self._slots[place], self._compute, (finish, screen)
         if slot.in_flight:
-            raise RuntimeError(f"{DEPTH} frames are under way; wait for one first")
+            raise RuntimeError(f"{DEPTH} frames are in progress; wait for one first")
         self._next = (self._next + 1) % DEPTH
         repeats, marked = mark is None and self.repeats(finish, screen), mark or _unmarked
         with on_stream(self._up, compute):

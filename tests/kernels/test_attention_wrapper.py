@@ -153,9 +153,9 @@ def test_the_first_rungs_refuse_what_they_have_not(version):
 @pytest.mark.parametrize(
     ("message", "given"),
     [
-        ("version is one of", (E, HEADS, "v4")),
+        ("version must be one of", (E, HEADS, "v4")),
         ("5 heads do not divide 32", (E, 5)),
-        ("batch_first is True", (E, HEADS, "auto", 0.0, True, False)),
+        ("batch_first must be True", (E, HEADS, "auto", 0.0, True, False)),
     ],
 )
 def test_what_does_not_fit_is_a_value_error(message, given):

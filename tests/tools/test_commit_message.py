@@ -41,9 +41,9 @@ def test_a_good_message_passes(message):
         ("engine: " + "x" * 65 + BODY, "73 characters"),
         ("engine: show the newest frame." + BODY, "period"),
         ("engine: show the newest frame\nBecause.\nIt is so.", "second line"),
-        ("engine: show the newest frame", "a body"),
-        ("engine: show the newest frame\n\n# comments are no body\n", "a body"),
-        ("engine: show it\n\n# ----- >8 -----\ndiff --git a b\n+x", "a body"),
+        ("engine: show the newest frame", "the body is missing"),
+        ("engine: show the newest frame\n\n# comments are no body\n", "the body is missing"),
+        ("engine: show it\n\n# ----- >8 -----\ndiff --git a b\n+x", "the body is missing"),
         ("", "`area: summary`"),
     ],
 )

@@ -211,7 +211,7 @@ def _install(requirement: str, tools: Path) -> Path:
 def main() -> None:
     """Build into the folder named on the command line."""
     parser = argparse.ArgumentParser(description="Compile the CUDA sources for every GPU.")
-    parser.add_argument("folder", type=Path, help="where images and lists are put")
+    parser.add_argument("folder", type=Path, help="folder for the images and lists")
     parser.add_argument("--tools", type=Path, default=TOOLS, help=f"default: {TOOLS}")
     arguments = parser.parse_args()
     began = time.monotonic()

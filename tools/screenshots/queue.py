@@ -96,7 +96,7 @@ def _shoot(album: Path, output: Path) -> None:
         while not true():
             if time.monotonic() > end:
                 told = [f"{row.title}: {row.state} {row.reason}" for row in window.queue.rows]
-                raise TimeoutError(f"the queue did not get on: {told}")
+                raise TimeoutError(f"the queue made no progress: {told}")
             application.processEvents()
             time.sleep(0.01)
 

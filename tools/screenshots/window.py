@@ -62,7 +62,9 @@ def _shoot(picture: Path, output: Path) -> None:
     keys = {style.key for style in session.library.styles}
     while painted < keys or left[-1]:
         if time.monotonic() > end:
-            raise TimeoutError(f"without previews: {sorted(keys - painted)}; left: {left[-1]} s")
+            raise TimeoutError(
+                f"styles without previews: {sorted(keys - painted)}; left: {left[-1]} s"
+            )
         application.processEvents()
         time.sleep(0.01)
     QCursor.setPos(window.mapToGlobal(window.viewport.geometry().center()))

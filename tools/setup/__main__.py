@@ -37,9 +37,9 @@ def main() -> int:
         return 1
     print(f"{program.stat().st_size:>9,} {program}, not signed, installs {wheel.name}")  # noqa: T201
     if weights is None:
-        print("without weights for the style of any picture: there is no such wheel")  # noqa: T201
+        print("without the any-style network: there is no such wheel")  # noqa: T201
     if not wheel.name.endswith("-win_amd64.whl"):
-        print(f"'{wheel}' is for every system: there is no wheel for Windows", file=sys.stderr)  # noqa: T201
+        print(f"'{wheel}' is a wheel for every system; there is none for Windows", file=sys.stderr)  # noqa: T201
     return 0
 
 

@@ -28,16 +28,18 @@ def main() -> None:
         prog="python -m tools.time_model", description="The model of time per card."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    described = commands.add_parser("describe", help="take down the kernels; needs no GPU")
+    described = commands.add_parser(
+        "describe", help="store the description of the kernels; needs no GPU"
+    )
     described.add_argument("--tools", type=Path, default=cuda.TOOLS, help=f"default: {cuda.TOOLS}")
-    taken = commands.add_parser("measure", help="measure on this GPU and store the report")
+    taken = commands.add_parser("measure", help="measure on this GPU and write the report")
     taken.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
     taken.add_argument(
         "--multiprocessors",
         type=_numbers,
         default=(64, 28),
         metavar="N,...",
-        help="numbers of them, besides all (default: 64,28)",
+        help="numbers of multiprocessors, in addition to all (default: 64,28)",
     )
     fitted = commands.add_parser("fit", help="fit the constants to a stored report")
     fitted.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
@@ -62,7 +64,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _measure(args: argparse.Namespace) -> None:
     if not torch.cuda.is_available():
-        raise MeasuringError("the networks are measured on a GPU, and there is none here")
+        raise MeasuringError("measuring the networks needs a GPU, and this machine has none")
     device = torch.device("cuda", torch.cuda.current_device())
     if not build.load(NETWORK):
         raise MeasuringError(f"the native network does not run here: {build.reason(NETWORK)}")

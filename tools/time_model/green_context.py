@@ -78,8 +78,8 @@ def part_of_gpu(
     )
     if groups.value != 1 or not multiprocessors <= part.multiprocessors < every.multiprocessors:
         raise GreenContextError(
-            f"GPU {device} has {every.multiprocessors} multiprocessors, of which the driver cannot "
-            f"take {multiprocessors}"
+            f"GPU {device} has {every.multiprocessors} multiprocessors, and the driver cannot set "
+            f"aside {multiprocessors}"
         )
     call("cuDevResourceGenerateDesc", byref(description), byref(part), c_uint(1))
     call("cuGreenCtxCreate", byref(context), description, device, CU_GREEN_CTX_DEFAULT_STREAM)

@@ -161,8 +161,8 @@ def check_kernels(library: Network, told: Calibration, card: Card) -> None:
             )
             if ours != theirs:
                 raise MeasuringError(
-                    "the calibration is of other kernels than those loaded; "
-                    "first run `python -m tools.time_model describe`"
+                    "the calibration is from other kernels than the loaded ones; first run "
+                    "`python -m tools.time_model describe`"
                 )
 
 

@@ -57,11 +57,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "bench",
         help="measure the network's variants on this machine",
-        description="Times the network alone with every kernel choice at every precision; the "
-        "runs are interleaved. FP32 is without TF32, which has its own rows. The error is the "
-        "largest difference (0-255) and the PSNR to the baseline in float64. Speedups below 1 are "
-        "shown too. The floor is a lower bound for the time on the GPU, where its peak rates are "
-        "known.",
+        description="Times the network alone with every kernel choice at every precision, in "
+        "interleaved runs. TF32 has its own rows, so FP32 rows do not use it. The "
+        "error columns compare with the baseline in float64: the largest difference "
+        "(0-255) and the PSNR. Speedups below 1 are shown too. The floor is a lower "
+        "bound for the time on the GPU, where its peak rates are known.",
     )
     parser.add_argument(
         "--sizes",
@@ -78,19 +78,20 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=comma_separated((*ALL_VARIANTS, ALL)),
         default=tuple(VARIANTS),
         metavar="KEY,...",
-        help=f"only these of {', '.join(ALL_VARIANTS)} (default: {', '.join(VARIANTS)}); "
-        f"{ALL} for those and every runtime of others that is found here",
+        help=f"which of {', '.join(ALL_VARIANTS)} (default: {', '.join(VARIANTS)}); {ALL} adds "
+        "every other runtime installed here",
     )
     parser.add_argument(
         "--precision",
         type=comma_separated(MATH_MODES),
         metavar="KEY,...",
-        help=f"only these of {', '.join(MATH_MODES)} (default: all that the device knows)",
+        help=f"which of {', '.join(MATH_MODES)} (default: all that the device supports)",
     )
     parser.add_argument(
         "--runs",
         type=lambda text: int_in_range(text, 1, 100_000, "the number of runs"),
-        help=f"timed runs of each (default: {RUNS['cpu']} on the CPU, {RUNS['cuda']} on a GPU)",
+        help=f"timed runs per kernel choice and precision (default: {RUNS['cpu']} on the CPU, "
+        f"{RUNS['cuda']} on a GPU)",
     )
     parser.add_argument(
         "--compile",
@@ -98,26 +99,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         const="default",
         choices=COMPILE_MODES,
         metavar="MODE",
-        help="also measure the baseline, and its exact rewrites in PyTorch, with torch.compile "
-        f"({', '.join(COMPILE_MODES)}), on a GPU in a CUDA graph; takes minutes",
+        help="also measure the baseline and its exact PyTorch rewrites under torch.compile "
+        f"({', '.join(COMPILE_MODES)}), on a GPU within a CUDA graph; takes minutes",
     )
     parser.add_argument(
         "--compile-precision",
         type=comma_separated(MATH_MODES),
         metavar="KEY,...",
-        help="compile only for these (default: all that are measured)",
+        help="compile only at these precisions (default: all measured ones)",
     )
     parser.add_argument(
         "--operations",
         action="store_true",
-        help="measure the operations of style networks and transformers against PyTorch, not the "
-        "network; without a GPU, those of transformers alone (those for any model: "
-        "python -m kernel_fusion bench)",
+        help="measure single operations of style networks and transformers against PyTorch "
+        "instead of the network; without a GPU, only transformer operations (operations for "
+        "any model: python -m kernel_fusion bench)",
     )
     parser.add_argument(
         "--frames",
         action="store_true",
-        help="measure whole frames, from host memory through a GPU and back",
+        help="measure whole frames, from host memory through the GPU and back",
     )
 
 
@@ -143,8 +144,8 @@ def run(args: argparse.Namespace) -> int:
         needed = width * height * REFERENCE_BYTES_PER_PIXEL
         if needed > free_bytes(device):
             raise BenchError(
-                f"{width}x{height} does not fit into memory: the float64 picture that errors "
-                f"are measured against takes {needed / 1e9:.0f} GB"
+                f"{width}x{height} does not fit into memory: the float64 reference for the errors "
+                f"needs {needed / 1e9:.0f} GB"
             )
     # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
@@ -184,7 +185,7 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
 
     def chosen(names: tuple[str, ...]) -> tuple[MathMode, ...]:
         if unknown := [name for name in names if name not in known]:
-            raise BenchError(f"{device} does not know {', '.join(unknown)}")
+            raise BenchError(f"{device} does not support {', '.join(unknown)}")
         return tuple(known[name] for name in names)
 
     if args.compile_precision and not args.compile:
@@ -193,7 +194,7 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
     compiled = chosen(args.compile_precision) if args.compile_precision else measured
     if left_out := [a.name for a in compiled if a not in measured]:
         raise BenchError(
-            f"--compile-precision names {', '.join(left_out)}, which --precision does not"
+            f"--compile-precision has {', '.join(left_out)}, which --precision leaves out"
         )
     runs = args.runs or RUNS[device.type]
     kernels = args.kernels
@@ -202,8 +203,7 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
         kernels = (*VARIANTS, *(there if device.type == "cpu" else ()))
     elif device.type != "cpu" and (others := [key for key in kernels if key in RUNTIMES]):
         raise BenchError(
-            f"{', '.join(others)}: takes pictures from the CPU's memory; measure it with "
-            "--device cpu"
+            f"{', '.join(others)}: reads pictures from the CPU's memory; measure with --device cpu"
         )
     return BenchOptions(kernels, measured, runs, args.compile, compiled)
 
@@ -253,7 +253,7 @@ def _run_operations(args: argparse.Namespace) -> int:
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
     if device.type not in RUNS:
-        raise BenchError(f"the operations are not measured on {device.type}")
+        raise BenchError(f"bench cannot measure operations on {device.type}")
     if args.json:
         _check_writable(args.json)
     console = Console(highlight=False)
@@ -297,16 +297,16 @@ def _check_writable(path: Path) -> None:
     if not path.parent.is_dir():
         raise BenchError(f"the folder '{path.parent}' does not exist")
     if path.is_dir():
-        raise BenchError(f"'{path}' is a folder; the report needs the name of a file")
+        raise BenchError(f"'{path}' is a folder; name a file for the report")
     if why := write_error(path.parent):
-        raise BenchError(f"nothing can be written to '{path.parent}': {why}")
+        raise BenchError(f"cannot write to '{path.parent}': {why}")
 
 
 def _store(path: Path, report: dict[str, Any]) -> None:
     try:
         atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
     except OSError as exc:
-        raise BenchError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+        raise BenchError(f"cannot write the report to '{path}': {exc.strerror}") from exc
 
 
 def _sizes(text: str) -> tuple[tuple[int, int], ...]:
@@ -317,6 +317,6 @@ def _sizes(text: str) -> tuple[tuple[int, int], ...]:
             raise argparse.ArgumentTypeError(f"'{part}' is not a size such as 1280x720")
         sides = int(width), int(height)
         if not all(16 <= side <= 16384 for side in sides):
-            raise argparse.ArgumentTypeError(f"'{part}': a side is of 16 to 16384 pixels")
+            raise argparse.ArgumentTypeError(f"'{part}': a side must be from 16 to 16384 pixels")
         sizes.append(sides)
     return tuple(sizes)

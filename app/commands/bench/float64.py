@@ -23,7 +23,7 @@ class StripedConv2d(nn.Module):
     def __init__(self, conv: nn.Conv2d) -> None:
         super().__init__()
         if conv.padding not in (0, (0, 0), "valid") or conv.transposed:
-            raise ValueError("only a convolution without padding of its own can be cut in strips")
+            raise ValueError("only a convolution without padding can be cut into strips")
         self.conv = conv
 
     def forward(self, x: Tensor) -> Tensor:

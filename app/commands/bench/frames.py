@@ -41,7 +41,7 @@ def measure_frames(
     precision = Precision.fp16
     network = network_config(state)
     if reason := unavailable_reason(network, device, precision.value.dtype):
-        raise ValueError(f"frame to frame is measured on the native network: {reason}")
+        raise ValueError(f"frame to frame needs the native network: {reason}")
     rows = []
     with torch.inference_mode():
         for width, height in sizes:
@@ -58,7 +58,7 @@ def measure_frames(
 def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int) -> dict[str, Any]:
     kernels = frame_kernels(device)
     if kernels is None:
-        raise ValueError(f"texture is measured on the GPU: {frames_unavailable(device)}")
+        raise ValueError(f"texture needs the GPU: {frames_unavailable(device)}")
     frames = []
     for number in range(8):
         pixels = new_pinned_pixels(height, width)

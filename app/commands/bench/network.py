@@ -164,7 +164,9 @@ class NetworkBench:
         each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
         needed = self._picture[0, 0].numel() * each
         if needed > free_bytes(self._device):
-            return {"not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is free"}, None
+            return {
+                "not_run": f"it needs {needed / 1e9:.0f} GB of memory, more than is available"
+            }, None
         try:
             with torch.inference_mode():
                 x = self._input(candidate)
@@ -176,7 +178,7 @@ class NetworkBench:
                     return {"not_run": f"one picture would take about {seconds:.0f} s"}, None
                 output, peak_mb = self._peak_mb(partial(candidate.call, x))
                 if not bool(torch.isfinite(output).all()):
-                    return {"not_run": "its picture is not finite"}, None
+                    return {"not_run": "its result is not finite"}, None
                 difference, psnr = peak_difference(output.double().clamp(0, 255), reference)
                 timed = candidate.prepare(x)
         except (

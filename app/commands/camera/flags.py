@@ -27,9 +27,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "camera",
         help="show a styled stream to other programs, as a camera",
         description="Style a camera, video, folder or address and show it to other programs as a "
-        "virtual camera, until Ctrl+C. While no program reads it, which only v4l2loopback 0.13 or "
-        "newer tells, the source is paused. Needs the extra camera: pip install "
-        '"styleforge[camera]".',
+        "virtual camera, until Ctrl+C. The source pauses while no program reads the "
+        "camera; only v4l2loopback 0.13 or newer reports that. Needs the extra "
+        '"camera": pip install "styleforge[camera]".',
     )
     parser.add_argument(
         "--source",
@@ -47,46 +47,49 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--network-size",
         type=lambda text: int_in_range(text, SHORTEST, MAX_SIZE, "the network's size"),
         metavar="PIXELS",
-        help="long side of the network's input (default: as large as the machine has time for)",
+        help="long side of the network's input (default: as large as this machine can style in "
+        "time)",
     )
     parser.add_argument(
         "--size",
         type=_size,
         default=(DEFAULTS.width, DEFAULTS.height),
         metavar="WIDTHxHEIGHT",
-        help=f"of the virtual camera, even numbers of pixels (default: {DEFAULTS.size})",
+        help=f"size of the virtual camera, in even numbers of pixels (default: {DEFAULTS.size})",
     )
     parser.add_argument(
         "--rate",
         type=lambda text: int_in_range(text, 1, MOST_RATE, "the rate"),
         default=DEFAULTS.rate,
         metavar="FPS",
-        help=f"pictures per second that it is sent (default: {DEFAULTS.rate})",
+        help=f"pictures per second sent to the virtual camera (default: {DEFAULTS.rate})",
     )
-    _add_choice(parser, "format", "how its pixels are stored", CAMERA_FORMATS, DEFAULTS.format)
-    _add_choice(parser, "fit", "what becomes of another shape", CAMERA_FITS, DEFAULTS.fit)
+    _add_choice(
+        parser, "format", "pixel format of the virtual camera", CAMERA_FORMATS, DEFAULTS.format
+    )
+    _add_choice(parser, "fit", "how to fit pictures of another shape", CAMERA_FITS, DEFAULTS.fit)
     parser.add_argument(
         "--camera",
         default="",
         metavar="NAME",
-        help="the virtual camera, as /dev/video2 (default: the first that there is)",
+        help="the virtual camera, such as /dev/video2 (default: the first one found)",
     )
     parser.add_argument(
-        "--always", action="store_true", help="do not pause while no program reads the camera"
+        "--always", action="store_true", help="keep running while no program reads the camera"
     )
     parser.add_argument(
         "--seconds",
         type=lambda text: int_in_range(text, 1, 24 * 3600, "the number of seconds"),
         default=SECONDS,
-        help=f"that each picture of a folder is shown (default: {SECONDS})",
+        help=f"seconds to show each picture of a folder (default: {SECONDS})",
     )
     add_quiet(parser)
     parser.add_argument(
         "--progress",
         choices=("line", "json"),
         default="line",
-        help="a line on a terminal, or JSON lines on stdout for scripts, described in the manual "
-        "(default: line)",
+        help="show a line on a terminal, or print JSON lines on stdout for scripts, as the "
+        "manual describes (default: line)",
     )
 
 

@@ -20,10 +20,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "completion",
         help="print a script that completes commands and flags in a shell",
-        description="Print a script that completes commands, flags and their values, the styles of "
-        'now among them. For bash, put eval "$(styleforge completion bash)" into ~/.bashrc; for '
-        "zsh, write it to a file _styleforge in a folder of $fpath; for fish, to "
-        "~/.config/fish/completions/styleforge.fish. The script calls no Python.",
+        description="Print a script that completes commands, flags and their values, including "
+        'the styles installed now. For bash, put eval "$(styleforge completion '
+        'bash)" into ~/.bashrc; for zsh, write it to a file _styleforge in a folder '
+        "of $fpath; for fish, to ~/.config/fish/completions/styleforge.fish. The "
+        "script calls no Python.",
     )
     parser.add_argument("shell", choices=list(SHELLS), help="the shell")
 

@@ -26,14 +26,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     endings = ", ".join(f"{ending} ({kind.title})" for ending, kind in FORMATS.items())
     parser = subparsers.add_parser(
         "export",
-        help="write the network of a style for other programs",
-        description="Writes the network of a style as ONNX, as a program of PyTorch or for "
-        "OpenVINO, and a small script beside it that runs it. The file is kept if what it paints "
-        "in its own runtime is what StyleForge paints.",
+        help="export the network of a style for other programs",
+        description="Writes the network of a style as ONNX, as a PyTorch program or for "
+        "OpenVINO, with a small script that runs it. Keeps the file only if its own "
+        "runtime paints what StyleForge paints.",
     )
     parser.add_argument("style", metavar="STYLE", help="see `styleforge styles list`")
     parser.add_argument(
-        "output", type=Path, metavar="OUT", help=f"the file; its ending is one of {endings}"
+        "output",
+        type=Path,
+        metavar="OUT",
+        help=f"the file to write, which ends in one of {endings}",
     )
     parser.add_argument(
         "--network", choices=NETWORKS, default="full", help="size of the network (default: full)"
@@ -42,24 +45,22 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--precision",
         choices=[precision.name for precision in PRECISIONS],
         default=Precision.fp32.name,
-        help="of the weights; fp16 halves the file (default: fp32)",
+        help="precision of the weights; fp16 halves the size of the file (default: fp32)",
     )
     parser.add_argument(
         "--pictures",
         choices=[pictures.value for pictures in PICTURES],
         default=Pictures.float.value,
-        help="what the file takes and gives, RGB of 0-255: float32 [1, 3, H, W] or uint8 "
+        help="input and output of the network, RGB from 0 to 255: float32 [1, 3, H, W] or uint8 "
         "[1, H, W, 3] (default: float)",
     )
     parser.add_argument(
         "--size",
         type=_size,
         metavar="WxH",
-        help="the only size that the file takes, as NPUs need it (default: any)",
+        help="the only input size that the file accepts, which NPUs need (default: any)",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace files that are there already"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     add_quiet(parser)
 
 
@@ -101,5 +102,5 @@ def run(args: argparse.Namespace) -> int:
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
-        raise argparse.ArgumentTypeError(f"a size is given as in 1280x720, not {text}")
+        raise argparse.ArgumentTypeError(f"expected a size such as 1280x720, not {text}")
     return int(width), int(height)

@@ -15,8 +15,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     subparsers.add_parser(
         "man",
         help="print the manual page",
-        description="Print the manual page, with every command and flag, for man: styleforge man | "
-        "man -l -, or into ~/.local/share/man/man1/styleforge.1.",
+        description="Print the manual page with every command and flag. Read it with: styleforge "
+        "man | man -l -, or write it to ~/.local/share/man/man1/styleforge.1.",
     )
 
 

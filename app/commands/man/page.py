@@ -32,7 +32,12 @@ def manual_page(program: Command, version: str) -> str:
     lines.append(".SH EXIT STATUS")
     for status, meaning in EXIT_STATUSES.items():
         lines += [".TP", rf"\fB{status}\fR", _text(_sentence(meaning))]
-    lines += [".SH ENVIRONMENT", ".TP", r"\fBNO_COLOR\fR", _text("If set, nothing is colored.")]
+    lines += [
+        ".SH ENVIRONMENT",
+        ".TP",
+        r"\fBNO_COLOR\fR",
+        _text("If set, the output has no colors."),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -110,22 +110,22 @@ def _check(args: argparse.Namespace) -> None:
     if (args.json and not no_objective) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
-                raise QualityError(f"the objective of training needs {flag}")
+                raise QualityError(f"the training objective needs {flag}")
     if args.add and not args.json:
-        raise QualityError("--add needs the report in --json")
+        raise QualityError("--add needs --json")
     if bool(args.mix_sheet) != bool(args.pairs):
-        raise QualityError("--mix-sheet and --pairs go together")
+        raise QualityError("--mix-sheet and --pairs need each other")
     sheets = args.sheet, args.mix_sheet, args.texture_sheet
     for path in filter(None, (args.json, *sheets)):
         if not path.parent.is_dir():
             raise QualityError(f"the folder '{path.parent}' does not exist")
         if path.is_dir():
-            raise QualityError(f"'{path}' is a folder, not a file to be written")
+            raise QualityError(f"'{path}' is a folder; name a file to write")
         if why := write_error(path.parent):
-            raise QualityError(f"nothing can be written to '{path.parent}': {why}")
+            raise QualityError(f"cannot write to '{path.parent}': {why}")
     for path in filter(None, sheets):
         if path.suffix.lower() not in SAVED:
-            raise QualityError(f"the sheet '{path.name}' should end in {', '.join(SAVED)}")
+            raise QualityError(f"the sheet '{path.name}' must end in {', '.join(SAVED)}")
 
 
 def _measure(

@@ -62,7 +62,9 @@ def check_films(plan: FilmPlan) -> None:
     for path in plan.films:
         first = list(islice(frames_of(path, plan), 2))
         if len(first) < 2:
-            raise QualityError(f"the film '{printable(path.name)}' has no two frames to compare")
+            raise QualityError(
+                f"the film '{printable(path.name)}' has fewer than two frames to compare"
+            )
         if min(first[0].shape[:2]) < SMALLEST:
             raise QualityError(
                 f"the film '{printable(path.name)}' is too narrow: at a size of {plan.size} its "

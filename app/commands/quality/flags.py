@@ -23,11 +23,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "quality",
         help="measure the quality of styles on photographs",
-        description="Measures styles on photographs that were not used for training: the training "
-        "objective compared with direct optimization (L-BFGS), flicker, clipped pixels, border "
-        "artifacts, the error of lower precisions, and the flicker of films. Without flags, it "
-        "measures the built-in scene, and with films alone nothing but these. Without a GPU, use "
-        "few photographs, a small --size and --lbfgs-photos 0.",
+        description="Measures styles on photographs that were not used for training: the "
+        "training objective compared with direct optimization (L-BFGS), flicker, "
+        "clipped pixels, border artifacts, the error of lower precisions, and the "
+        "flicker of films. Without flags, it measures the built-in scene; with only "
+        "--films, it measures only films. Without a GPU, use few photographs, a "
+        "small --size and --lbfgs-photos 0.",
     )
     need = parser.add_argument
     need(
@@ -45,16 +46,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     need(
         "--add",
         action="store_true",
-        help="keep the other styles of the report in --json, if there is one and it was measured "
-        "under the same conditions; several runs may add to one report at the same time",
+        help="keep the other styles of an existing report in --json, if it was measured under "
+        "the same conditions; several runs may add to one report at the same time",
     )
     need(
         "--sheet",
         type=Path,
         metavar="FILE",
-        help="store a contact sheet here, and one for each style beside it, named FILE-KEY",
+        help="write a contact sheet to this file, and one for each style next to it, named "
+        "FILE-KEY",
     )
-    need("--mix-sheet", type=Path, metavar="FILE", help="store a sheet of mixed styles here")
+    need(
+        "--mix-sheet", type=Path, metavar="FILE", help="write a sheet of mixed styles to this file"
+    )
     need(
         "--pairs",
         type=_pairs,
@@ -68,20 +72,20 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=Path,
         default=BUILTIN,
         metavar="FOLDER",
-        help="the folder of style packs (default: those that ship)",
+        help="the folder of style packs (default: the built-in styles)",
     )
     styles.add_argument(
         "--styles",
         type=lambda text: tuple(part.strip() for part in text.split(",")),
         default=(),
         metavar="KEY,...",
-        help="only these (default: all of the folder)",
+        help="which styles (default: all in the folder)",
     )
     styles.add_argument(
         "--styles-images",
         type=Path,
         metavar="FOLDER",
-        help="the paintings, named like the styles: candy.jpg",
+        help="the folder of the paintings, named like the styles: candy.jpg",
     )
     styles.add_argument(
         "--without",
@@ -94,7 +98,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=comma_separated(CONFIGS),
         default=tuple(CONFIGS),
         metavar="SIZE,...",
-        help=f"only these of {', '.join(CONFIGS)}",
+        help=f"which networks of {', '.join(CONFIGS)} (default: all)",
     )
     styles.add_argument(
         "--any-style",
@@ -102,7 +106,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         nargs="+",
         default=(),
         metavar="FILE",
-        help="also these any-style networks, in the style of each painting",
+        help="also measure these any-style networks in the style of each painting",
     )
     judging = parser.add_argument_group("loss network")
     judging.add_argument("--vgg", type=Path, metavar="FILE", help="VGG-19 weights")
@@ -124,8 +128,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--precisions",
         type=comma_separated(names),
         metavar="KEY,...",
-        help=f"of {', '.join(names)} (default: {','.join(DEFAULT_PRECISIONS)}; "
-        "fp32 for the scene); fp32 is always measured",
+        help=f"which of {', '.join(names)} (default: {','.join(DEFAULT_PRECISIONS)}; fp32 for the "
+        "scene); fp32 is always measured",
     )
     how.add_argument(
         "--lbfgs",
@@ -158,9 +162,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_kernels(how)
     textures = parser.add_argument_group(
         "texture",
-        "The photographs in each style with texture of 0 to 100 %: sheets to look at, how much the "
-        "picture changes where the photograph is flat and where it is not, and how much more a "
-        "stream flickers with the style's own amount of texture.",
+        "The photographs in each style with texture of 0 to 100 %: sheets to look at, how much "
+        "texture changes flat and other parts of the photograph, and how much more a stream "
+        "flickers with the style's own amount of texture.",
     )
     textures.add_argument(
         "--texture-sheet",
@@ -173,13 +177,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=_sizes,
         default=TEXTURED,
         metavar="N,...",
-        help="the long sides photographs are resized to for it, in pixels (default: "
+        help="long sides of the photographs for the sheets, in pixels (default: "
         f"{','.join(map(str, TEXTURED))})",
     )
     films = parser.add_argument_group(
         "films",
         "How steady films are in each style: the mean difference of consecutive frames along the "
-        "optical flow of the source, where both show the same.",
+        "source's optical flow, where both frames show the same scene.",
     )
     films.add_argument(
         "--films", type=Path, nargs="+", default=(), metavar="FILE", help="video files"
@@ -203,7 +207,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=_amounts,
         default=(0.0, 0.5, 1.0),
         metavar="0-1,...",
-        help="amounts of smoothing, each measured by itself (default: 0,0.5,1)",
+        help="amounts of smoothing, each measured separately (default: 0,0.5,1)",
     )
 
 

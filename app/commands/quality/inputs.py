@@ -75,7 +75,7 @@ def load_any_style(paths: Sequence[Path]) -> dict[str, StyleForgeTransformer]:
         found = load_vit(path)
         name = variant_name(found.config)
         if name in networks:
-            raise QualityError(f"two any-style networks are of the variant '{name}'")
+            raise QualityError(f"two any-style networks have the variant '{name}'")
         networks[name] = found.network()
     return networks
 
@@ -101,10 +101,12 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
             raise QualityError(str(exc)) from exc
         absent = [name for name in wanted if name not in known]
         if absent:
-            raise QualityError(f"a photograph of '{only.name}' is not among --photos: {absent[0]}")
+            raise QualityError(
+                f"a photograph of '{only.name}' is missing from --photos: {absent[0]}"
+            )
         paths = [known[name] for name in wanted]
     if not paths:
-        raise QualityError(f"the list '{only}' names no photograph")
+        raise QualityError(f"the list '{only}' contains no photograph")
     found = []
     for path in paths:
         pixels = read_pixels(path)
@@ -154,7 +156,7 @@ def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
         raise QualityError(f"the folder of styles '{folder}' does not exist")
     found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)
     if not found:
-        raise QualityError(f"the folder '{folder}' holds no style")
+        raise QualityError(f"the folder '{folder}' contains no style")
     absent = [key for key in wanted if key not in found]
     if absent:
         raise QualityError(
@@ -172,7 +174,7 @@ def _painting(folder: Path, key: str) -> Path:
     for ending in PICTURES:
         if (path := folder / f"{key}{ending}").is_file():
             return path
-    raise QualityError(f"'{folder}' holds no painting for the style '{key}', such as {key}.jpg")
+    raise QualityError(f"'{folder}' contains no painting for the style '{key}', such as {key}.jpg")
 
 
 def _weights_without_stability(folder: Path, key: str) -> Path:
@@ -182,8 +184,8 @@ def _weights_without_stability(folder: Path, key: str) -> Path:
     if (path := folder / f"{key}.safetensors").is_file():
         return path
     raise QualityError(
-        f"'{folder}' holds no '{key}' trained without the stability term: neither a pack "
-        f"nor {key}.safetensors"
+        f"'{folder}' contains no '{key}' trained without the stability term, as a pack or as "
+        f"{key}.safetensors"
     )
 
 
@@ -192,7 +194,7 @@ def _check_without_stability(pack: Path) -> None:
         if weight := _training(pack).get(name, 0):
             raise QualityError(
                 f"'{pack}' was trained with the stability term, at a {name.replace('_', ' ')} of "
-                f"{weight:g}; --without takes styles trained without it"
+                f"{weight:g}; --without needs styles trained without it"
             )
 
 

@@ -179,7 +179,7 @@ class QualityMeasurement:
     def _given(self, network: StyleForgeTransformer, subject: StyleUnderTest) -> Styler:
         """Return an any-style network that paints in the style of a painting."""
         if subject.painting is None:
-            raise ValueError(f"there is no painting of {subject.pack.title}")
+            raise ValueError(f"no painting of {subject.pack.title}")
         painting = to_tensor(fit(subject.painting, STYLE_SIZE), self._device)
         with torch.inference_mode():
             code = network.encode_style(painting)
@@ -209,7 +209,7 @@ class QualityMeasurement:
         ) as exc:  # PyTorch's exceptions for unsupported operations
             return {"not_run": str(exc).strip().partition("\n")[0]}, []
         if not all(bool(result.isfinite().all()) for result in results):
-            return {"not_run": "its picture is not finite"}, []
+            return {"not_run": "its result is not finite"}, []
         judged = [
             evaluate(objective, picture, result, references[n] if references else None)
             for n, (picture, result) in enumerate(zip(self._pictures, results, strict=True))

@@ -37,14 +37,13 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
             for name in names:
                 if before[part].get(name) != report[part][name]:
                     raise QualityError(
-                        f"nothing can be added to '{path.name}': it was measured with "
-                        f"another {name}"
+                        f"cannot add to '{path.name}': it was measured with another {name}"
                     )
         return [style for style in styles if style["key"] not in keys]
     except OSError as exc:
-        raise QualityError(f"the report '{path}' cannot be read: {exc.strerror}") from exc
+        raise QualityError(f"cannot read the report '{path}': {exc.strerror}") from exc
     except (ValueError, LookupError, TypeError, AttributeError) as exc:
-        raise QualityError(f"'{path.name}' is not a report of quality") from exc
+        raise QualityError(f"'{path.name}' is not a quality report") from exc
 
 
 def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
@@ -60,7 +59,7 @@ def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
             styles.sort(key=lambda style: rank(style["key"]))
             atomic_write(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as exc:
-        raise QualityError(f"the report could not be stored in '{path}': {exc.strerror}") from exc
+        raise QualityError(f"cannot write the report to '{path}': {exc.strerror}") from exc
 
 
 def _weights(path: Path, keys: Sequence[str]) -> dict[str, str]:

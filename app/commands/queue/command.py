@@ -35,58 +35,64 @@ FINISH, CONTINUE = "finish", "continue"  # lines on stdin with --listen
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "queue",
-        help="keep jobs of stylize that survive quitting and crashes, and watch folders",
-        description="Keep jobs of stylize in files. `run` makes them one after the other; several "
-        "processes may run one queue at once. A job whose process was stopped or died goes on "
-        "where it was with the next `run`.",
+        help="queue jobs that survive quitting and crashes, and watch folders",
+        description="Keep `stylize` jobs in a queue of files. `run` runs the jobs one after the "
+        "other; several processes may run one queue at once. If a process stops or "
+        "crashes, the next `run` continues its job.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="add a job, with the arguments of stylize")
+    add = actions.add_parser("add", help="add a job with the arguments of `stylize`")
     add_inputs(add)
     add_look(add)
-    run = actions.add_parser("run", help="run the jobs that wait or were interrupted")
-    run.add_argument("--wait", action="store_true", help="then wait for more of them, until Ctrl+C")
+    run = actions.add_parser("run", help="run waiting and interrupted jobs")
+    run.add_argument("--wait", action="store_true", help="then wait for more jobs, until Ctrl+C")
     add_telling(run)
     run.add_argument(
         "--listen",
         action="store_true",
-        help=f"obey lines on stdin, for programs: `{FINISH}` to stop after the job under way, "
-        f"`{CONTINUE}` to go on after all; any other, or the end of stdin, is Ctrl+C",
+        help=f"read commands from stdin, for programs: `{FINISH}` stops after the current job, "
+        f"`{CONTINUE}` cancels that; any other line, or the end of stdin, acts as Ctrl+C",
     )
-    listed = actions.add_parser("list", help="show the jobs and how far they are")
-    listed.add_argument("--json", action="store_true", help="as JSON, one job a line")
+    listed = actions.add_parser("list", help="list the jobs and their progress")
+    listed.add_argument("--json", action="store_true", help="print JSON, one job per line")
     move = actions.add_parser("move", help="change the order in which jobs run")
     move.add_argument(
-        "numbers", nargs="+", type=_number, metavar="JOB", help="those to move, in their new order"
+        "numbers",
+        nargs="+",
+        type=_number,
+        metavar="JOB",
+        help="the jobs to move, in their new order",
     )
     place = move.add_mutually_exclusive_group()
-    place.add_argument("--before", type=_number, metavar="JOB", help="put them before this one")
+    place.add_argument("--before", type=_number, metavar="JOB", help="put them before this job")
     place.add_argument("--last", action="store_true", help="put them last (default: first)")
-    retry = actions.add_parser("retry", help="have jobs that failed wait again")
-    _add_numbers(retry, "those that failed")
-    remove = actions.add_parser("remove", help="delete jobs, not their results")
-    _add_numbers(remove, "those that are done")
+    retry = actions.add_parser("retry", help="queue failed jobs again")
+    _add_numbers(retry, "the failed jobs")
+    remove = actions.add_parser("remove", help="delete jobs, but keep their results")
+    _add_numbers(remove, "the finished jobs")
     watch = actions.add_parser(
         "watch",
-        help="add the pictures and films that appear in a folder, and run the queue",
-        description="Add a job for the pictures and films that are in a folder, without its "
-        "subfolders, and for those that appear there, once they no longer change; and run the "
-        "queue, until Ctrl+C. One that was queued before is not queued again unless it has "
-        "changed since, and is then stylized again with --overwrite.",
+        help="queue the pictures and films that appear in a folder, and run the queue",
+        description="Queue the pictures and films in a folder, and those that appear there "
+        "later, once they no longer change; run the queue until Ctrl+C. Subfolders "
+        "are not searched. A file that was queued before is queued again only if it "
+        "has changed; --overwrite then replaces its result.",
     )
     watch.add_argument("folder", type=Path, metavar="FOLDER", help="the folder to watch")
     add_output(watch)
     add_look(watch)
     watch.add_argument(
-        "--once", action="store_true", help="look once, run the queue, and end; for cron"
+        "--once",
+        action="store_true",
+        help="check the folder once, run the queue, and end; for cron",
     )
     watch.add_argument(
-        "--add-only", action="store_true", help="run nothing; another process runs the queue"
+        "--add-only", action="store_true", help="only add jobs; another process runs the queue"
     )
     add_telling(watch)
     for action in actions.choices.values():
         action.add_argument(
-            "--queue", type=Path, metavar="FOLDER", help="folder of the queue (default: the user's)"
+            "--queue", type=Path, metavar="FOLDER", help="folder of the queue (default: your own)"
         )
 
 
@@ -186,7 +192,7 @@ def _retry(args: argparse.Namespace, queue: JobQueue) -> int:
     numbers = args.numbers or [job.number for job in jobs if job.state is JobState.FAILED]
     for number in numbers:
         queue.retry(number)
-        sys.stdout.write(f"Job {number} waits again\n")
+        sys.stdout.write(f"Job {number} is waiting again\n")
     return DONE
 
 
@@ -201,7 +207,7 @@ def _remove(args: argparse.Namespace, queue: JobQueue) -> int:
 
 def _watch(args: argparse.Namespace, queue: JobQueue) -> int:
     if args.name is not None and "{number" in args.name.text:
-        raise QueueError("the files of a watched folder have no {number} for their names")
+        raise QueueError("a watched folder does not support {number} in file names")
     _check_look(args)
     new_reporter = partial(make_reporter, args.progress, args.loudness)
     reporter, folder, failed = new_reporter(), WatchedFolder(args.folder.absolute()), 0
@@ -229,5 +235,5 @@ def _add_settled(
 
 def _number(text: str) -> int:
     if not (text.isdecimal() and text.isascii() and len(text) <= 9):
-        raise argparse.ArgumentTypeError(f"a job is called by its number, not '{text}'")
+        raise argparse.ArgumentTypeError(f"expected the number of a job, not '{text}'")
     return int(text)

@@ -29,46 +29,47 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "serve",
         help="style pictures for programs and a web page on this machine",
-        description="Answer HTTP requests of this machine alone: a page that styles pictures in a "
-        "browser, and a REST interface that /docs describes. The address with the token is "
-        "printed; whoever has the token may use the server. Ctrl+C completes the picture that is "
-        'being styled and ends it. Needs the extra "serve": pip install "styleforge[serve]".',
+        description="Serve a web page that styles pictures, and a REST interface that /docs "
+        "describes, to this machine only. Prints the address with a token; anyone "
+        "who has the token can use the server. Ctrl+C finishes the current picture "
+        'and stops the server. Needs the extra "serve": pip install '
+        '"styleforge[serve]".',
     )
     parser.add_argument(
         "--host",
         action="append",
         type=_address,
         metavar="ADDRESS",
-        help=f"{' or '.join(LOOPBACK)}, or each with a --host of its own (default: {LOOPBACK[0]})",
+        help=f"{' or '.join(LOOPBACK)}, or both with two --host flags (default: {LOOPBACK[0]})",
     )
     parser.add_argument(
         "--port",
         type=lambda text: int_in_range(text, 0, 65535, "the port"),
         default=PORT,
-        help=f"0 for one that is free (default: {PORT})",
+        help=f"port to listen on; 0 chooses a free one (default: {PORT})",
     )
     parser.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="the token, for programs; made with a new one if it does not exist, and then not "
-        "printed (default: a new token with each start)",
+        help="file with the token, for programs; created with a new token if it does not exist; "
+        "the token is then not printed (default: a new token at each start)",
     )
     parser.add_argument(
         "--queue",
         type=Path,
         metavar="FOLDER",
-        help="folder of the jobs and their results (default: one of the user's)",
+        help="folder for the jobs and their results (default: your own)",
     )
-    _add_limit(parser, "--max-megabytes", DEFAULTS.bytes >> 20, "megabytes of a picture's file")
-    _add_limit(parser, "--max-megapixels", DEFAULTS.pixels // 10**6, "megapixels of a picture")
-    _add_limit(parser, "--max-requests", DEFAULTS.per_minute, "requests in a minute")
-    _add_limit(parser, "--max-waiting", DEFAULTS.waiting, "pictures that wait at once")
-    _add_limit(parser, "--max-styles", DEFAULTS.styles, "styles of pictures")
+    _add_limit(parser, "--max-megabytes", DEFAULTS.bytes >> 20, "megabytes per picture file")
+    _add_limit(parser, "--max-megapixels", DEFAULTS.pixels // 10**6, "megapixels per picture")
+    _add_limit(parser, "--max-requests", DEFAULTS.per_minute, "requests per minute")
+    _add_limit(parser, "--max-waiting", DEFAULTS.waiting, "waiting pictures")
+    _add_limit(parser, "--max-styles", DEFAULTS.styles, "styles made from pictures")
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)
-    add_quiet(parser, "the addresses and errors alone")
+    add_quiet(parser, "only the addresses and errors")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -122,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
                 pass
             died = not server.thread.is_alive()
     if died:
-        raise ServeError("the server ended by itself")
+        raise ServeError("the server ended unexpectedly")
     raise KeyboardInterrupt("Stopped.")
 
 
@@ -132,7 +133,7 @@ def _add_limit(parser: argparse.ArgumentParser, flag: str, default: int, what: s
         type=lambda text: int_in_range(text, 1, MOST, "the limit"),
         default=default,
         metavar="N",
-        help=f"most {what} (default: {default})",
+        help=f"maximum number of {what} (default: {default})",
     )
 
 

@@ -107,4 +107,4 @@ class EnginePainter:
 
 def _go_on(stop: Callable[[], bool]) -> None:
     if stop():
-        raise Stopped("the picture was given up")
+        raise Stopped("the picture was canceled")

@@ -162,16 +162,20 @@ def _check_flags(args: argparse.Namespace, jobs: Sequence[Job], *, shared: bool)
     pictures = any(not job.film for job in jobs)
     if pictures and args.shard is not None and args.shard.count > 1 and args.smoothing > 0:
         raise StylizeError(
-            "--smoothing follows pictures one by one, and a shard has every n-th alone"
+            "--smoothing needs consecutive pictures, and a shard has only every n-th"
         )
     if pictures and shared and args.smoothing > 0:
-        raise StylizeError("--smoothing follows pictures one by one, on one device")
+        raise StylizeError(
+            "--smoothing needs one device, because each picture depends on the one before"
+        )
     if args.before_after and any(job.film for job in jobs):
-        raise StylizeError("--before-after is for pictures, and there are films")
+        raise StylizeError("--before-after works only for pictures, and the inputs include films")
     if args.before_after and args.depth == 16:
-        raise StylizeError("--before-after has 8 bits per channel, not 16")
+        raise StylizeError("--before-after writes 8 bits per channel, not 16")
     if args.depth is not None and not pictures:
-        raise StylizeError("--depth is for pictures; films have 8 bits, and those of ProRes 10")
+        raise StylizeError(
+            "--depth works only for pictures; films have 8 bits per channel, and ProRes 10"
+        )
 
 
 def _has_places(args: argparse.Namespace) -> bool:
@@ -184,13 +188,13 @@ def _check_places(args: argparse.Namespace) -> None:
         return
     if args.cluster is None:
         raise StylizeError(
-            "addresses such as s3://bucket/photos are for --cluster; --cluster auto is one of this "
-            "machine alone"
+            "addresses such as s3://bucket/photos need --cluster; --cluster auto also works on "
+            "this machine alone"
         )
     if not all(place_of(text) for text in args.inputs):
-        raise StylizeError("with addresses, every input is one")
+        raise StylizeError("either all inputs are addresses or none")
     if args.name or args.shard or args.manifest:
-        raise StylizeError("--name, --shard and --manifest are for folders, not for addresses")
+        raise StylizeError("--name, --shard and --manifest work for folders, not for addresses")
 
 
 def _device(args: argparse.Namespace) -> str:
@@ -209,6 +213,6 @@ def _without(jobs: list[Job], others: list[Job]) -> list[Job]:
 def _exists_message(existing: list[Job]) -> str:
     more = f", and so do {len(existing) - 1} more results" if len(existing) > 1 else ""
     return (
-        f"'{shown(existing[0].target)}' exists{more}; pass --overwrite to replace or "
-        "--skip-existing to keep what is there"
+        f"'{shown(existing[0].target)}' exists{more}; pass --overwrite to replace existing "
+        "results, or --skip-existing to keep them"
     )

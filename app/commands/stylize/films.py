@@ -118,8 +118,8 @@ class Films:
                 yield FilmOutcome(jobs[place], end.report, end.error, end.notices)
         if count < len(jobs):
             raise KeyboardInterrupt(
-                f"Stopped after {count} of {len(jobs)} films that one device makes; finished parts "
-                "of the others are kept."
+                f"Stopped after {count} of {len(jobs)} films painted on one device; finished "
+                "parts of the others are kept."
             )
 
     def _make(self, job: Job) -> FilmReport | None:
@@ -169,7 +169,7 @@ class Films:
         if sharing is not None:
             parts = sharing.split(info)
             if parts.reason:
-                self._reporter.note(f"{printable(name)} is painted by one device: {parts.reason}")
+                self._reporter.note(f"{printable(name)} is painted on one device: {parts.reason}")
             if sharing.takes_whole or not parts.reason:
                 size, batch = sharing.sized(name, info)
                 shared, kinds = None if parts.reason else parts, ", ".join(sharing.kinds)

@@ -27,10 +27,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "stylize",
         help="stylize pictures, films, animations and folders of them",
         description="Stylize pictures and films. Folders are searched recursively, and OUT "
-        "receives the same names in the same subfolders; formats that cannot be written become PNG "
-        "or MP4. Results are written completely or not at all, so an interrupted run can be "
-        "continued by the same command with --skip-existing. Pictures keep the color profile and "
-        "the EXIF data; PNG and TIFF keep 16 bits per channel, and these and WebP transparency.",
+        "receives the same names in the same subfolders; formats that cannot be "
+        "written become PNG or MP4. Results are written completely or not at all, so "
+        "the same command with --skip-existing continues an interrupted run. "
+        "Pictures keep their color profile and EXIF data. PNG and TIFF keep 16 bits "
+        "per channel; PNG, TIFF and WebP keep transparency.",
     )
     add_inputs(parser)
     add_look(parser)
@@ -40,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="list what would be stylized and where to, and write nothing",
+        help="list the inputs and their results, and write nothing",
     )
 
 
@@ -50,7 +51,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="INPUT",
         help="a picture, film, folder or pattern, or - for a list of files and folders on stdin, "
-        "one a line or, as of find -print0, with a NUL after each",
+        "one per line, or separated by NUL as find -print0 writes it",
     )
     add_output(parser)
 
@@ -62,24 +63,24 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         required=True,
         type=Path,
         metavar="OUT",
-        help="a folder, or for a single picture or film a file",
+        help="the folder for the results, or a file for a single picture or film",
     )
     existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--overwrite", action="store_true", help="replace results that exist")
+    existing.add_argument("--overwrite", action="store_true", help="replace existing results")
     existing.add_argument(
         "--skip-existing",
         action="store_true",
-        help="skip what has a result that exists, to continue an interrupted run "
-        "(default: do nothing if any result exists)",
+        help="skip inputs whose result exists, to continue an interrupted run (default: do "
+        "nothing if any result exists)",
     )
     fields = ", ".join(f"{{{name}}}" for name in FIELDS)
     parser.add_argument(
         "--name",
         type=name_pattern,
         metavar="PATTERN",
-        help=f"names of the results in the folder OUT, made of {fields} and text, as in "
-        '"{stem}-{style}{suffix}" or "{style}/{number:04}.webp"; the ending chooses the format '
-        "(default: those of the inputs)",
+        help=f"names of the results in the folder OUT, composed of {fields} and text, such as "
+        '"{stem}-{style}{suffix}" or "{style}/{number:04}.webp"; the ending '
+        "chooses the format (default: the names of the inputs)",
     )
 
 
@@ -94,31 +95,31 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         "--size",
         type=_size,
         metavar="PIXELS",
-        help="long side of the network's input, or full for the picture's own: the larger it is, "
-        "the finer the strokes; the result always has the picture's size and detail (default: the "
-        f"picture's own, at most {MAX_SIZE})",
+        help="long side of the network's input, or full for the picture's own; a larger size "
+        "paints finer strokes; the result always has the picture's size and detail "
+        f"(default: the picture's own, at most {MAX_SIZE})",
     )
     parser.add_argument(
         "--depth",
         type=int,
         choices=(8, 16),
-        help="bits per channel of pictures; 16 of PNG and TIFF only (default: those of the "
+        help="bits per channel of the results; 16 only for PNG and TIFF (default: as in the "
         "picture)",
     )
     parser.add_argument(
         "--batch",
         type=_batch,
         metavar="N",
-        help="pictures of one size, one after the other in their order, or frames of a film, that "
-        "go through the network together, as many as fit into memory; results differ by rounding "
-        f"(default: on a GPU up to {BATCH}, fewer of large pictures, and 1 on the CPU)",
+        help="how many consecutive pictures of one size, or frames of a film, go through the "
+        "network together, if they fit into memory; results differ by rounding (default: up "
+        f"to {BATCH} on a GPU, fewer for large pictures; 1 on the CPU)",
     )
     parser.add_argument(
         "--before-after",
         choices=tuple(ARRANGEMENTS),
         default="",
-        help="save each picture together with its original, in sRGB with 8 bits: side by side, or "
-        "split in the middle by a thin line",
+        help="save each picture together with its original: side by side, or split in the middle "
+        "by a thin line; in sRGB with 8 bits per channel",
     )
     add_style_options(parser)
     add_film_flags(parser)
@@ -130,24 +131,23 @@ def add_sharing(parser: argparse.ArgumentParser) -> None:
         type=_shard,
         metavar=f"I/N|{AUTO}",
         help="stylize every N-th picture or film, beginning with the I-th (from 1), and write a "
-        "manifest: "
-        "N processes with the same command do everything once. auto takes I and N from torchrun "
-        "(RANK), SLURM or a Kubernetes indexed job; auto/N takes I alone",
+        "manifest: N processes with the same command share all inputs. auto reads I and N "
+        "from torchrun (RANK), SLURM or a Kubernetes indexed job; auto/N reads only I",
     )
     parser.add_argument(
         "--cluster",
         metavar="auto|ADDRESS",
         help="share the work among the machines of a Ray cluster, ray://HOST:PORT or HOST:PORT; "
-        "auto is the one that RAY_ADDRESS names, or without it this machine alone. Needs the extra "
-        "cluster. All machines see the same folders, or pictures are read from and written to "
-        "addresses such as s3://BUCKET/FOLDER",
+        "auto is the cluster in RAY_ADDRESS, or else this machine alone. Needs the extra "
+        '"cluster". All machines must see the same folders, or read and write addresses '
+        "such as s3://BUCKET/FOLDER",
     )
     parser.add_argument(
         "--manifest",
         type=Path,
         metavar="FILE",
-        help="write what was made of what, as JSON, for `styleforge merge-manifests` (default: "
-        "manifest-I-of-N.json in OUT of a shard, none otherwise)",
+        help="write the inputs and their results as JSON, for `styleforge merge-manifests` "
+        "(default: manifest-I-of-N.json in OUT for a shard, otherwise none)",
     )
 
 
@@ -160,7 +160,7 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=Loudness.QUIET,
         default=Loudness.NORMAL,
-        help="print errors alone",
+        help="print only errors",
     )
     loudness.add_argument(
         "-v",
@@ -174,8 +174,8 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
         "--progress",
         choices=("bar", "json"),
         default="bar",
-        help="a bar on a terminal, or JSON lines on stdout for scripts, described in the manual "
-        "(default: bar)",
+        help="show a bar on a terminal, or print JSON lines on stdout for scripts, as the manual "
+        "describes (default: bar)",
     )
 
 

@@ -41,7 +41,7 @@ def named_files(
                 found = list(_files_below(path, output, problems))
                 yield from ((file, file.relative_to(path), moves_in_folder(file)) for file in found)
                 if not found and len(problems) == known:
-                    problems.append(f"'{shown(path)}' holds neither pictures nor films")
+                    problems.append(f"'{shown(path)}' contains neither pictures nor films")
             else:
                 yield path, Path(path.name), _moves(path)
 

@@ -63,7 +63,7 @@ def plan_jobs(
     single = len(found) == 1 and not Path(inputs[0]).is_dir() and not folder and pattern is None
     to_file = single and bool(output.suffix) and not output.is_dir()
     if not to_file and output.is_file():
-        raise StylizeError(f"'{shown(output)}' is a file where a folder for the results should be")
+        raise StylizeError(f"'{shown(output)}' is a file; the results need a folder")
     jobs: dict[Path, Job] = {}
     taken: dict[Path, Path] = {}
     sources = {identity(path) for path, _, _ in found}

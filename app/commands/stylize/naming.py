@@ -48,25 +48,25 @@ def name_pattern(text: str) -> NamePattern:
         fields = [field for field in Formatter().parse(text) if field[1] is not None]
     except ValueError as exc:  # an unmatched brace
         raise argparse.ArgumentTypeError(
-            f"'{_shown(text)}' is no pattern of names: {_shown(str(exc))}"
+            f"'{_shown(text)}' is not a valid pattern of names: {_shown(str(exc))}"
         ) from exc
     for _, name, width, conversion in fields:
         plain = not width or (name == "number" and re.fullmatch(r"0?[1-9]", width))
         if name not in FIELDS or conversion or not plain:
             known = ", ".join(f"{{{name}}}" for name in FIELDS)
             raise argparse.ArgumentTypeError(
-                f"'{_shown(text)}' may name only {known}, and of these the number with a width, as "
-                "in {number:04}"
+                f"'{_shown(text)}' may contain only {known}; the number may have "
+                "a width, as in {number:04}"
             )
     example = text.format(**FIELDS)
     path = PurePosixPath(example)
     if "\\" in text or ":" in example or path.is_absolute() or ".." in path.parts:
         raise argparse.ArgumentTypeError(
-            f"'{_shown(text)}' leaves the folder of the results, or has a character that names "
-            "of files may not have"
+            f"'{_shown(text)}' leads out of the folder of the results, or has a character that "
+            "file names cannot have"
         )
     if reserved := next(filter(is_device, path.parts), None):
-        raise argparse.ArgumentTypeError(f"Windows takes '{_shown(reserved)}' for a device")
+        raise argparse.ArgumentTypeError(f"'{_shown(reserved)}' is the name of a device on Windows")
     endings = dict.fromkeys((*SAVED, *CONTAINERS))
     if path.suffix.lower() not in endings:
         raise argparse.ArgumentTypeError(

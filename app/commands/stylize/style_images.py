@@ -30,15 +30,15 @@ def add_style_images(parser: argparse.ArgumentParser, group: argparse._ActionsCo
         type=style_image,
         default=[],
         metavar="PICTURE[:SHARE]",
-        help="paint in the style of this picture, by an any-style network; up to four are "
+        help="paint in the style of this picture with an any-style network; up to four can be "
         "mixed, as in --style-image a.jpg --style-image b.jpg:0.4",
     )
     parser.add_argument(
         "--style-network",
         type=Path,
         metavar="FILE",
-        help="the any-style network for --style-image, a file of `styleforge train-vit` (default: "
-        "the one of the networks that come with StyleForge that is for this device)",
+        help="the any-style network for --style-image, a file written by `styleforge train-vit` "
+        "(default: the shipped network for this device)",
     )
 
 
@@ -57,10 +57,11 @@ def style_image(text: str) -> StyleImage:
         name = text
     elif not 0 <= share <= 1:
         raise argparse.ArgumentTypeError(
-            f"the share of a style picture is 0 to 1, as in painting.jpg:0.4, not {number}"
+            "the share of a style picture must be from 0 to 1, as in painting.jpg:0.4, not "
+            f"{number}"
         )
     if not name:
-        raise argparse.ArgumentTypeError("a style picture is a file, not an empty name")
+        raise argparse.ArgumentTypeError("--style-image needs the name of a file")
     return StyleImage(Path(name), share)
 
 
@@ -69,14 +70,14 @@ def check_style_images(
 ) -> None:
     """Raise StylizeError if the flags for style pictures contradict each other."""
     if network is not None and not images:
-        raise StylizeError("--style-network is the network for --style-image, which is missing")
+        raise StylizeError("--style-network needs --style-image")
     if images and len(images) + len(mix) > MOST_MIXED:
         raise StylizeError(
             f"at most {MOST_MIXED} styles can be mixed, not {len(images) + len(mix)}"
         )
     if len(images) == 1 and images[0].share is not None:
         raise StylizeError(
-            f"'{shown(images[0].path)}' is the only style picture, so it has no share"
+            f"'{shown(images[0].path)}' is the only style picture, so it cannot have a share"
         )
 
 

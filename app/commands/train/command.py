@@ -57,7 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "train",
         help="train a style from a picture",
         description="Train a style from a picture. Ctrl+C writes a checkpoint; the same command "
-        "with --resume continues. The losses are relative, so that one set of weights works for "
+        "with --resume continues. The losses are relative, so the same weights suit "
         "every style.",
     )
     add_flags(parser)
@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
             if not _is_out_of_memory(exc):
                 raise
             raise StyleForgeError(
-                f"not enough memory for {args.batch_size} photographs of "
-                f"{args.image_size} pixels in a step; choose fewer or smaller ones"
+                f"not enough memory for {args.batch_size} photographs of {args.image_size} pixels "
+                "in a step; choose a smaller --batch-size or --image-size"
             ) from exc
 
 
@@ -92,16 +92,16 @@ def _is_out_of_memory(exc: Exception) -> bool:
 
 def _run(args: argparse.Namespace, report: Reporter) -> int:
     if args.checkpoint_interval < 1:
-        raise TrainingError("the checkpoint interval should be 1 or more")
+        raise TrainingError("the checkpoint interval must be at least 1")
     output = output_from_args(args)
     _check_resumable(output, args)
     if not args.resume:
         output.check_free(overwrite=args.overwrite)
     if why := write_error(output.result.parent):  # checked before training for hours
-        raise TrainingError(f"nothing can be written to '{output.result.parent}': {why}")
+        raise TrainingError(f"cannot write to '{output.result.parent}': {why}")
     device = _device(args.device)
     if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
-        raise TrainingError("--init-share should be from 0 to less than 1, and needs an --init")
+        raise TrainingError("--init-share must be at least 0 and less than 1, and needs --init")
     weights = load_checkpoint(args.init) if args.init else None
     config = _config(args, device, _shape(args, weights))
     teacher = _teacher(args)
@@ -159,7 +159,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
             kept = f"the same command with --resume continues from '{output.checkpoint}'"
             report.note(
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
-                + (kept if output.checkpoint.exists() else "no checkpoint was written yet")
+                + (kept if output.checkpoint.exists() else "there is no checkpoint yet")
             )
             return STOPPED
         if weights is not None and args.init_share:
@@ -201,17 +201,15 @@ def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
             try:
                 held.enter_context(locked(output.checkpoint, 0))
             except LockedError:
-                report.note("Waiting for another process that trains this style")
+                report.note("Waiting for another process that is training this style")
                 held.enter_context(locked(output.checkpoint, LOCK_TIMEOUT_S))
         except LockedError as exc:
             raise TrainingError(
-                f"'{output.result}' is being trained by another process; stop it first"
+                f"another process is training '{output.result}'; stop it first"
             ) from exc
         except OSError as exc:
             reason = exc.strerror or exc
-            raise TrainingError(
-                f"nothing can be written to '{output.result.parent}': {reason}"
-            ) from exc
+            raise TrainingError(f"cannot write to '{output.result.parent}': {reason}") from exc
         yield
 
 
@@ -221,8 +219,8 @@ def _check_resumable(output: Output, args: argparse.Namespace) -> None:
         raise TrainingError("--finish needs --resume")
     if output.checkpoint.exists() and not args.resume:
         raise TrainingError(
-            f"'{output.checkpoint}' holds an unfinished run; "
-            "pass --resume to continue it, or delete it to start anew"
+            f"'{output.checkpoint}' holds an unfinished run; pass --resume to continue it, or "
+            "delete it to start over"
         )
     if args.resume and not output.checkpoint.exists():
         raise TrainingError(f"there is no run to resume: '{output.checkpoint}' does not exist")
@@ -237,7 +235,7 @@ def _read_optional(
     except ImageError as exc:
         if not args.resume:
             raise
-        report.note(f"{exc}; the style is shown on a photograph instead")
+        report.note(f"{exc}; the preview shows a photograph instead")
         return None
 
 
@@ -350,7 +348,7 @@ def _show_impression(
         shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
         painted = first_impression(Library.default().networks, style, shown)
     except (CheckpointError, ValueError) as exc:
-        report.note(f"There is no first impression: {exc}")
+        report.note(f"Cannot paint a first impression: {exc}")
         return
     if painted is not None:
         report.impression(_save_preview(output.preview, painted, report))
@@ -362,7 +360,7 @@ def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> P
         path.parent.mkdir(parents=True, exist_ok=True)
         write_pixels(path, preview)
     except (ImageError, OSError) as exc:
-        report.note(f"The preview could not be saved: {exc}")
+        report.note(f"Cannot save the preview: {exc}")
         return None
     return path
 

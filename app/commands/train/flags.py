@@ -31,8 +31,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="OUT",
-        help="a folder, in which the style's own folder is made, "
-        "or a .safetensors file for the weights alone",
+        help="a folder for the new style pack, or a .safetensors file for only the weights",
     )
     _add_judge(parser)
     _add_recipe(parser)
@@ -53,8 +52,8 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
         "--vgg-download",
         choices=DOWNLOADS,
         default="layers",
-        help=f"what is downloaded: the layers in use, {PART_MB} MB, or the whole file, {WHOLE_MB} "
-        "MB, for which a checksum is published (default: layers)",
+        help=f"what to download: the layers in use, {PART_MB} MB, or the whole file, {WHOLE_MB} "
+        "MB, which has a published checksum (default: layers)",
     )
     vgg.add_argument(
         "--vgg-input",
@@ -71,8 +70,8 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         ("tv_weight", float, "weight of the total variation"),
         ("stability_weight", float, "weight of the stability loss for a static camera"),
         ("motion_weight", float, "weight of the stability loss for a moving camera"),
-        ("teacher_weight", float, "weight of the distillation loss to the --teacher"),
-        ("weave_weight", float, "weight of the loss of fine stripes along the axes"),
+        ("teacher_weight", float, "weight of the distillation loss against the --teacher"),
+        ("weave_weight", float, "weight of the loss against fine horizontal and vertical stripes"),
         ("style_size", int, "long side of the style picture, in pixels"),
         ("image_size", int, "side of the training crops, in pixels"),
         ("batch_size", int, "photographs per step"),
@@ -92,7 +91,7 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         type=_scales,
         default=DEFAULTS.style_scales,
         metavar="1,0.5",
-        help="scales at which result and style picture are compared (default: 1)",
+        help="scales at which to compare the result and the style picture (default: 1)",
     )
     recipe.add_argument("--epochs", type=int, metavar="N", help="passes over the photographs")
     recipe.add_argument(
@@ -112,20 +111,20 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="share of the --init weights in the result, 0 to 1, which interpolates between them "
-        "and the trained weights (default: 0)",
+        help="share of the --init weights in the result, from 0 to 1; the rest are the trained "
+        "weights (default: 0)",
     )
     recipe.add_argument(
         "--network",
         choices=list(CONFIGS),
-        help="lite is narrower, for slow machines; it is added to the style's pack if that exists "
+        help="lite is narrower, for slow machines, and joins the style's pack if there is one "
         "(default: the network of --init, or full)",
     )
     recipe.add_argument(
         "--teacher",
         type=Path,
         metavar="CHECKPOINT",
-        help="weights of the same style, whose results are imitated",
+        help="weights of the same style whose results the network imitates",
     )
     recipe.add_argument(
         "--exclude",
@@ -137,7 +136,7 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         "--skip-folder",
         default="",
         metavar="NAME",
-        help="a folder directly in that of the photographs that is not searched",
+        help="a subfolder of the photographs' folder to leave out",
     )
     recipe.add_argument(
         "--cache-photos",
@@ -152,20 +151,22 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
 def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("the machine")
     machine.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)"
+        "--device",
+        default="auto",
+        help="auto, cpu, cuda:0, ... (default: auto, a GPU if available)",
     )
     machine.add_argument(
         "--precision",
         choices=("auto", *PRECISIONS),
         default="auto",
-        help="bf16 is autocast (default: auto, bf16 on a GPU that has it)",
+        help="bf16 uses autocast (default: auto, which is bf16 on a GPU that supports it)",
     )
     machine.add_argument("--compile", action="store_true", help="compile the network for speed")
     machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     machine.add_argument(
         "--finish",
         action="store_true",
-        help="with --resume: take no more steps and write the style as it is",
+        help="with --resume: train no further, and write the style as it is",
     )
     machine.add_argument(
         "--checkpoint-interval",
@@ -185,21 +186,24 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine.add_argument(
         "--listen",
         action="store_true",
-        help="treat a line on stdin, or its end, as Ctrl+C (for programs)",
+        help="treat a line on stdin, or the end of stdin, as Ctrl+C (for programs)",
     )
 
 
 def _add_pack(parser: argparse.ArgumentParser) -> None:
     pack = parser.add_argument_group("the style pack")
-    pack.add_argument("--name", metavar="KEY", help="its folder (default: the picture's name)")
-    pack.add_argument("--title", help="its title in the gallery (default: from KEY)")
+    pack.add_argument(
+        "--name", metavar="KEY", help="name of the style's folder (default: the picture's name)"
+    )
+    pack.add_argument("--title", help="title in the gallery (default: from KEY)")
     pack.add_argument("--credit", default="", help="author of the style picture")
     pack.add_argument("--licence", default="", help="license of the style")
     pack.add_argument(
         "--preview",
         type=Path,
         metavar="PICTURE",
-        help="picture for the previews; read again when it changes (default: a photograph)",
+        help="picture for the previews; training reads it again when it changes (default: a "
+        "photograph)",
     )
     pack.add_argument(
         "--thumbnail",
@@ -207,7 +211,9 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
         metavar="PICTURE",
         help="picture for the thumbnail (default: that of --preview)",
     )
-    pack.add_argument("--overwrite", action="store_true", help="replace a style of this name")
+    pack.add_argument(
+        "--overwrite", action="store_true", help="replace an existing style of this name"
+    )
 
 
 def _scales(text: str) -> tuple[float, ...]:

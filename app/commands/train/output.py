@@ -108,22 +108,24 @@ def output_from_args(args: argparse.Namespace) -> Output:
     """Return the output for `args`. Raises TrainingError."""
     target: Path = args.output
     if target.suffix in (".pth", ".pt"):
-        raise TrainingError(f"weights are written as .safetensors, not '{target.name}'")
+        raise TrainingError(
+            f"the file for the weights must end in .safetensors, not '{target.name}'"
+        )
     if target.suffix == ".safetensors":
         return Output(target, only_weights=True)
     key = args.name if args.name is not None else _pack_key(args.style_image.stem)
     if not key or key != _pack_key(key):
         raise TrainingError(
-            "--name should be lower-case letters, digits and underscores, and no device of "
-            f"Windows, not '{args.name or ''}'"
+            f"the --name '{args.name or ''}' must consist of lower-case letters, digits and "
+            "underscores, and must not be a device of Windows"
         )
     if len(key) > NAME_LETTERS:
         raise TrainingError(
-            f"the style's name is {len(key)} letters long, and {NAME_LETTERS} are allowed; "
-            "pass a shorter --name"
+            f"the style's name has {len(key)} letters, more than {NAME_LETTERS}; pass a shorter "
+            "--name"
         )
     if target.exists() and not target.is_dir():
-        raise TrainingError(f"'{target}' is a file; -o takes a folder or a .safetensors file")
+        raise TrainingError(f"'{target}' is a file; -o needs a folder or a .safetensors file")
     folder = target / key
     put_back(folder)
     alone = Output(folder, only_weights=False)

@@ -58,14 +58,16 @@ def run(args: argparse.Namespace) -> int:
         except torch.OutOfMemoryError as exc:
             raise StyleForgeError(
                 f"not enough memory for {args.batch_size} pairs of {args.image_size} pixels in a "
-                "step; choose fewer or smaller ones"
+                "step; choose a smaller --batch-size or --image-size"
             ) from exc
 
 
 def _run(args: argparse.Namespace, members: Team) -> int:
     output: Path = args.output
     if output.suffix != ".safetensors":
-        raise TrainingError(f"weights are written as .safetensors, not '{printable(output.name)}'")
+        raise TrainingError(
+            f"the file for the weights must end in .safetensors, not '{printable(output.name)}'"
+        )
     checkpoint = output.with_name(f"{output.stem}.training.pt")
     _check(args, output, checkpoint)
     config = _config(args, members.device)
@@ -78,7 +80,10 @@ def _run(args: argparse.Namespace, members: Team) -> int:
         begun = load_vit(args.init)
         # The number of keys that tokens share changes no weight.
         if replace(begun.config, max_keys=config.network.max_keys) != config.network:
-            raise TrainingError(f"'{printable(args.init.name)}' is no {args.variant} network")
+            raise TrainingError(
+                f"'{printable(args.init.name)}' is not an any-style network of "
+                f"the variant {args.variant}"
+            )
     if members.device.type == "cuda":
         torch.backends.cudnn.benchmark = True  # every batch has the same shape
         torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
@@ -134,15 +139,15 @@ def _run(args: argparse.Namespace, members: Team) -> int:
 def _check(args: argparse.Namespace, output: Path, checkpoint: Path) -> None:
     """Raise TrainingError if nothing can be written, or another run would be overwritten."""
     if args.checkpoint_interval < 1:
-        raise TrainingError("the checkpoint interval should be 1 or more")
+        raise TrainingError("the checkpoint interval must be at least 1")
     if args.stage_seconds is not None and not args.stage_seconds > 0:
-        raise TrainingError("the seconds of a stage should be more than 0")
+        raise TrainingError("--stage-seconds must be more than 0")
     if why := write_error(output.parent):
-        raise TrainingError(f"nothing can be written to '{printable(str(output.parent))}': {why}")
+        raise TrainingError(f"cannot write to '{printable(str(output.parent))}': {why}")
     shown = printable(checkpoint.name)
     if checkpoint.exists() and not args.resume:
         raise TrainingError(
-            f"'{shown}' holds a run; pass --resume to continue it, or delete it to start anew"
+            f"'{shown}' holds a run; pass --resume to continue it, or delete it to start over"
         )
     if args.resume and not checkpoint.exists():
         raise TrainingError(f"there is no run to resume: '{shown}' does not exist")

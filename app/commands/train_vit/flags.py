@@ -18,22 +18,26 @@ DEFAULTS = {field.name: field.default for field in fields(VitTrainingConfig)}
 NUMBERS: tuple[tuple[str, type, str], ...] = (
     ("content_weight", float, "weight of the content loss"),
     ("style_weight", float, "weight of the style loss"),
-    ("moment_weight", float, "weight of means and deviations within the style loss"),
+    ("moment_weight", float, "weight of the means and deviations in the style loss"),
     ("tv_weight", float, "weight of the total variation"),
     ("stability_weight", float, "weight of the stability loss for a static camera"),
     ("motion_weight", float, "weight of the stability loss for a moving camera"),
-    ("stability_share", float, "share of a batch that is painted again, disturbed, for that loss"),
+    (
+        "stability_share",
+        float,
+        "share of a batch painted again, with a disturbance, for the stability losses",
+    ),
     ("content_zoom", float, "largest enlargement of the photographs"),
-    ("photo_share", float, "share of the style pictures that are photographs"),
-    ("jitter_share", float, "share of the style pictures whose colors are changed"),
-    ("texture_share", float, "share of the photographs to whose flat areas noise is added"),
-    ("texture", float, "largest standard deviation of that noise, of 255"),
-    ("pooled_every", int, "steps from one with shared keys to the next; 0 for none"),
+    ("photo_share", float, "share of photographs among the style pictures"),
+    ("jitter_share", float, "share of the style pictures with changed colors"),
+    ("texture_share", float, "share of the photographs with noise added to flat areas"),
+    ("texture", float, "largest standard deviation of that noise, on a scale of 0 to 255"),
+    ("pooled_every", int, "interval of the steps with shared keys; 0 for none"),
     ("image_size", int, "side of the crops of photographs and style pictures, in pixels"),
     ("batch_size", int, "pairs of a photograph and a style picture per step and process"),
     ("lr", float, "AdamW's highest learning rate"),
     ("weight_decay", float, "AdamW's weight decay"),
-    ("ema", float, "decay of the running mean of the weights, which is what is written"),
+    ("ema", float, "decay of the running mean of the weights, which the run writes"),
     ("seed", int, "random seed"),
 )
 
@@ -41,11 +45,12 @@ NUMBERS: tuple[tuple[str, type, str], ...] = (
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "train-vit",
-        help="train the network that takes any picture as style",
-        description="Train the any-style network from photographs and paintings. A run ends after "
-        "--steps or after --seconds, over which the learning rate falls. Ctrl+C or --stage-seconds "
-        "end it earlier, with a checkpoint; the same command with --resume continues. Under "
-        "torchrun every process trains on a GPU of its own.",
+        help="train an any-style network, which paints in the style of any picture",
+        description="Train the any-style network from photographs and paintings. A run ends "
+        "after --steps or after --seconds, and the learning rate falls over that "
+        "time. Ctrl+C or --stage-seconds ends it earlier, with a checkpoint; the "
+        "same command with --resume continues. Under torchrun every process trains "
+        "on its own GPU.",
     )
     need = parser.add_argument
     need("--photos", type=Path, required=True, metavar="FOLDER", help="photographs to paint")
@@ -55,14 +60,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="the weights, a .safetensors file; the checkpoint lies beside it",
+        help="the .safetensors file for the weights; the checkpoint is written next to it",
     )
     need("--variant", choices=list(VIT_VARIANTS), default="small", help="size (default: small)")
     need(
         "--held-out",
         type=Path,
         metavar="TOML",
-        help="a file with the lists photographs and paintings: names to leave out",
+        help='a file with the lists "photographs" and "paintings" of names to leave out of the '
+        "training",
     )
     _add_recipe(parser)
     _add_machine(parser)
@@ -89,20 +95,20 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         type=_numbers,
         default=DEFAULTS["style_scales"],
         metavar="1,0.5",
-        help="scales at which result and style picture are compared (default: 1,0.5)",
+        help="scales at which to compare the result and the style picture (default: 1,0.5)",
     )
     recipe.add_argument(
         "--style-zoom",
         type=_numbers,
         default=DEFAULTS["style_zoom"],
         metavar="0.6,1.5",
-        help="least and largest enlargement of the style pictures (default: 0.6,1.5)",
+        help="smallest and largest enlargement of the style pictures (default: 0.6,1.5)",
     )
     recipe.add_argument(
         "--init",
         type=Path,
         metavar="FILE",
-        help="start from these weights, which --output wrote, instead of random ones",
+        help="start from these weights of an earlier --output instead of random ones",
     )
     recipe.add_argument("--vgg", type=Path, required=True, metavar="FILE", help="VGG-19 weights")
     recipe.add_argument(
@@ -115,18 +121,20 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
 def _add_machine(parser: argparse.ArgumentParser) -> None:
     machine = parser.add_argument_group("the machine")
     machine.add_argument(
-        "--device", default="auto", help="auto, cpu, cuda:0, ... (default: auto, a GPU if any)"
+        "--device",
+        default="auto",
+        help="auto, cpu, cuda:0, ... (default: auto, a GPU if available)",
     )
     machine.add_argument(
         "--precision",
         choices=("auto", *PRECISIONS),
         default="auto",
-        help="bf16 is autocast (default: auto, bf16 on a GPU that has it)",
+        help="bf16 uses autocast (default: auto, which is bf16 on a GPU that supports it)",
     )
     machine.add_argument("--compile", action="store_true", help="compile the network for speed")
     machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     machine.add_argument(
-        "--stage-seconds", type=float, metavar="N", help="end this process after that time"
+        "--stage-seconds", type=float, metavar="N", help="end this process after N seconds"
     )
     machine.add_argument(
         "--checkpoint-interval",
@@ -139,7 +147,8 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
         "--storage",
         choices=STORAGES,
         default=STORAGES[0],
-        help="of the written weights (default: float16); a finished run can be written again",
+        help="precision of the written weights (default: float16); a finished run can be written "
+        "again",
     )
 
 

@@ -16,7 +16,7 @@ function kind(schema) {
   if (either) return either.map(kind).join(" | ");
   if ("const" in schema) return String(schema.const);
   if (schema.enum) return schema.enum.join(" | ");
-  if (schema.type === "array") return `${kind(schema.items)}, several times`;
+  if (schema.type === "array") return `${kind(schema.items)}, repeatable`;
   const bounds = "minimum" in schema ? ` ${schema.minimum} to ${schema.maximum}` : "";
   return (schema.format === "binary" ? "picture" : schema.type ?? "") + bounds;
 }
@@ -53,7 +53,7 @@ function route(method, path, described) {
   if (described.requestBody) {
     made.append(element("h3", {}, "Body"), element("p", {}, described.requestBody.description));
   }
-  made.append(element("h3", {}, "Answers"), table(["status", "meaning", "content"], answers(described.responses)));
+  made.append(element("h3", {}, "Responses"), table(["status", "meaning", "content"], answers(described.responses)));
   return made;
 }
 

@@ -72,7 +72,7 @@ async function paint() {
 
 function isTooLarge(file) {
   const tooLarge = state.limits && file.size > state.limits.bytes;
-  if (tooLarge) complain(`The file is larger than ${shownSize(state.limits.bytes)}, which the server takes.`);
+  if (tooLarge) complain(`The file is larger than the server's limit of ${shownSize(state.limits.bytes)}.`);
   return tooLarge;
 }
 
@@ -140,7 +140,7 @@ async function changeStyles(doing, change) {
 function addPictureStyle(file) {
   if (!file || isTooLarge(file)) return;
   const title = (file.name || "").replace(/\.[^.]*$/, "");
-  changeStyles("Making a style of the picture", async () => {
+  changeStyles("Making a style from the picture", async () => {
     const answer = await ask(`/api/styles?${new URLSearchParams({ title })}`, { method: "POST", body: file });
     return (await answer.json()).key;
   });

@@ -48,11 +48,11 @@ def router(studio: Studio) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["about"])
     library = studio.painter.library
 
-    @routes.get("/health", summary="Say that the server answers; needs no token")
+    @routes.get("/health", summary="Check that the server responds; needs no token")
     async def health() -> Health:
         return Health()
 
-    @routes.get("/status", summary="Say what runs where, and what the limits are")
+    @routes.get("/status", summary="Show the device, the engine in use and the limits")
     async def status() -> Status:
         limits = studio.limits
         return Status(

@@ -49,7 +49,7 @@ def router(studio: Studio) -> APIRouter:
     async def listed() -> list[Job]:
         return [_shown(job) for job in await asyncio.to_thread(studio.jobs.all)]
 
-    @routes.get("/{number}", summary="Say how far a job is")
+    @routes.get("/{number}", summary="Show the progress of a job")
     async def state(number: int) -> Job:
         return _shown(await _job(studio, number))
 
@@ -73,7 +73,7 @@ def router(studio: Studio) -> APIRouter:
         "/{number}",
         summary="Cancel a job, or remove it with its result",
         status_code=204,
-        responses={202: {"description": "It is being styled, and is removed when that has ended"}},
+        responses={202: {"description": "The job is running; the server removes it when it ends"}},
     )
     async def cancel(number: int) -> Response:
         await _job(studio, number)

@@ -28,21 +28,27 @@ from app.server.upload import receive
 T = TypeVar("T")
 LOOK_S = 0.5  # seconds between checks whether the client still waits
 BODY = {
-    "description": "The file of a picture, of any format that `stylize` reads",
+    "description": "A picture file in any format that `stylize` reads",
     "required": True,
     "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}},
 }
 PICTURE = {
-    "description": "The picture, styled",
+    "description": "The styled picture",
     "content": {
         media_type: {"schema": {"type": "string", "format": "binary"}}
         for media_type in FORMATS.values()
     },
     "headers": {
-        "StyleForge-Ran": {"description": "what ran", "schema": {"type": "string"}},
-        "StyleForge-Seconds": {"description": "how long it took", "schema": {"type": "number"}},
+        "StyleForge-Ran": {
+            "description": "the network and engine that ran",
+            "schema": {"type": "string"},
+        },
+        "StyleForge-Seconds": {
+            "description": "seconds that styling took",
+            "schema": {"type": "number"},
+        },
         "StyleForge-Remark": {
-            "description": "what the result lacks of the picture",
+            "description": "what the result does not keep of the picture",
             "schema": {"type": "string"},
         },
     },

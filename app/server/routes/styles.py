@@ -63,7 +63,7 @@ def router(studio: Studio) -> APIRouter:
         await asyncio.to_thread(library.reload)
         return [_shown(library, style) for style in library.styles]
 
-    @routes.post("", summary="Make a style of a picture", status_code=201, openapi_extra=ASKS)
+    @routes.post("", summary="Make a style from a picture", status_code=201, openapi_extra=ASKS)
     async def add(request: Request, response: Response) -> StyleShown:
         title = _title_of(request)
         if reason := library.networks.unavailable_reason:
@@ -88,17 +88,19 @@ def router(studio: Studio) -> APIRouter:
     async def one(key: str) -> StyleShown:
         return _shown(library, _found(library, key))
 
-    @routes.delete("/{key}", summary="Remove a style that was made of a picture", status_code=204)
+    @routes.delete("/{key}", summary="Remove a style made from a picture", status_code=204)
     async def remove(request: Request, key: str) -> Response:
         style = _found(library, key)
         if not _is_of_picture(style):
-            raise Refused(HTTPStatus.CONFLICT, f"'{style.title}' is no style of a picture of yours")
+            raise Refused(
+                HTTPStatus.CONFLICT, f"'{style.title}' is not a style made from a picture"
+            )
         with studio.line.place() as place:
             turn = place.put(lambda: painter.remove_style(key))
             await waited(request, turn, threading.Event())
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    @routes.get("/{key}/thumbnail", summary="A small picture in a style")
+    @routes.get("/{key}/thumbnail", summary="A preview of a style")
     async def thumbnail(key: str) -> Response:
         return await asyncio.to_thread(_thumbnail, _found(library, key))
 

@@ -38,7 +38,7 @@ def slower_reason(q: Tensor, block_mask: Tensor, most: int) -> str:
     """Return why attention with a whole mask runs, or "" if gathering blocks is faster."""
     columns = block_mask.shape[-1]
     if most == columns:
-        return "nothing would be left out"
+        return "some queries see all blocks of keys"
     is_narrow = q.is_cuda and q.dtype in (torch.float16, torch.bfloat16)
     if is_narrow and block_mask.dim() == 2 and most * SPARSE > columns:
         return f"PyTorch's attention in 16 bits is faster with {most} of {columns} blocks of keys"

@@ -237,4 +237,4 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, n
             f"{[*k.shape[:-1], 'size']} on {q.device}"
         )
     if causal and mask is not None:
-        raise ValueError(f"{name}: mask is given with causal; expected one of them")
+        raise ValueError(f"{name}: mask and causal are both given; expected one of them")

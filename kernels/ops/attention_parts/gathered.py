@@ -101,12 +101,12 @@ def _call(
     types = (c_void_p,) * len(tensors) + (c_longlong,) * len(numbers)
     run = launch.function(f"styleforge_{name}_cpu", c_longlong, *types)
     if run(torch.get_num_threads(), *(x.data_ptr() for x in tensors), *numbers):
-        raise ValueError(f"{name}: places, order and begins name a place or a block that is not")
+        raise ValueError(f"{name}: places, order or begins has an index out of range")
 
 
 def refuses(**arguments: Any) -> str:
     x: Tensor = arguments["x"]
-    return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
+    return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}; PyTorch's runs"
 
 
 def launch_sum(

@@ -26,7 +26,7 @@ def slower_reason(q: Tensor, k: Tensor) -> str:
     """
     (queries, depth), keys = q.shape[-2:], k.shape[-2]
     if q.dtype != torch.float32 or q.device.type != "cuda":
-        return f"there is no product of ours in {q.dtype} on {q.device.type}"
+        return f"no native product in {q.dtype} on {q.device.type}"
     if _capability(q.device) not in FASTER_ON:
         return "tensor cores do not multiply TF32 fast enough on this GPU"
     if products_use_tf32():

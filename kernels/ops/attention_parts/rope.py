@@ -154,7 +154,7 @@ def _arguments(
 
 def refuses(**arguments: Any) -> str:
     x: Tensor = arguments["x"]
-    return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}: PyTorch's runs there"
+    return "" if x.dtype in TYPES else f"no native kernel in {x.dtype}; PyTorch's runs"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:

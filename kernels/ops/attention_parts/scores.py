@@ -216,9 +216,9 @@ def refuses(**arguments: Any) -> str:
     first: Tensor = arguments["q" if "q" in arguments else "weights"]
     keys = arguments["k"].shape[-2] if "k" in arguments else first.shape[-1]
     if first.dtype not in TYPES:
-        return f"no native kernel in {first.dtype}: PyTorch's runs there"
+        return f"no native kernel in {first.dtype}; PyTorch's runs"
     if first.device.type == "cuda" and keys > MOST_KEYS:
-        return f"the native CUDA kernel takes {MOST_KEYS} keys at most, got {keys}"
+        return f"the native CUDA kernel takes at most {MOST_KEYS} keys, got {keys}"
     return ""
 
 

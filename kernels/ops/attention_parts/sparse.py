@@ -34,7 +34,7 @@ def slower_reason(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor) -> str:
     if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):
         return "the kernel has no gradient"
     if capability(q.device) < LEAST:
-        return "tensor cores do not multiply FP16 and BF16 on this GPU as the kernel does"
+        return "the tensor cores of this GPU do not support the kernel's FP16 and BF16 instructions"
     return unfit_reason(q, k, v, block_mask)
 
 

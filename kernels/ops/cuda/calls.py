@@ -75,7 +75,7 @@ class Recording:
         devices = {x.get_device(): str(x.device) for x in given if x is not None}
         if devices.keys() != {launch.gpu.index}:
             names = " and ".join(sorted(devices.values()))
-            raise ValueError(f"the tensors of an operation are on one device, got {names}")
+            raise ValueError(f"the tensors of an operation must be on one device, got {names}")
         self.library: Any = launch.library.recording()
         self._given = given
         self._scratch = 0

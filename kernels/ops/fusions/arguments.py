@@ -71,5 +71,5 @@ def takes_vectors(length: int, *tensors: Tensor | None) -> bool:
 def refuses(x: Tensor) -> str:
     """Return why no CPU kernel supports x, or "" if one does."""
     if x.device.type == "cpu" and x.dtype not in TYPES:
-        return f"no native CPU kernel in {x.dtype}: PyTorch's runs there"
+        return f"no native CPU kernel in {x.dtype}; PyTorch's runs"
     return ""

@@ -76,7 +76,7 @@ def checked(
     for argument, value in given.items():
         check_shape(NAME, argument, value, torch.Size([channels]))
     if (mean is None) != (var is None):
-        raise ValueError(f"{NAME}: running_mean and running_var are given together, or neither is")
+        raise ValueError(f"{NAME}: expected both running_mean and running_var, or neither")
     each = x.numel() // max(channels, 1)
     if not training and mean is None:
         raise ValueError(f"{NAME}: running_mean is None; expected [{channels}] in evaluation")

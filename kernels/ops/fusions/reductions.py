@@ -62,7 +62,7 @@ def kept_shape(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
 def refuses(x: Tensor, dim: Sequence[int] | None) -> str:
     """Return why no kernel reduces these dimensions, or "" if one does."""
     if layout_of(x, dims_of("reduction", x, dim)).is_apart:
-        return "no native kernel sums over dimensions that others lie between"
+        return "no native kernel sums over dimensions that are not adjacent"
     return ""
 
 

@@ -52,7 +52,7 @@ def refuses_rows(most: int, **arguments: Any) -> str:
     """Return why no kernel supports these rows, or "" if one does."""
     x, width = arguments["x"], prod(arguments["normalized_shape"])
     if x.device.type == "cuda" and width > most:
-        return f"a row has {width} elements; the native CUDA kernel takes {most} at most"
+        return f"a row has {width} elements; the native CUDA kernel takes at most {most}"
     return refuses(x)
 
 

@@ -249,10 +249,10 @@ def _transformer_layer(
 ) -> Tensor:
     count = ENCODER if memory is None else DECODER
     if len(weights) != count:
-        kind = "an encoder's layer" if memory is None else "a decoder's layer, which has a memory,"
+        kind = "an encoder layer" if memory is None else "a decoder layer, which has a memory"
         raise ValueError(
-            f"transformer_layer: weights are {len(weights)} tensors; expected {count}, those of "
-            f"{kind} in the order of its parameters"
+            f"transformer_layer: weights are {len(weights)} tensors; expected {count}, in the "
+            f"order of the parameters of {kind}"
         )
     if x.dim() != 3 or num_heads < 1 or x.shape[-1] % num_heads:
         raise ValueError(

@@ -64,7 +64,7 @@ def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     logits, labels, weight, lse, divisor = kept.tensors
     ignore_index, _, smoothing = kept.options[2:5]
     if kept.needs[5]:
-        raise RuntimeError("cross_entropy: weight has no gradient; expected one that needs none")
+        raise RuntimeError("cross_entropy: weight requires a gradient; expected one that does not")
     found = cross_entropy_backward(
         grad, logits, labels, lse, divisor, ignore_index, smoothing, weight
     )

@@ -342,4 +342,4 @@ def token_samples() -> Iterator[tuple[Any, ...]]:
 
 def refuses(**arguments: Any) -> str:
     dtype = arguments["weight"].dtype
-    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+    return "" if dtype in TYPES else f"no native kernel in {dtype}; PyTorch's runs"

@@ -248,7 +248,7 @@ def _run(
 
 def refuses(**arguments: Any) -> str:
     dtype = arguments["mean"].dtype
-    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+    return "" if dtype in TYPES else f"no native kernel in {dtype}; PyTorch's runs"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:

@@ -109,7 +109,7 @@ def _sorted(launch: CudaLauncher, tokens: Tensor, out: Tensor) -> Tensor:
 
 def refuses(**arguments: Any) -> str:
     dtype = arguments["grad"].dtype
-    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+    return "" if dtype in TYPES else f"no native kernel in {dtype}; PyTorch's runs"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:

@@ -221,7 +221,7 @@ def _check_backward(grad: Tensor, x: Tensor, y: Tensor, size: int, step: int, re
 
 def refuses(**arguments: Any) -> str:
     dtype = arguments["x"].dtype
-    return "" if dtype in TYPES else f"no native kernel in {dtype}: PyTorch's runs there"
+    return "" if dtype in TYPES else f"no native kernel in {dtype}; PyTorch's runs"
 
 
 def samples() -> Iterator[tuple[Any, ...]]:

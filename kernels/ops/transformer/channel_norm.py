@@ -51,17 +51,17 @@ def _check(
     x: Tensor, moments: Tensor, weight: Tensor, bias: Tensor, residual: Tensor | None, pad: int
 ) -> None:
     if x.dim() != 4 or not x.is_floating_point():
-        raise ValueError(f"channel norm: x is [N, C, H, W], floating, got {list(x.shape)}")
+        raise ValueError(f"channel norm: x must be floating [N, C, H, W], got {list(x.shape)}")
     n, channels, height, width = x.shape
     if moments.dim() != 4 or moments.shape[::2] != (n, channels) or moments.shape[3] != 4:
         raise ValueError(
-            f"channel norm: moments are [{n}, G, {channels}, 4], got {list(moments.shape)}"
+            f"channel norm: moments must be [{n}, G, {channels}, 4], got {list(moments.shape)}"
         )
     for values in (weight, bias):
         if values.shape != (channels,):
             raise ValueError(f"channel norm: expected {channels} weights and biases")
     if residual is not None and (residual.shape != x.shape or residual.dtype != x.dtype):
-        raise ValueError(f"channel norm: the residual is {x.dtype} {list(x.shape)}")
+        raise ValueError(f"channel norm: the residual must be {x.dtype} {list(x.shape)}")
     if pad < 0 or (pad and pad >= min(height, width)):
         raise ValueError(f"channel norm: cannot pad {height}x{width} by {pad} with reflection")
 

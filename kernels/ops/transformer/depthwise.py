@@ -30,12 +30,12 @@ def _channels_last(x: Tensor) -> Tensor:
 
 def _check(x: Tensor, weight: Tensor) -> None:
     if x.dim() != 4 or not x.is_floating_point() or min(x.shape[2:]) < 2:
-        raise ValueError(f"depthwise: x is [N, C, H, W] of 2x2 or more, got {list(x.shape)}")
+        raise ValueError(f"depthwise: x must be [N, C, H, W] of 2x2 or more, got {list(x.shape)}")
     wanted = x.shape[1], 1, 3, 3
     if weight.shape != wanted or weight.dtype != x.dtype:
         raise ValueError(
-            f"depthwise: the weight is {x.dtype} {list(wanted)}, "
-            f"got {weight.dtype} {list(weight.shape)}"
+            f"depthwise: the weight must be {x.dtype} {list(wanted)}, got {weight.dtype} "
+            f"{list(weight.shape)}"
         )
 
 

@@ -40,16 +40,18 @@ def _moments_reference(x: Tensor, mean: Tensor, variance: Tensor) -> None:
 
 def _check(x: Tensor, *results: Tensor) -> None:
     if x.dim() != 4 or not x.is_floating_point() or x.shape[2] * x.shape[3] == 0:
-        raise ValueError(f"channel statistics: x is [N, C, H, W] with pixels, got {list(x.shape)}")
+        raise ValueError(
+            f"channel statistics: x must be [N, C, H, W] with pixels, got {list(x.shape)}"
+        )
     wanted = x.shape[:2], torch.promote_types(x.dtype, torch.float32)
     for result in results:
         if (result.shape, result.dtype) != wanted:
             raise ValueError(
-                f"channel statistics: results are {wanted[1]} {list(wanted[0])}, "
-                f"got {result.dtype} {list(result.shape)}"
+                f"channel statistics: results must be {wanted[1]} {list(wanted[0])}, got "
+                f"{result.dtype} {list(result.shape)}"
             )
     if results and results[0].stride() != results[-1].stride():
-        raise ValueError("channel statistics: mean and variance have the same strides")
+        raise ValueError("channel statistics: mean and variance must have the same strides")
 
 
 def _launch(launch: CudaLauncher, x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:

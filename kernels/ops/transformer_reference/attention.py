@@ -19,23 +19,27 @@ def check(
 ) -> None:
     if q.dim() != 4 or k.dim() != 4 or v.shape != k.shape:
         raise ValueError(
-            "attention: q, k and v are [N, H, L, D], and k and v of one shape, got "
+            "attention: q, k and v must be [N, H, L, D], k and v of one shape, got "
             f"{list(q.shape)}, {list(k.shape)}, {list(v.shape)}"
         )
     if (q.shape[0], q.shape[1], q.shape[3]) != (k.shape[0], k.shape[1], k.shape[3]):
         raise ValueError(f"attention: q {list(q.shape)} does not fit k {list(k.shape)}")
     if not q.dtype == k.dtype == v.dtype or not q.is_floating_point():
-        raise ValueError(f"attention: q, k, v are of one floating dtype, got {q.dtype}, {k.dtype}")
+        raise ValueError(
+            f"attention: q, k and v must have one floating dtype, got {q.dtype}, {k.dtype}"
+        )
     if mask is not None and mask.dtype != q.dtype:
-        raise ValueError(f"attention: the mask is added to scores of {q.dtype}, got {mask.dtype}")
+        raise ValueError(f"attention: the mask must be {q.dtype} like the scores, got {mask.dtype}")
     if mask is not None and mask.dim() != 4:
-        raise ValueError(f"attention: the mask is [N, H, Lq, Lk], or 1 there, got {mask.dim()}-d")
+        raise ValueError(
+            f"attention: the mask must be [N, H, Lq, Lk], with any size 1, got {mask.dim()}-d"
+        )
     if not 0 <= dropout < 1:
-        raise ValueError(f"attention: dropout is at least 0 and below 1, got {dropout}")
+        raise ValueError(f"attention: dropout must be at least 0 and below 1, got {dropout}")
     if dropout and state is None:
         raise ValueError("attention: dropout needs the state of its random numbers")
     if not scale > 0:
-        raise ValueError(f"attention: the scale is positive, got {scale}")
+        raise ValueError(f"attention: the scale must be positive, got {scale}")
 
 
 def attention_reference(

@@ -20,7 +20,7 @@ def check_block(
     num_heads: int,
 ) -> None:
     if x.dim() != 3 or not x.is_floating_point():
-        raise ValueError(f"attention: x is [N, L, E] of a floating dtype, got {list(x.shape)}")
+        raise ValueError(f"attention: x must be floating [N, L, E], got {list(x.shape)}")
     width = x.shape[2]
     if num_heads < 1 or width % num_heads:
         raise ValueError(f"attention: {num_heads} heads do not divide {width} channels")
@@ -29,7 +29,7 @@ def check_block(
     given = {"w_qkv": w_qkv, "w_out": w_out, "bias_qkv": bias_qkv, "bias_out": bias_out}
     _check_parameters("attention", x, wanted, given)
     if not scale > 0:
-        raise ValueError(f"attention: the scale is positive, got {scale}")
+        raise ValueError(f"attention: the scale must be positive, got {scale}")
 
 
 def attention_block(
@@ -74,7 +74,7 @@ def check_projection(
     attn_output: Tensor, w_out: Tensor, bias_out: Tensor | None, residual: Tensor | None
 ) -> None:
     if attn_output.dim() < 1 or w_out.dim() != 2:
-        raise ValueError("output projection: attn_output is [..., K] and w_out [E, K]")
+        raise ValueError("output projection: attn_output must be [..., K] and w_out [E, K]")
     rows = w_out.shape[0]
     wanted: dict[str, tuple[int, ...]] = {
         "w_out": (rows, attn_output.shape[-1]),
@@ -113,9 +113,9 @@ def ffn_weights(
 ) -> tuple[Tensor, Tensor]:
     """Return the weights as in nn.Linear; raise ValueError for an invalid argument."""
     if approximate not in APPROXIMATIONS:
-        raise ValueError(f"ffn: approximate is one of {APPROXIMATIONS}, got {approximate!r}")
+        raise ValueError(f"ffn: approximate must be one of {APPROXIMATIONS}, got {approximate!r}")
     if x.dim() < 1 or fc1_weight.dim() != 2 or fc2_weight.dim() != 2:
-        raise ValueError("ffn: x is [..., E], and the weights are matrices")
+        raise ValueError("ffn: x must be [..., E] and the weights must be matrices")
     width = x.shape[-1]
     if fc1_weight.shape[1] == width and fc2_weight.shape[0] == width:
         first, second = fc1_weight, fc2_weight
@@ -123,8 +123,8 @@ def ffn_weights(
         first, second = fc1_weight.t(), fc2_weight.t()
     else:
         raise ValueError(
-            f"ffn: weights of {width} channels are [hidden, {width}] and [{width}, hidden], or "
-            f"both transposed, got {list(fc1_weight.shape)} and {list(fc2_weight.shape)}"
+            f"ffn: weights of {width} channels must be [hidden, {width}] and [{width}, hidden], "
+            f"or both transposed, got {list(fc1_weight.shape)} and {list(fc2_weight.shape)}"
         )
     hidden = first.shape[0]
     wanted = {"fc1_weight": (hidden, width), "fc2_weight": (width, hidden)}
@@ -145,6 +145,8 @@ def _check_parameters(
         if value is None:
             continue
         if tuple(value.shape) != wanted[name]:
-            raise ValueError(f"{what}: {name} is {list(wanted[name])}, got {list(value.shape)}")
+            raise ValueError(
+                f"{what}: {name} must be {list(wanted[name])}, got {list(value.shape)}"
+            )
         if value.dtype != x.dtype:
-            raise ValueError(f"{what}: {name} is of x's {x.dtype}, got {value.dtype}")
+            raise ValueError(f"{what}: {name} must have x's dtype {x.dtype}, got {value.dtype}")

@@ -58,23 +58,23 @@ def test_all_cards_are_told_and_those_without_a_prediction_say_why(capsys):
     assert list(found) == [card.name for card in cards()]
     (finding,) = found["Tesla T4"]
     assert finding["state"] == "note"
-    assert finding["says"].startswith("no prediction: the model of time was not fitted to")
+    assert finding["says"].startswith("no prediction: the time model was not fitted to")
 
 
 def test_an_unknown_card_is_one_sentence(capsys):
     assert main(["doctor", "--card", "RTX 1"]) != 0
-    assert "there is no card 'RTX 1' in the table" in capsys.readouterr().err
+    assert "the table has no card 'RTX 1'" in capsys.readouterr().err
 
 
 def test_without_a_gpu_the_doctor_says_where_predictions_are(monkeypatch):
     monkeypatch.setattr(doctor, "resolve", lambda _: torch.device("cpu"))
     (line,) = speed()
-    assert line.startswith("ok: no NVIDIA GPU is used; `styleforge doctor --cards`")
+    assert line.startswith("ok: no NVIDIA GPU in use; `styleforge doctor --cards`")
 
 
 def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
     note, *lines = speed()
-    assert note.startswith("note: predicted is what was not measured here")
+    assert note.startswith("note: rates not measured here are predicted")
     assert "`styleforge doctor --measure` measures it" in note
     assert len(lines) == 6
     assert all(": predicted " in line and "measured" not in line for line in lines)
@@ -83,7 +83,7 @@ def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
 def test_a_measured_rate_takes_the_place_of_the_predicted_one(rtx_3060):
     remember(DEVICE, "lite", {(1280, 720): 8.0})
     note, *lines = speed()
-    assert note.startswith("note: predicted is what was not measured here")
+    assert note.startswith("note: rates not measured here are predicted")
     middle = lines.pop(4)
     assert middle.startswith("ok: lite, 1280x720: measured 125 frames a second (on ")
     assert middle.endswith(", driver 580.1)")
@@ -113,12 +113,12 @@ def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     (line,) = rates_of(DEVICE)
     assert isinstance(line, str)
-    assert line.startswith("no prediction for Tesla T4: the model of time was not fitted to the")
+    assert line.startswith("no prediction for Tesla T4: the time model was not fitted to the")
     assert line.endswith("`styleforge doctor --measure` measures it")
 
 
 def test_measuring_without_a_gpu_is_one_sentence(monkeypatch):
-    with pytest.raises(CardRatesError, match=r"^frame rates are measured on an NVIDIA GPU"):
+    with pytest.raises(CardRatesError, match=r"^measuring frame rates needs an NVIDIA GPU"):
         measure_rates(torch.device("cpu"))
 
 
@@ -153,9 +153,7 @@ def test_measuring_times_every_network_and_size_and_keeps_it(rtx_3060, monkeypat
 def test_a_file_that_cannot_be_written_is_one_sentence(rtx_3060):
     rates_path().parent.parent.mkdir(parents=True, exist_ok=True)
     rates_path().parent.write_text("a file where a folder should be")
-    with pytest.raises(
-        CardRatesError, match=r"^the measured times could not be stored in .*json: "
-    ):
+    with pytest.raises(CardRatesError, match=r"^cannot write the measured times to .*json: "):
         remember(DEVICE, "full", {(512, 512): 1.0})
 
 

@@ -60,7 +60,7 @@ def test_an_address_is_a_path_that_keeps_its_slashes():
 
 def test_addresses_are_for_a_cluster(style, capsys):
     assert stylized("s3://bucket/photos", "-o", "out") == 1
-    assert "addresses such as s3://bucket/photos are for --cluster" in capsys.readouterr().err
+    assert "addresses such as s3://bucket/photos need --cluster" in capsys.readouterr().err
 
 
 @needs_arrow
@@ -76,7 +76,7 @@ def test_pictures_below_an_address_are_found_with_their_subfolders(tmp_path):
         "file:///out/0001.png",
         "file:///out/more/b.png",
     ]
-    with pytest.raises(StylizeError, match="holds no pictures"):
+    with pytest.raises(StylizeError, match="contains no pictures"):
         remote_jobs([(tmp_path / "nothing").as_uri()], Place("file:///out"))
 
 

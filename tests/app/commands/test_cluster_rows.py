@@ -80,18 +80,18 @@ def test_items_arrive_as_they_were_whatever_their_names():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is none of"),
-        ('["picture", {"source": "a", "target": "b"}]', "is no "),
+        ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is not one of"),
+        ('["picture", {"source": "a", "target": "b"}]', "is not a "),
         (
             '["picture", {"source": 3, "target": "b", "film": false, "before_after": ""}]',
-            "3 is no ",
+            "3 is not a ",
         ),
         (
             '["picture", {"source": "a", "target": "b", "film": "yes", "before_after": ""}]',
-            "'yes' is no ",
+            "'yes' is not a ",
         ),
-        ('["part", {"number": 1, "first": 0.5, "until": null, "frames": 3}]', "0.5 is no "),
-        ("3", "3 is none of"),
+        ('["part", {"number": 1, "first": 0.5, "until": null, "frames": 3}]', "0.5 is not a "),
+        ("3", "3 is not one of"),
         ("picture", "Expecting value"),
     ],
 )

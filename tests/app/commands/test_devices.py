@@ -47,7 +47,7 @@ def test_a_device_that_is_not_there_or_is_named_twice_is_refused(monkeypatch):
         devices_of("cpu,cuda:99")
     where = "app.commands.stylize.devices.choice.resolve"
     monkeypatch.setattr(where, lambda name: torch.device("cuda:0"))
-    with pytest.raises(StylizeError, match="--device names cuda:0 twice"):
+    with pytest.raises(StylizeError, match="--device lists cuda:0 twice"):
         devices_of("cuda,cuda:0")
 
 
@@ -94,8 +94,8 @@ def test_a_film_of_two_processes_has_every_frame_and_its_sound(style, tmp_path, 
 @pytest.mark.parametrize(
     ("look", "why"),
     [
-        (("--texture", "0.3"), "its texture moves with the scene"),
-        (("--texture", "0", "--smoothing", "0.5"), "smoothing takes every frame from the one"),
+        (("--texture", "0.3"), "texture follows the scene"),
+        (("--texture", "0", "--smoothing", "0.5"), "smoothing needs the frame before"),
     ],
 )
 def test_a_film_whose_frames_depend_on_those_before_is_of_one_device(
@@ -103,13 +103,13 @@ def test_a_film_whose_frames_depend_on_those_before_is_of_one_device(
 ):
     film = write_film(tmp_path / "film.mp4", range(0, 5005, 1001))
     assert shared(film, "-o", tmp_path / "out.mp4", "--size", "32", *look) == 0
-    assert f"film.mp4 is painted by one device: {why}" in capsys.readouterr().err
+    assert f"film.mp4 is painted on one device: {why}" in capsys.readouterr().err
     assert len(times_of(tmp_path / "out.mp4")) == 5
 
 
 def test_consecutive_pictures_that_are_smoothed_are_for_one_device(style, photo, tmp_path, capsys):
     assert shared(photo, "-o", tmp_path / "out.png", "--smoothing", "0.5") == 1
-    assert "--smoothing follows pictures one by one, on one device" in capsys.readouterr().err
+    assert "--smoothing needs one device" in capsys.readouterr().err
 
 
 @pytest.mark.full

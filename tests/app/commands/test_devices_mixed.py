@@ -77,7 +77,7 @@ def test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one(
     assert failed == {"bad.png", "broken.mp4"}
     alone = [event["text"] for event in said if event["event"] == "note"]
     assert [text for text in alone if "by one device" in text] == [
-        "short.mkv is painted by one device: it has no second key frame to split it at"
+        "short.mkv is painted on one device: it has no second key frame to split it at"
     ]
     assert (said[-1]["done"], said[-1]["failed"]) == (10, 2)
     entries = json.loads(manifest.read_text())["entries"]
@@ -219,7 +219,7 @@ def test_a_run_that_is_stopped_in_whole_films_goes_on_with_them(
     with monkeypatch.context() as patch:
         patch.setattr(command, "make_reporter", lambda *_: Stopper())
         assert stylized("cpu,cpu", folder, "-o", out, *how) == 130
-    assert "of 3 films that one device makes; finished parts" in capsys.readouterr().err
+    assert "of 3 films painted on one device; finished parts" in capsys.readouterr().err
     assert not list(out.glob("*.mkv"))
     assert stylized("cpu,cpu", folder, "-o", out, *how, "--progress", "json") == 0
     assert events(capsys)[-1]["done"] == 3

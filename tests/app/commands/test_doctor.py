@@ -115,7 +115,7 @@ def test_another_package_named_kernels_is_recognised(tmp_path):
     assert done.returncode == 1, done.stderr
     (finding,) = json.loads(done.stdout)["Kernels"]
     assert finding["state"] == "fault"
-    assert "another package has that name" in finding["says"]
+    assert "another package has the same name" in finding["says"]
     assert str(tmp_path) in finding["says"]
 
 

@@ -88,16 +88,16 @@ def test_uv_replaces_pytorch_and_the_result_is_checked(card, torch, tmp_path, mo
     assert main(["gpu"]) == 0
     printed, told = capsys.readouterr().out.splitlines()
     assert shlex.split(printed)[1:] == asked.read_text().split()
-    assert told == "RTX is used now: PyTorch 2.13.0+cu130, CUDA 13.0"
+    assert told == "PyTorch now uses RTX: PyTorch 2.13.0+cu130, CUDA 13.0"
     assert main(["gpu"]) == 0
-    assert "RTX is used already: PyTorch 2.13.0+cu130" in capsys.readouterr().out
+    assert "PyTorch already uses RTX: PyTorch 2.13.0+cu130" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("does", "says"),
     [
-        ("exit 3", "the command ended with 3"),
-        ("true", "PyTorch 2.13.0+cpu (a CPU build) was installed and does not use the card"),
+        ("exit 3", "the command ended with status 3"),
+        ("true", "PyTorch 2.13.0+cpu (a CPU build) is installed but does not use the card"),
         ("rm {torch}/__init__.py; echo 1/0 > {torch}/__init__.py", "cannot be imported"),
     ],
 )
@@ -116,7 +116,7 @@ def test_without_uv_pip_is_told_the_build(monkeypatch):
     assert gpu.torch_requirement() in command
     assert command[-2:] == ["--constraint", str(gpu.CONSTRAINTS)]
     monkeypatch.setattr(gpu, "distributions", lambda name: ())
-    with pytest.raises(StyleForgeError, match="neither uv nor pip was found"):
+    with pytest.raises(StyleForgeError, match="found neither uv nor pip"):
         gpu.install_command(NvidiaDriver((13, 0), ((8, 6),)))
 
 

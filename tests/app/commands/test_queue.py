@@ -325,7 +325,7 @@ def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys
     assert queue("watch", tmp_path / "gone", "-o", out, *LOOK) == 1
     assert "gone' is not there" in capsys.readouterr().err
     assert queue(*given, "--name", "{number}{suffix}") == 1
-    assert "have no {number}" in capsys.readouterr().err
+    assert "does not support {number}" in capsys.readouterr().err
 
 
 def test_a_film_in_a_watched_folder_is_stylized(style, album, tmp_path, capsys):
@@ -410,7 +410,7 @@ def test_a_job_of_another_version_fails_with_a_sentence(style, tmp_path, capsys)
     [
         (("--style", "skecth"), "did you mean sketch"),
         (("--style", STYLE, "--mix", "cundy"), "did you mean candy"),
-        (("--style-network", "x.safetensors"), "--style-network is the network for --style-image"),
+        (("--style-network", "x.safetensors"), "--style-network needs --style-image"),
     ],
 )
 def test_a_style_that_is_not_there_is_told_when_a_job_is_added(

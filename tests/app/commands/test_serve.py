@@ -88,12 +88,12 @@ def test_quiet_shows_no_spinner_on_a_terminal(flags):
 def test_another_address_is_refused_in_a_sentence(address, capsys):
     assert main(["serve", "--host", address]) == 2
     told = capsys.readouterr().err
-    assert f"this machine alone, at 127.0.0.1 or ::1, not at '{address}'" in told
+    assert f"only on this machine, at 127.0.0.1 or ::1, not at '{address}'" in told
 
 
 def test_a_limit_is_a_positive_number(capsys):
     assert main(["serve", "--max-megabytes", "0"]) == 2
-    assert "the limit is a whole number of 1 to 1000000, not 0" in capsys.readouterr().err
+    assert "the limit must be a whole number from 1 to 1000000, not 0" in capsys.readouterr().err
 
 
 def test_a_style_or_device_that_is_missing_ends_it_before_it_listens(capsys):

@@ -73,7 +73,7 @@ def test_processes_at_once_lose_nothing_and_do_nothing_twice(style, album, tmp_p
     assert sorted(made) == sorted(str(path) for path in out.rglob("*.png"))
     assert {read_pixels(Path(path)).shape for path in made} == {(16, 20, 3)}
     assert merged(out, "--hash", "-o", tmp_path / "all.json") == 0
-    assert "11 of 11 pictures have their result" in capsys.readouterr().err
+    assert "11 of 11 pictures have a result" in capsys.readouterr().err
     assert merged(tmp_path / "all.json") == 0
 
 
@@ -99,13 +99,13 @@ def test_a_shard_that_was_killed_is_told_and_continued(style, album, tmp_path, c
     capsys.readouterr()
     assert merged(out) == 1
     told = capsys.readouterr()
-    assert "the run of shard 2 of 2 did not come to its end" in told.err
+    assert "the run of shard 2 of 2 did not finish" in told.err
     assert 20 < len(told.out.splitlines()) <= 25
     before = {path: path.stat().st_mtime_ns for path in mine}
     assert stylized(album, "-o", out, "--shard", "2/2", "--skip-existing") == 0
     assert {path: path.stat().st_mtime_ns for path in mine} == before
     assert merged(out) == 0
-    assert "51 of 51 pictures have their result" in capsys.readouterr().err
+    assert "51 of 51 pictures have a result" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_named_with_its_reason(style, album, tmp_path, capsys):
@@ -119,11 +119,11 @@ def test_what_is_missing_is_named_with_its_reason(style, album, tmp_path, capsys
     capsys.readouterr()
     assert merged(out) == 1
     told = capsys.readouterr()
-    assert "there is no manifest of shard 3 of 3" in told.err
+    assert "the manifest of shard 3 of 3 is missing" in told.err
     assert "bad.png': " in told.err
     assert "is not a picture but an HTML page" in told.err
-    assert f"its result '{lost}' is not there" in told.err
-    assert f"its result '{changed}' was changed since" in told.err
+    assert f"its result '{lost}' does not exist" in told.err
+    assert f"its result '{changed}' was changed after the run" in told.err
     assert len(told.out.splitlines()) == 3
     assert all(Path(line).is_file() for line in told.out.splitlines())
 
@@ -146,11 +146,11 @@ def test_shards_of_different_runs_are_told(style, album, tmp_path, capsys):
     write_pixels(album / "new.png", picture(16, 16))
     assert stylized(album, "-o", out, "--shard", "2/2", "-q", "--skip-existing") == 0
     assert merged(out) == 1
-    assert "the shards are not of one run" in capsys.readouterr().err
+    assert "the shards are from different runs" in capsys.readouterr().err
     assert merged(out / "manifest-1-of-2.json", out / "manifest-1-of-2.json") == 1
     assert "there is more than one manifest of shard 1 of 2" in capsys.readouterr().err
     assert merged(album) == 1
-    assert "holds no manifest-*-of-*.json" in capsys.readouterr().err
+    assert "contains no manifest-*-of-*.json" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_manifest_is_not_overwritten(style, photo, tmp_path, capsys):
@@ -165,7 +165,7 @@ def test_a_file_that_is_no_manifest_is_not_overwritten(style, photo, tmp_path, c
 def test_consecutive_frames_are_not_torn_apart(style, photo, tmp_path, capsys):
     given = (photo, "-o", tmp_path / "out", "--smoothing", "0.5", "--shard")
     assert stylized(*given, "1/2") == 1
-    assert "--smoothing follows pictures one by one" in capsys.readouterr().err
+    assert "--smoothing needs consecutive pictures" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert stylized(*given, "1/1") == 0
 

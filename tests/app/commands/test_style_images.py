@@ -172,8 +172,11 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (("--style-network", "NET"), "--style-network is the network for --style-image"),
-        (("--style-image", "RED:0.4"), "'red.png' is the only style picture, so it has no share"),
+        (("--style-network", "NET"), "--style-network needs --style-image"),
+        (
+            ("--style-image", "RED:0.4"),
+            "'red.png' is the only style picture, so it cannot have a share",
+        ),
         (("--style-image", "RED") * 5, "at most 4 styles can be mixed, not 5"),
         ((*("--style-image", "RED") * 4, "--mix", "candy"), "at most 4 styles can be mixed"),
         (("--mix", "udnie:0.7", "--mix", "wave:0.6"), "add up to at most 1, not 1.3"),
@@ -188,7 +191,7 @@ def test_a_bad_style_picture_is_told_before_anything_is_done(photo, network, tmp
             "Red and Candy cannot be mixed",
         ),
         (("--style", "candy", "--style-image", "RED"), "not allowed with argument"),
-        (("--style-image", "RED:1.5"), "the share of a style picture is 0 to 1"),
+        (("--style-image", "RED:1.5"), "the share of a style picture must be from 0 to 1"),
     ],
 )
 def test_flags_that_do_not_fit_are_one_sentence(

@@ -68,7 +68,7 @@ def test_a_damaged_picture_does_not_take_its_batch_with_it(style, album, tmp_pat
 @pytest.mark.parametrize("batch", ["0", "65", "two"])
 def test_a_batch_is_a_whole_number(style, photo, tmp_path, capsys, batch):
     assert stylized(photo, "-o", tmp_path / "out", "--batch", batch) == 2
-    assert f"the batch is a whole number of 1 to 64, not {batch}" in capsys.readouterr().err
+    assert f"the batch must be a whole number from 1 to 64, not {batch}" in capsys.readouterr().err
 
 
 def limits(batch: int | None = None, memory_bytes: float = 1e12, **config) -> Limits:

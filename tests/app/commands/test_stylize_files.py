@@ -47,7 +47,7 @@ def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, cap
     write_pixels(other, picture(16, 16))
     assert stylized(photo, other, "-o", out) == 1
     err = capsys.readouterr().err
-    assert f"'{out / photo.name}' exists; pass --overwrite to replace or --skip-existing" in err
+    assert f"'{out / photo.name}' exists; pass --overwrite to replace" in err
     assert err.count("\n") == 2
     assert [(p.name, p.read_bytes()) for p in out.iterdir()] == [(photo.name, b"mine")]
     assert stylized(photo, "-o", out / photo.name) == 1
@@ -153,7 +153,10 @@ def test_a_result_that_cannot_be_saved_is_refused_before_any_work(style, photo, 
     assert "result.bmp': it must end in .png, .jpg" in capsys.readouterr().err
     (tmp_path / "plain").write_bytes(b"mine")
     assert stylized(photo, "-o", tmp_path / "plain") == 1
-    assert "'" + str(tmp_path / "plain") + "' is a file where a folder" in capsys.readouterr().err
+    assert (
+        "'" + str(tmp_path / "plain") + "' is a file; the results need a folder"
+        in capsys.readouterr().err
+    )
     assert (tmp_path / "plain").read_bytes() == b"mine"
 
 

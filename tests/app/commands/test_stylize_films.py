@@ -107,7 +107,7 @@ def test_a_film_is_not_written_over_itself(style, film, capsys):
             ("-o", "out.mp4", "--codec", "prores"),
             "cannot hold ProRes; choose a name that ends in .mov or",
         ),
-        (("-o", "out.mp4", "--depth", "16"), "--depth is for pictures"),
+        (("-o", "out.mp4", "--depth", "16"), "--depth works only for pictures"),
         (
             ("-o", "out.mov", "--codec", "prores", "--encoder", "hardware"),
             "only the CPU can encode it",

@@ -84,19 +84,19 @@ def test_results_are_called_by_a_pattern(style, album, tmp_path, pattern, made):
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("{name}{suffix}", "may name only {stem}, {suffix}, {style}, {number}"),
-        ("{stem.__class__}{suffix}", "may name only {stem}"),
-        ("{stem!r}{suffix}", "may name only {stem}"),
+        ("{name}{suffix}", "may contain only {stem}, {suffix}, {style}, {number}"),
+        ("{stem.__class__}{suffix}", "may contain only {stem}"),
+        ("{stem!r}{suffix}", "may contain only {stem}"),
         ("{stem:>999999999}{suffix}", "a width, as in {number:04}"),
         ("{number:{stem}}{suffix}", "a width, as in {number:04}"),
-        ("{stem", "is no pattern of names"),
+        ("{stem", "is not a valid pattern of names"),
         ("{stem}", "must end in {suffix} or in .png"),
         ("{stem}.bmp", "must end in {suffix} or in .png"),
-        ("../{stem}{suffix}", "leaves the folder"),
-        ("/{stem}{suffix}", "leaves the folder"),
-        ("c:{stem}{suffix}", "leaves the folder"),
-        ("..\\{stem}{suffix}", "leaves the folder"),
-        ("{stem}/nul{suffix}", "Windows takes 'nul.jpg' for a device"),
+        ("../{stem}{suffix}", "leads out of the folder"),
+        ("/{stem}{suffix}", "leads out of the folder"),
+        ("c:{stem}{suffix}", "leads out of the folder"),
+        ("..\\{stem}{suffix}", "leads out of the folder"),
+        ("{stem}/nul{suffix}", "'nul.jpg' is the name of a device"),
         ("", "must end in"),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_dry_run_lists_what_would_be_done_and_writes_nothing(style, album, tmp
     ]
     assert "2 pictures would be stylized; 1 would be skipped" in told.err
     assert stylized(album, "-o", out, "--overwrite", "--dry-run", "--shard", "1/1") == 0
-    assert "3 pictures would be stylized, 1 of them over a result" in capsys.readouterr().err
+    assert "3 pictures would be stylized, replacing 1 existing result" in capsys.readouterr().err
     assert stylized(album, "-o", out, "--dry-run") == 1
     assert stylized(tmp_path / "gone.png", album, "-o", tmp_path / "new", "--dry-run") == 1
     assert names(out) == ["a.png"]

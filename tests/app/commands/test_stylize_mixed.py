@@ -218,7 +218,7 @@ def test_a_shard_of_films_alone_may_be_smoothed(style, album, tmp_path, capsys):
     given = ("-o", tmp_path / "out", "--shard", "1/2", "--smoothing", "0.5")
     assert stylized(*films, *given) == 0
     assert stylized(*films, album / "a.png", *given) == 1
-    assert "--smoothing follows pictures one by one" in capsys.readouterr().err
+    assert "--smoothing needs consecutive pictures" in capsys.readouterr().err
 
 
 def test_the_bar_of_a_film_is_painted_with_its_first_frames(monkeypatch, tmp_path):

@@ -106,11 +106,14 @@ def test_a_run_begins_from_written_weights(flags, tmp_path):
     [
         (["--steps", "0"], "steps should be 1 or more"),
         ([], "a run needs a number of steps or seconds"),
-        (["--steps", "1", "-o", "out.pt"], "weights are written as .safetensors, not 'out.pt'"),
+        (
+            ["--steps", "1", "-o", "out.pt"],
+            "the file for the weights must end in .safetensors, not 'out.pt'",
+        ),
         (["--steps", "1", "--resume"], "there is no run to resume"),
         (["--steps", "1", "--photos", "nowhere"], "'nowhere' does not exist"),
-        (["--steps", "1", "--stage-seconds", "0"], "seconds of a stage should be more than 0"),
-        (["--steps", "1", "--checkpoint-interval", "0"], "interval should be 1 or more"),
+        (["--steps", "1", "--stage-seconds", "0"], "--stage-seconds must be more than 0"),
+        (["--steps", "1", "--checkpoint-interval", "0"], "interval must be at least 1"),
         (["--steps", "1", "--init", "nothing.safetensors"], "'nothing.safetensors' does not exist"),
         (["--steps", "1", "--device", "cuda:99"], "cuda:99"),
     ],

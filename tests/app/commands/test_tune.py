@@ -60,7 +60,7 @@ def wanted(card, monkeypatch) -> list[Wanted]:
 def test_without_a_gpu_one_sentence_says_so(capsys):
     assert main(["tune", "--device", "cpu"]) == 1
     err = capsys.readouterr().err
-    said = "styleforge: kernels are tuned on an NVIDIA GPU, and none is used here\n"
+    said = "styleforge: tuning needs an NVIDIA GPU, and PyTorch uses none here\n"
     assert err == f"{said}{ADVICE['TuneError']}\n"
 
 
@@ -69,9 +69,8 @@ def test_progress_winners_and_what_becomes_of_them_are_told(wanted, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "a line about a candidate",
         f"full (small layers), down1 at 512x512: {TRAITS} takes 10.0 us instead of 20.0",
-        "1 measurements of 1 layers, 1 candidates skipped, 1 faster than the layers that came with "
-        "the program",
-        "not everything was measured: it was stopped by Ctrl+C",
+        "1 measurements of 1 layers, 1 candidates skipped, 1 faster than the shipped layers",
+        "tuning is incomplete: it was stopped by Ctrl+C",
         "tuned for this card on 2026-01-02: full at 512x512: down1",
     ]
     assert wanted == [Wanted((CASE,), tuned.ROLES, seconds=600.0)]
@@ -124,16 +123,16 @@ def test_forgetting_removes_what_was_stored_of_the_card_alone(card, capsys):
     for path in (ours, theirs):
         path.write_text("{}")
     assert main(["tune", "--forget"]) == 0
-    assert capsys.readouterr().out == f"what was tuned for {CARD} is removed\n"
+    assert capsys.readouterr().out == f"removed the layers tuned on {CARD}\n"
     assert [path.name for path in ours.parent.iterdir()] == [theirs.name]
     assert main(["tune", "--forget"]) == 0
-    assert "is not there: nothing is stored" in capsys.readouterr().out
+    assert f"no layers tuned on {CARD} are stored" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("said", "state", "told"),
     [
-        ("", "ok", "no layer was tuned for this card; `styleforge tune` does it"),
+        ("", "ok", "no layer is tuned for this card; `styleforge tune` does it"),
         (
             "tuned for this card on 2026-01-02: full",
             "ok",

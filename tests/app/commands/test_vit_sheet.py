@@ -61,7 +61,7 @@ def test_flicker_is_printed_for_every_style(flags, capsys):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--size", "8"], "a size should be 16 pixels or more"),
+        (["--size", "8"], "a size must be at least 16 pixels"),
         (["--styles", "absent.jpg"], "absent.jpg"),
         (["-o", "sheet.txt"], "its name must end in"),
     ],

@@ -64,7 +64,7 @@ class PaperPainter:
         self.begun.append(look.style)
         while not self.go.acquire(timeout=0.02):
             if stop():
-                raise Stopped("the picture was given up")
+                raise Stopped("the picture was canceled")
         if look.values.get("strokes") == "bold":
             raise StyleForgeError("the paper is torn")
         if look.values.get("strokes") == "fine":
@@ -95,7 +95,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Yield a function that starts a server and returns a client with its token."""
     # uvicorn looks every 0.1 s whether it should end: twice at the end of every test.
     hasty = {"sleep": lambda seconds: asyncio.sleep(seconds / 10)}
-    monkeypatch.setattr(uvicorn.server, "asyncio", SimpleNamespace(**vars(asyncio) | hasty))
+    monkeypatch.setattr("uvicorn.server.asyncio", SimpleNamespace(**vars(asyncio) | hasty))
     with ExitStack() as open_ones:
 
         def begin(

@@ -34,15 +34,15 @@ def has_ipv6() -> bool:
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.0.1", "example.org", ""])
 def test_no_other_machine_can_reach_the_server(address):
-    with pytest.raises(AddressError, match=r"this machine alone, at 127.0.0.1 or ::1, not at"):
+    with pytest.raises(AddressError, match=r"only on this machine, at 127.0.0.1 or ::1, not at"):
         listen((address,), 0)
-    with pytest.raises(AddressError, match="this machine alone"):
+    with pytest.raises(AddressError, match="only on this machine"):
         listen(("127.0.0.1", address), 0)
 
 
 def test_a_port_that_is_taken_is_told():
     (taken,) = listen(("127.0.0.1",), 0)
-    with taken, pytest.raises(AddressError, match=r"port \d+ is taken by another program"):
+    with taken, pytest.raises(AddressError, match=r"port \d+ is in use by another program"):
         listen(("127.0.0.1",), taken.getsockname()[1])
 
 
@@ -121,7 +121,7 @@ def test_the_server_has_three_names(start, paper):
 def test_pages_of_others_may_not_use_the_server_even_with_the_token(origin, start, paper, photo):
     client = start(paper)
     answer = client.post("/api/pictures", content=photo, headers={"Origin": origin})
-    assert sentence(answer, 403) == f"pages of '{origin}' may not use this server"
+    assert sentence(answer, 403) == f"pages from '{origin}' cannot use this server"
     own = {"Origin": f"http://127.0.0.1:{port(client)}"}
     answer = client.get("/api/status", headers=own)
     assert answer.status_code == 200
@@ -136,7 +136,7 @@ def test_more_requests_in_a_minute_are_refused_and_those_without_the_token_do_no
         assert client.get("/api/status", headers={"Authorization": ""}).status_code == 401
     assert [client.get("/api/status").status_code for _ in range(3)] == [200, 200, 200]
     refused = client.get("/api/status")
-    assert "more than 3 requests in a minute" in sentence(refused, 429)
+    assert "more than 3 requests in one minute" in sentence(refused, 429)
     assert 1 <= int(refused.headers["Retry-After"]) <= MINUTE_S
     assert client.get("/api/health").status_code == 200
 
@@ -173,7 +173,7 @@ def test_errors_of_the_protocol_are_problems_too(start, paper):
     client = start(paper)
     assert sentence(client.get("/unknown"), 404) == "there is no '/unknown'; see /docs"
     assert sentence(client.get("/api/jobs/one"), 404) == "there is no '/api/jobs/one'; see /docs"
-    assert sentence(client.put("/api/jobs"), 405) == "'/api/jobs' takes no PUT"
+    assert sentence(client.put("/api/jobs"), 405) == "'/api/jobs' does not support PUT"
     assert sentence(client.get("/api/jobs/7"), 404) == "there is no job 7 in the queue"
 
 
@@ -197,7 +197,7 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path):
     path = tmp_path / "token"
     token_of(path)
     path.chmod(0o640)
-    with pytest.raises(TokenError, match="is open to other users; chmod 600 closes it"):
+    with pytest.raises(TokenError, match="can be read by other users; chmod 600 makes it private"):
         token_of(path)
 
 
@@ -206,7 +206,7 @@ def test_a_file_without_a_token_is_refused(text, tmp_path):
     path = tmp_path / "token"
     path.write_text(text, "utf-8")
     path.chmod(0o600)
-    with pytest.raises(TokenError, match="holds no token"):
+    with pytest.raises(TokenError, match="contains no token"):
         token_of(path)
 
 

@@ -246,7 +246,12 @@ def test_everything_is_reached_by_keys_and_has_a_name(page, file):
         focused = page.chromium.switch_to.active_element
         reached.append(focused.accessible_name)
         focused.send_keys(Keys.TAB)
-    expected = ["Skip to the styles", "API", "Share of the picture before", "Another picture"]
+    expected = [
+        "Skip to the styles",
+        "API",
+        "Position of the divider between before and after",
+        "Another picture",
+    ]
     expected += ["Download", "Candy", "Strength", "More options"]
     assert [name for name in reached if name in expected][: len(expected)] == expected
     candy = next(card for card in page.all(".card input") if card.is_selected())
@@ -276,7 +281,7 @@ def test_a_file_that_is_too_large_is_not_sent(chromium, start, paper, file):
     page = Page(chromium, start(paper, bytes=1000))
     page.drop(file)
     until(lambda: bool(page.problem()))
-    assert page.problem() == "The file is larger than 1 kB, which the server takes."
+    assert page.problem() == "The file is larger than the server's limit of 1 kB."
     assert not paper.begun
 
 

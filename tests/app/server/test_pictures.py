@@ -99,16 +99,16 @@ def test_what_a_result_lacks_is_said(start, engine_painter, tmp_path):
     ("options", "says"),
     [
         ({"style": "cand"}, "there is no style 'cand'; did you mean candy?"),
-        ({"strength": "2"}, "strength is a number of 0 to 1, not '2'"),
-        ({"strength": "nan"}, "a number of 0 to 1"),
-        ({"texture": "much"}, "texture is auto or a number of 0 to 1, not 'much'"),
-        ({"keep_colors": "maybe"}, "keep_colors is one of true, false, not 'maybe'"),
-        ({"strokes": "thick"}, "strokes is one of fine, medium, bold, not 'thick'"),
-        ({"size": "0"}, "size is full or a whole number of 16 to 65536, not '0'"),
+        ({"strength": "2"}, "strength must be a number from 0 to 1, not '2'"),
+        ({"strength": "nan"}, "a number from 0 to 1"),
+        ({"texture": "much"}, "texture must be auto or a number from 0 to 1, not 'much'"),
+        ({"keep_colors": "maybe"}, "keep_colors must be one of true, false, not 'maybe'"),
+        ({"strokes": "thick"}, "strokes must be one of fine, medium, bold, not 'thick'"),
+        ({"size": "0"}, "size must be full or a whole number from 16 to 65536, not '0'"),
         ({"mix": "udnie:2"}, "udnie:0.4"),
         ({"mix": ["udnie:0.2", "udnie:0.1"]}, "'udnie' is in the mix twice"),
-        ({"depth": "12"}, "depth is one of 8, 16"),
-        ({"format": "bmp"}, "format is one of png, jpeg, webp"),
+        ({"depth": "12"}, "depth must be one of 8, 16"),
+        ({"format": "bmp"}, "format must be one of png, jpeg, webp"),
         ({"smoothing": "1"}, "there is no option 'smoothing', only style, mix,"),
     ],
 )
@@ -127,7 +127,7 @@ def test_an_option_is_given_once(start, engine_painter, photo):
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        (b"", 400, "the request has no picture as its body"),
+        (b"", 400, "the request has no picture in its body"),
         (b"<html>", 422, "'upload' is not a picture but an HTML page"),
         (b"\x89PNG\r\n\x1a\n", 422, "'upload' is a PNG picture that is truncated or damaged"),
     ],
@@ -202,7 +202,7 @@ def test_a_full_line_is_said_at_once(start, paper, photo):
         until(lambda: bool(paper.begun))
         for path in ("/api/pictures", "/api/jobs"):
             full = client.post(path, content=photo)
-            assert sentence(full, 503) == "as many pictures wait as may; try again later"
+            assert sentence(full, 503) == "too many pictures are waiting; try again later"
             assert int(full.headers["Retry-After"]) > 0
         paper.go.release()
         assert first.result().status_code == 200
@@ -294,5 +294,5 @@ def test_at_the_end_the_picture_under_way_is_completed_and_what_waits_is_refused
             others_end.start()
         others_end.join()
         assert first.result().status_code == 200
-        assert sentence(second.result(), 503) == "the server is being stopped"
+        assert sentence(second.result(), 503) == "the server is stopping"
     assert patient.begun == ["candy"]

@@ -98,7 +98,7 @@ def test_a_style_is_as_good_a_job_as_any(start, engine_painter, painting, photo)
     ("body", "status", "words"),
     [
         (b"<html>", 422, "'upload' is not a picture but an HTML page"),
-        (b"", 400, "the request has no picture as its body"),
+        (b"", 400, "the request has no picture in its body"),
         (b"x" * 2000, 413, "the picture's file is larger than"),
     ],
 )
@@ -123,7 +123,7 @@ def test_there_are_as_many_styles_of_pictures_as_may_be(start, paper, painting):
     client = start(paper, styles=1)
     key = made(client, painting).json()["key"]
     told = sentence(made(client, painting), 409)
-    assert told == "there are as many styles of pictures as may be (1); remove one first"
+    assert told == "the limit for styles made from pictures (1) is reached; remove one first"
     assert client.delete(f"/api/styles/{key}").status_code == 204
     assert made(client, painting).status_code == 201
 
@@ -143,7 +143,7 @@ def test_styles_that_come_with_the_program_or_were_trained_stay(start, paper, tm
     client.get("/api/styles")
     for key, title in (("candy", "Candy"), ("mine", "Mine")):
         told = sentence(client.delete(f"/api/styles/{key}"), 409)
-        assert told == f"'{title}' is no style of a picture of yours"
+        assert told == f"'{title}' is not a style made from a picture"
     assert "there is no style 'x'" in sentence(client.delete("/api/styles/x"), 404)
     assert {"candy", "mine"} <= set(keys(client))
 
@@ -163,7 +163,7 @@ def test_a_style_waits_in_the_line_as_pictures_do(start, paper, painting, photo)
     until(lambda: len(paper.begun) == 1)
     second = send("/api/styles", painting.read_bytes())
     until(lambda: client.get("/api/status").json()["waiting"] == 2)
-    assert "as many pictures wait as may" in sentence(made(client, painting), 503)
+    assert "too many pictures are waiting" in sentence(made(client, painting), 503)
     assert "picture" not in keys(client)
     paper.go.release()
     for thread in (first, second):

@@ -210,7 +210,7 @@ def test_the_figures_say_that_the_original_runs_while_it_has_hooks(x):
         assert not seen
         assert stats.linear_relu_replaced == 1
     assert "'net.0._forward_hooks" in stats.skipped[0].reason
-    assert "hooks on all modules" in stats.skipped[1].reason
+    assert "global module hooks" in stats.skipped[1].reason
     model.net[1].register_forward_hook(lambda module, args, y: y)
     _, stats = converted_of(model, x)
     assert "hooks of net.1" in stats.skipped[0].reason

@@ -48,7 +48,7 @@ def test_what_cannot_be_had_is_said(library, capsys):
     library.get_model = unreachable
     assert main(["convert", "--models", "small", "unknown"]) == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("the weights of small cannot be fetched: <urlopen error no route to")
+    assert first.startswith("cannot fetch the weights of small: <urlopen error no route to")
     assert second == "there is no model 'unknown'; there are small"
 
 

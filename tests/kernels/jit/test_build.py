@@ -78,7 +78,7 @@ def test_without_a_compiler_the_reason_says_what_to_install(monkeypatch, tmp_pat
 
 def test_a_library_without_a_source_is_named():
     assert not build.load("typo")
-    assert build.reason("typo") == "no source belongs to a library 'typo'"
+    assert build.reason("typo") == "there is no library 'typo'"
 
 
 def test_a_compiler_that_does_not_run_is_named(monkeypatch, tmp_path):

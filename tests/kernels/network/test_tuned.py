@@ -69,9 +69,12 @@ def test_layers_that_passed_the_test_join_the_librarys(images, description):
 
 
 REFUSED = [
-    ({"digest": "other"}, "the kernels' sources have changed since; `styleforge tune` tunes anew"),
-    ({"capability": (8, 6)}, "they are of NVIDIA Test 4000, compute capability 8.6"),
-    ({"card": "Other"}, "they are of Other, compute capability 9.0"),
+    (
+        {"digest": "other"},
+        "the kernels' sources have changed since; `styleforge tune` tunes them again",
+    ),
+    ({"capability": (8, 6)}, "they were tuned on NVIDIA Test 4000, compute capability 8.6"),
+    ({"card": "Other"}, "they were tuned on Other, compute capability 9.0"),
 ]
 
 
@@ -95,7 +98,7 @@ def test_images_for_another_architecture_are_not_used(images, description):
     stored(layer(description), images=other)
     set_verdict(CARD, "")
     assert for_card(images, CARD, CAPABILITY)[1].endswith(
-        "their images are for another architecture; `styleforge tune` tunes anew"
+        "their images were built for another architecture; `styleforge tune` tunes them again"
     )
 
 
@@ -162,13 +165,13 @@ def test_a_layer_that_the_library_does_not_describe_so_is_damaged(change, images
     set_verdict(CARD, "")
     same, said = for_card(images, CARD, CAPABILITY)
     assert same is images
-    assert "a tuned layer is not described as the library's are" in said
+    assert "the description of a tuned layer does not fit this library" in said
 
 
 def test_a_layer_whose_kernels_no_image_has_is_damaged(images, description):
     one = layer(description)
     found = tuning(one)
-    with pytest.raises(Damaged, match=r"^no image has the kernels of a tuned layer"):
+    with pytest.raises(Damaged, match=r"^the images lack the kernels of a tuned layer"):
         merged(images, replace(found, kernels={one.traits: {}}))
 
 

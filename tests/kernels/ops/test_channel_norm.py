@@ -72,11 +72,11 @@ X, MOMENTS, ONES = torch.zeros(1, 8, 4, 4), torch.ones(1, 2, 8, 4), torch.ones(8
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ((X[0], MOMENTS, ONES, ONES), r"x is \[N, C, H, W\], floating, got \[8, 4, 4\]"),
-        ((X, MOMENTS[0], ONES, ONES), r"moments are \[1, G, 8, 4\], got \[2, 8, 4\]"),
+        ((X[0], MOMENTS, ONES, ONES), r"x must be floating \[N, C, H, W\], got \[8, 4, 4\]"),
+        ((X, MOMENTS[0], ONES, ONES), r"moments must be \[1, G, 8, 4\], got \[2, 8, 4\]"),
         ((X, MOMENTS[:, :, :7], ONES, ONES), r"got \[1, 2, 7, 4\]"),
         ((X, MOMENTS, ONES[:7], ONES), "expected 8 weights and biases"),
-        ((X, MOMENTS, ONES, ONES, X.half()), "the residual is torch.float32"),
+        ((X, MOMENTS, ONES, ONES, X.half()), "the residual must be torch.float32"),
         ((X, MOMENTS, ONES, ONES, None, 1e-5, False, 4), "cannot pad 4x4 by 4"),
     ],
 )

@@ -103,7 +103,7 @@ def test_without_a_kernel_it_is_pytorchs_variance():
 @pytest.mark.parametrize(
     ("x", "mean", "told"),
     [
-        (torch.zeros(3, 4, 4), torch.zeros(3, 4), r"x is \[N, C, H, W\] with pixels, got"),
+        (torch.zeros(3, 4, 4), torch.zeros(3, 4), r"x must be \[N, C, H, W\] with pixels, got"),
         (torch.zeros(1, 3, 0, 4), torch.zeros(1, 3), r"got \[1, 3, 0, 4\]"),
         (torch.zeros(1, 3, 4, 4), torch.zeros(1, 4), r"\[1, 3\], got torch.float32 \[1, 4\]"),
         (torch.zeros(1, 3, 4, 4), torch.zeros(1, 3).half(), "got torch.float16"),

@@ -39,8 +39,16 @@ def test_its_kernel_computes_what_pytorch_does(launch):
 @pytest.mark.parametrize(
     ("x", "weight", "told"),
     [
-        (torch.zeros(1, 3, 1, 4), torch.zeros(3, 1, 3, 3), r"x is \[N, C, H, W\] of 2x2 or more"),
-        (torch.zeros(1, 3, 4, 4), torch.zeros(4, 1, 3, 3), r"the weight is .* \[3, 1, 3, 3\], got"),
+        (
+            torch.zeros(1, 3, 1, 4),
+            torch.zeros(3, 1, 3, 3),
+            r"x must be \[N, C, H, W\] of 2x2 or more",
+        ),
+        (
+            torch.zeros(1, 3, 4, 4),
+            torch.zeros(4, 1, 3, 3),
+            r"the weight must be .* \[3, 1, 3, 3\], got",
+        ),
         (torch.zeros(1, 3, 4, 4), torch.zeros(3, 1, 3, 3).half(), "got torch.float16"),
     ],
 )

@@ -153,9 +153,9 @@ def test_the_driver_is_given_grid_block_stream_and_every_argument(compiled):
 
 
 def test_a_launch_needs_a_library():
-    with pytest.raises(ValueError, match="names the library"):
+    with pytest.raises(ValueError, match="must name its library"):
         fused("", reference=torch.relu, samples=list, launch_cpu=lambda _, input: input)
-    with pytest.raises(ValueError, match="names the library"):
+    with pytest.raises(ValueError, match="must name its library"):
         fused("relu", reference=torch.relu, samples=list, launch_cuda=lambda _, input: input)
 
 

@@ -85,7 +85,7 @@ def test_autocast_chooses_what_operations_of_style_networks_alone_multiply_in(ro
 def test_a_name_that_is_taken_is_refused(row, taken):
     def twice(x: Tensor) -> Tensor: ...
 
-    with pytest.raises(ValueError, match=f"an operation is named {taken} already"):
+    with pytest.raises(ValueError, match=f"there is already an operation named {taken}"):
         row(twice, reference=lambda x: x * 2, aliases=(taken,))
 
 

@@ -183,7 +183,7 @@ def test_a_convolution_errs_at_most_twice_as_much_as_pytorch(
     own, shape, layout, dtype, tf32, device
 ):
     if device == "cpu" and own:
-        pytest.skip("convolutions on the CPU are PyTorch's")
+        pytest.skip("convolutions on the CPU run on PyTorch")
     if tf32 and (device == "cpu" or dtype is not torch.float32):
         pytest.skip("TF32 is a way of computing FP32 on a GPU")
     x, weight, bias, pad, stride = case(shape, dtype, device, layout)
@@ -221,10 +221,10 @@ def test_a_normalized_convolution_errs_at_most_twice_as_much_as_pytorch(
     own, shape, layout, dtype, upsample, device
 ):
     if device == "cpu" and own:
-        pytest.skip("convolutions on the CPU are PyTorch's")
+        pytest.skip("convolutions on the CPU run on PyTorch")
     x, weight, bias, pad, stride = case(shape, dtype, device, layout)
     if upsample and (weight.shape[-1], stride) != (3, 1):
-        pytest.skip("only a 3x3 kernel of stride 1 follows an enlargement")
+        pytest.skip("upsampling needs a 3x3 kernel with stride 1")
     out = weight.shape[0]
     gamma, beta = normal(out, seed=3).to(device), normal(out, seed=4).to(device)
 
@@ -269,7 +269,7 @@ def block_of_layers(x: Tensor, p: tuple[Tensor, ...]) -> Tensor:
 @OWN
 def test_a_residual_block_errs_at_most_twice_as_much_as_pytorch(own, shape, layout, dtype, device):
     if device == "cpu" and own:
-        pytest.skip("convolutions on the CPU are PyTorch's")
+        pytest.skip("convolutions on the CPU run on PyTorch")
     x = normal(*shape).to(device, dtype).contiguous(memory_format=layout)
     parameters = block(shape[1], dtype, device)
     expected = block_of_layers(x.double(), tuple(p.double() for p in parameters))
@@ -407,11 +407,11 @@ WRONG = {
         fused_conv_reflection_pad_forward,
         (torch.zeros(1, 3, 4, 5), torch.zeros(2, 3, 9, 9), None, 1),
     ),
-    "a stride is at least 1, not 0": (
+    "stride must be at least 1, not 0": (
         fused_conv_reflection_pad_forward,
         (torch.zeros(1, 3, 4, 5), torch.zeros(2, 3, 3, 3), None, 1, 0, 1),
     ),
-    "follows an enlargement": (
+    "upsampling needs": (
         fused_conv_instancenorm_forward,
         (torch.zeros(1, 3, 8, 8), torch.zeros(2, 3, 5, 5), None, None, None, 1e-5, 2, 1, 1, True),
     ),
@@ -478,11 +478,11 @@ def test_the_unit_is_its_parts(options, device):
 
 
 def test_the_unit_refuses_what_it_cannot_be(device):
-    with pytest.raises(ValueError, match="an enlargement is by 1 or 2"):
+    with pytest.raises(ValueError, match="upsample must be 1 or 2"):
         FusedConvInstanceNormReLU(8, 12, upsample=3).to(device)
-    with pytest.raises(ValueError, match="only a 3x3 kernel"):
+    with pytest.raises(ValueError, match="needs a 3x3 kernel"):
         FusedConvInstanceNormReLU(8, 12, kernel_size=5, upsample=2).to(device)
-    with pytest.raises(ValueError, match="a kernel is of 1 or more taps"):
+    with pytest.raises(ValueError, match="kernel_size must be at least 1"):
         FusedConv2d(8, 12, 0).to(device)
 
 

@@ -119,7 +119,7 @@ def test_parameters_anywhere_in_memory_are_read_right(launch):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [((2, 4, 2), "9 tokens are not 2 rows of 4"), ((3, 3, 0), "is 1 or more, got 0")],
+    [((2, 4, 2), "9 tokens are not 2 rows of 4"), ((3, 3, 0), "must be at least 1, got 0")],
 )
 def test_groups_that_do_not_fit_are_refused(given, said):
     with pytest.raises(ValueError, match=said):
@@ -129,11 +129,11 @@ def test_groups_that_do_not_fit_are_refused(given, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((normal(4, 8),), r"x is \[N, T, E\], floating, got \[4, 8\]"),
-        ((normal(1, 4, 8), normal(1, 8)), "given together"),
-        ((normal(1, 4, 8), normal(2, 8), normal(1, 8)), r"mean is \[1, 8\], got \[2, 8\]"),
-        ((normal(1, 4, 8), None, None, normal(7)), r"weight is \[8\], got \[7\]"),
-        ((normal(1, 4, 8), None, None, None, None, normal(1, 4, 7)), "the residual is"),
+        ((normal(4, 8),), r"x must be floating \[N, T, E\], got \[4, 8\]"),
+        ((normal(1, 4, 8), normal(1, 8)), "needs both mean"),
+        ((normal(1, 4, 8), normal(2, 8), normal(1, 8)), r"mean must be \[1, 8\], got \[2, 8\]"),
+        ((normal(1, 4, 8), None, None, normal(7)), r"weight must be \[8\], got \[7\]"),
+        ((normal(1, 4, 8), None, None, None, None, normal(1, 4, 7)), "the residual must be"),
     ],
 )
 def test_what_does_not_fit_is_refused(given, said):

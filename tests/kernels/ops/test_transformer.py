@@ -217,10 +217,10 @@ def test_nothing_gives_nothing(device, shape):
     [
         ("k and v of one shape", {"v": (2, 3, 9, 64)}),
         ("does not fit k", {"k": (2, 3, 7, 32), "v": (2, 3, 7, 32)}),
-        ("the scale is positive", {"scale": 0.0}),
+        ("the scale must be positive", {"scale": 0.0}),
         ("below 1", {"dropout": 1.0}),
         ("needs the state", {"dropout": 0.5}),
-        ("the mask is added", {"mask": torch.float64}),
+        ("the mask must be", {"mask": torch.float64}),
     ],
 )
 def test_what_does_not_fit_is_a_value_error(device, message, change):
@@ -319,7 +319,7 @@ def test_the_feed_forward_network_errs_at_most_twice_as_much_as_pytorch(
     [
         ("both transposed", (9, 5), (9, 5)),
         ("both transposed", (9, 4), (5, 9)),
-        ("fc2_weight is", (9, 5), (5, 8)),
+        ("fc2_weight must be", (9, 5), (5, 8)),
     ],
 )
 def test_weights_of_another_layout_are_refused(device, message, first, second):

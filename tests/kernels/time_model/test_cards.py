@@ -78,9 +78,11 @@ def test_a_laptop_card_is_another_than_the_desktop_card():
 
 
 def test_an_unknown_card_is_one_sentence_with_similar_names():
-    with pytest.raises(ValueError, match=r"^there is no card '4070' .* RTX 4070, RTX 4070 Laptop"):
+    with pytest.raises(
+        ValueError, match=r"^the table has no card '4070'.* RTX 4070, RTX 4070 Laptop"
+    ):
         find("4070")
-    with pytest.raises(ValueError, match=r"^there is no card '' in the table; it has GTX 1650, "):
+    with pytest.raises(ValueError, match=r"^the table has no card ''; it has GTX 1650, "):
         find("")
 
 

@@ -45,7 +45,7 @@ def test_a_card_is_predicted_for_the_backend_that_runs_there(name, backend, of_l
 @pytest.mark.parametrize("network", WITH_KERNELS)
 def test_a_card_whose_kernels_were_not_measured_is_not_predicted(name, network):
     assert backend_for(find(name), network) == "sm75"
-    with pytest.raises(ValueError, match="the model of time was not fitted to the backend sm75"):
+    with pytest.raises(ValueError, match="the time model was not fitted to the backend sm75"):
         predict(find(name), 512, 512, network)
 
 

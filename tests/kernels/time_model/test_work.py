@@ -152,9 +152,7 @@ def test_layers_move_their_activations_once():
 
 
 def test_an_unknown_backend_is_one_sentence():
-    with pytest.raises(
-        ValueError, match=r"^the model of time was not fitted to the backend sm100$"
-    ):
+    with pytest.raises(ValueError, match=r"^the time model was not fitted to the backend sm100$"):
         work("full", "sm100", calibration().traits, 64, 64, H200)
 
 

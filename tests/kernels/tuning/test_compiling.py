@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_told_before_its_kernels_are_compiled(compiler, des
     layer = described(description, "full", "down1")
     traits = "ConvTraits<32, 64, 2, false, 16, 8, 4, 2, 32, 1, 0, 1, false>"
     with pytest.raises(
-        DoesNotFit, match=r"^needs 133,312 bytes of shared memory, of which .* 102,4"
+        DoesNotFit, match=r"^needs 133,312 bytes of shared memory; there are only 102,4"
     ):
         make(compiler, Request(traits, layer, ("fp16",), SHARED))
 

@@ -124,7 +124,7 @@ def test_statistics_are_those_of_what_is_stored(plans):
 @torch.inference_mode()
 def test_a_layer_that_is_described_falsely_stores_other_values(role, change, name, plans):
     wrong, shipped = plans("lite", role, role, **change)
-    assert difference(wrong, shipped) == f"stores other values of {name}"
+    assert difference(wrong, shipped) == f"stores different values of {name}"
 
 
 @pytest.mark.slow
@@ -135,4 +135,4 @@ def test_other_statistics_are_noticed(plans, monkeypatch):
     monkeypatch.setattr(
         tuned, "statistics", lambda: {**told(), "res2.in1": 1.01 * told()["res2.in1"]}
     )
-    assert difference(tuned, shipped) == "leaves other statistics for res2.in1"
+    assert difference(tuned, shipped) == "stores different statistics of res2.in1"

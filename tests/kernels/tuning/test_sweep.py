@@ -175,7 +175,7 @@ def test_the_end_of_its_time_is_told(swept, monkeypatch):
         return 0.5
 
     found = swept(lambda _: None, clock).run(Wanted((CASE,), ("first", "last"), SIZES, seconds=8))
-    assert found.stopped == "its time was over before every candidate was measured"
+    assert found.stopped == "the time ran out before every candidate was measured"
     assert [role for _, role in found.done] == ["first", "last"]
     assert len(found.winners) == 4
 
@@ -184,7 +184,7 @@ def test_the_compiler_is_not_waited_for_when_time_is_over(swept, monkeypatch):
     monkeypatch.setattr(sweep, "LEAST_SECONDS", 0.01)
     made = swept(lambda _: PENDING, lambda _: 0.5)
     found = made.run(Wanted((CASE,), ("first", "last"), SIZES, seconds=0.02))
-    assert found.stopped == "its time was over before every candidate was measured"
+    assert found.stopped == "the time ran out before every candidate was measured"
     assert (found.measured, found.winners, found.done) == ([], [], [])
 
 
@@ -193,10 +193,10 @@ def test_a_candidate_that_stores_other_values_is_skipped(swept, monkeypatch):
     monkeypatch.setattr(
         sweep,
         "difference",
-        lambda ours, _, **__: "stores other values of y" * ("4, 2>" in ours.layers),
+        lambda ours, _, **__: "stores different values of y" * ("4, 2>" in ours.layers),
     )
     found = made.run(Wanted((CASE,), ("first",), SIZES))
-    wrong = [one for one in found.skipped if one.reason == "stores other values of y"]
+    wrong = [one for one in found.skipped if one.reason == "stores different values of y"]
     assert wrong
     assert not {one.traits for one in wrong} & {one.traits for one in found.measured}
 

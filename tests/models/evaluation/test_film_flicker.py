@@ -92,17 +92,20 @@ def test_two_measurements_are_equal():
 
 def test_films_of_different_sizes_are_refused():
     meter = FilmFlickerMeter()
-    with pytest.raises(ValueError, match="have one size"):
+    with pytest.raises(ValueError, match="must have frames of one size"):
         meter.add(frame(0), [frame(0)[1:]])
     meter = FilmFlickerMeter()
     meter.add(frame(0), [frame(0)])
-    with pytest.raises(ValueError, match="have one size"):
+    with pytest.raises(ValueError, match="must have frames of one size"):
         meter.add(frame(1), [frame(1), frame(1)])
 
 
 @pytest.mark.parametrize(
     ("frames", "says"),
-    [([frame(0)], "no two frames show the same scene"), ([frame(0)] * 3, "frames are all equal")],
+    [
+        ([frame(0)], "no two frames of the same scene"),
+        ([frame(0)] * 3, "all frames of the film are equal"),
+    ],
     ids=["one frame", "equal frames"],
 )
 def test_a_film_without_a_change_has_no_flicker(frames, says):

@@ -80,9 +80,9 @@ def test_a_pan_moves_by_its_steps_and_turns_back_at_the_edge() -> None:
 @pytest.mark.parametrize(
     ("size", "options", "says"),
     [
-        ((96, 72), {"frames": 1}, "needs 2 frames or more, not 1"),
-        ((96, 72), {"sigma": 0.01, "frames": 3}, "rounds to nothing"),
-        ((96, 20), {}, "24x24 or more, not 96x20"),
+        ((96, 72), {"frames": 1}, "needs at least 2 frames, not 1"),
+        ((96, 72), {"sigma": 0.01, "frames": 3}, "rounds to zero"),
+        ((96, 20), {}, "at least 24x24, not 96x20"),
     ],
 )
 def test_flicker_that_cannot_be_told_is_refused(size, options, says) -> None:

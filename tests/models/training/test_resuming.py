@@ -247,7 +247,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
     with FileLock(lock):
         assert begun.go_on() == 1
     said = capsys.readouterr()
-    assert "Waiting for another process that trains this style" in said.out
+    assert "Waiting for another process that is training this style" in said.out
     assert said.err.count("\n") == 2
     assert "great_wave' is being trained by another process" in said.err
     assert lock.is_file()
@@ -427,7 +427,7 @@ def test_a_run_goes_on_without_the_pictures_it_is_shown_on(
     assert begun.go_on() == 0
     said = capsys.readouterr().out
     assert "frame.png" in said
-    assert "the style is shown on a photograph instead" in said
+    assert "the preview shows a photograph instead" in said
     assert load_pack(begun.out / "great_wave").thumbnail is not None
 
 

@@ -61,7 +61,7 @@ def test_a_part_is_given_back_after_an_error(divided, no_waiting):
 @pytest.mark.parametrize("count", [131, 132, 500])
 def test_a_part_that_is_no_part_is_refused_in_words(count, divided, no_waiting):
     with (
-        pytest.raises(GreenContextError, match=rf"^GPU 0 has 132 .* cannot take {count}$"),
+        pytest.raises(GreenContextError, match=rf"^GPU 0 has 132 .* cannot set aside {count}$"),
         part_of_gpu(count, 0, str(divided)),
     ):
         pass

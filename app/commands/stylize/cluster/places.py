@@ -44,7 +44,7 @@ def remote_jobs(inputs: Sequence[str], output: Path) -> list[Job]:
         base = PurePosixPath(_opened(text)[1])
         found = [path for path in _files(text) if path.suffix.lower() in endings]
         if not found:
-            raise StylizeError(f"'{_shown(text)}' holds no pictures")
+            raise StylizeError(f"'{_shown(text)}' contains no pictures")
         for path in found:
             relative = PurePosixPath(path.name) if path == base else path.relative_to(base)
             name = relative.as_posix()
@@ -128,7 +128,7 @@ def _arrow() -> Any:
         return import_module("pyarrow.fs")
     except ImportError as exc:
         raise StylizeError(
-            f"addresses need Arrow, which `pip install styleforge[cluster]` brings: {exc}"
+            f'addresses need Arrow (pip install "styleforge[cluster]"): {exc}'
         ) from exc
 
 

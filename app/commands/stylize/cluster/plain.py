@@ -50,4 +50,4 @@ def of_plain(kind: Any, given: Any) -> Any:
         return kind[given]
     elif type(given) is kind or (kind is float and type(given) is int):
         return given
-    raise ValueError(f"{given!r} is no {kind}")
+    raise ValueError(f"{given!r} is not a {kind}")

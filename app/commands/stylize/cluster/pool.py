@@ -44,7 +44,7 @@ class Pool:
             import_module("ray.data")
         except ImportError as exc:
             raise ClusterError(
-                f"--cluster needs Ray, which `pip install styleforge[cluster]` brings: {exc}"
+                f'--cluster needs Ray (pip install "styleforge[cluster]"): {exc}'
             ) from exc
         self._ray = ray
         # Without an address, Ray would join any cluster it finds on this machine.
@@ -114,9 +114,9 @@ class Pool:
                 fault = str(exc).strip().splitlines()[-1]
             idle = idle + 1 if len(left) == before else 0
             if left and idle == IDLE_ROUNDS:
-                raise ClusterError(f"the cluster left {len(left)} of its tasks undone; {fault}")
+                raise ClusterError(f"the cluster left {len(left)} of its tasks unfinished; {fault}")
             if left:
-                on_loss(f"{len(left)} tasks are given out again, since those that had them died")
+                on_loss(f"{len(left)} tasks start again, because the workers that had them died")
 
     def _round(self, setup: PainterSetup, items: Sequence[Item], together: int) -> Iterator[Said]:
         data = self._ray.data
@@ -146,7 +146,7 @@ class Pool:
         gpus = int(sum(node.get("GPU", 0) for node in nodes))
         cores = [int(node["CPU"]) for node in nodes if node.get("CPU", 0) >= 1]
         if not cores:
-            raise ClusterError("no node of the cluster has a processor to give")
+            raise ClusterError("no node of the cluster has a free processor")
         if gpus:
             threads = max(1, sum(cores) // gpus - 1)
             return gpus, {"num_gpus": 1, "num_cpus": 1}, threads

@@ -56,4 +56,4 @@ def _value(kinds: dict[str, type], text: Any) -> object:
         case [str(name), plain] if name in kinds:
             return of_plain(kinds[name], plain)
         case other:
-            raise ValueError(f"{other!r} is none of {', '.join(kinds)}")
+            raise ValueError(f"{other!r} is not one of {', '.join(kinds)}")

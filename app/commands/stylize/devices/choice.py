@@ -35,5 +35,5 @@ def devices_of(text: str) -> list[str]:
         raise StylizeError(str(exc)) from exc
     twice = next((name for name in found if name != "cpu" and found.count(name) > 1), None)
     if twice is not None:
-        raise StylizeError(f"--device names {twice} twice")
+        raise StylizeError(f"--device lists {twice} twice")
     return found

@@ -49,12 +49,11 @@ class SharedFilms:
         """Split a film, or give the reason why one device makes it alone."""
         config = self._setup.config
         if config.smoothing > 0:
-            return Split((), "smoothing takes every frame from the one before it")
+            return Split((), "smoothing needs the frame before each frame")
         if texture_of(config, self._setup.library) > 0:
             return Split(
                 (),
-                "its texture moves with the scene from the first frame on; --texture 0 "
-                "leaves it out",
+                "texture follows the scene from the first frame on; --texture 0 turns it off",
             )
         return split(info)
 

@@ -84,7 +84,7 @@ class Member:
             with self._lock:
                 self._pipe.send(message)
         except OSError:
-            raise Stopped("the process that gave out the work is gone") from None
+            raise Stopped("the process that distributes the work has ended") from None
 
     def _listen(self) -> None:
         heard: Any = None

@@ -80,7 +80,8 @@ class TerminalReporter(Reporter):
     def planned(self, jobs: Sequence[Job], skipped: Sequence[Job], replaced: int) -> None:
         for job in jobs:
             sys.stdout.write(f"{shown(job.source)} -> {shown(job.target)}\n")
-        more = f", {replaced} of them over a result that exists" if replaced else ""
+        results = "result" if replaced == 1 else "results"
+        more = f", replacing {replaced} existing {results}" if replaced else ""
         more += f"; {len(skipped)} would be skipped" if skipped else ""
         self.note(f"{in_words(jobs)} would be stylized{more}")
 

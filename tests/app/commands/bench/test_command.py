@@ -183,9 +183,9 @@ def test_the_compiler_knows_the_options_of_every_mode(mode):
         (["--compile-precision", "fp32"], "needs --compile"),
         (
             ["--compile", "--compile-precision", "fp32,bf16", "--precision", "fp32"],
-            "names bf16, which --precision does not",
+            "has bf16, which --precision leaves out",
         ),
-        (["--precision", "tf32"], "cpu does not know tf32"),
+        (["--precision", "tf32"], "cpu does not support tf32"),
     ],
 )
 def test_what_does_not_go_together_is_refused(arguments, says, capsys):
@@ -250,7 +250,7 @@ def test_a_precision_that_does_not_fit_into_memory_is_not_run(measured, monkeypa
         monkeypatch.setattr(module, "free_bytes", lambda device: 32 * 32 * 5000)
     rows = rows_of(measured("--sizes", "32x32", "--runs", "1", "--precision", "fp32,fp16"))
     assert {row["precision"] for row in rows if "not_run" in row} == {"FP16"}
-    assert all("more than is free" in row["not_run"] for row in rows if "not_run" in row)
+    assert all("more than is available" in row["not_run"] for row in rows if "not_run" in row)
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 200])

@@ -231,7 +231,7 @@ def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -
     assert report.read_bytes() == kept
     report.write_text("[1]")
     assert main(add) == 1
-    assert "'quality.json' is not a report of quality" in capsys.readouterr().err
+    assert "'quality.json' is not a quality report" in capsys.readouterr().err
 
 
 def test_a_report_to_add_to_begins_with_the_first_style_added(place: Path) -> None:
@@ -280,20 +280,20 @@ def test_mixes_begin_with_one_style_and_end_with_the_other(place: Path) -> None:
         (("--vgg", None), "needs --vgg"),
         (("--vgg", "none.safetensors"), "'none.safetensors' does not exist"),
         (("--styles-images", None), "needs --styles-images"),
-        (("--styles-images", "photos"), "holds no painting for the style 'candy'"),
+        (("--styles-images", "photos"), "contains no painting for the style 'candy'"),
         (("--styles", "udnie"), "there is no style 'udnie'"),
         (("--packs", "nowhere"), "the folder of styles 'nowhere' does not exist"),
-        (("--packs", "photos"), "holds no style"),
+        (("--packs", "photos"), "contains no style"),
         (("--photos", "nothing.jpg"), "'nothing.jpg' does not exist"),
         (("--photos", "held.txt"), "'held.txt' is not a picture but a text file"),
         (("--photos", None, "--only", "held.txt"), "--only names some of the photographs in"),
-        (("--only", "other.txt"), "is not among --photos: 9.webp"),
+        (("--only", "other.txt"), "is missing from --photos: 9.webp"),
         (("--only", "none.txt"), "the list 'none.txt' cannot be read"),
-        (("--sheet", "sheet.gif"), "'sheet.gif' should end in .png"),
+        (("--sheet", "sheet.gif"), "'sheet.gif' must end in .png"),
         (("--json", "nowhere/q.json"), "the folder 'nowhere' does not exist"),
         (("--json", "photos"), "'photos' is a folder"),
-        (("--pairs", "candy:mosaic"), "--mix-sheet and --pairs go together"),
-        (("--without", "photos"), "holds no 'candy' trained without the stability term"),
+        (("--pairs", "candy:mosaic"), "--mix-sheet and --pairs need each other"),
+        (("--without", "photos"), "contains no 'candy' trained without the stability term"),
         (("--without", "packs"), "with the stability term, at a stability weight of 0.5"),
         (("--any-style", "candy.safetensors"), "'candy.safetensors' does not exist"),
         (
@@ -318,7 +318,7 @@ def test_what_cannot_be_measured_is_told_before(place, monkeypatch, capsys, more
     [
         (("--size", "20"), "64 to 4096"),
         (("--lbfgs", "0,5"), "a number of iterations"),
-        (("--networks", "tiny"), "'tiny' is none of full, lite"),
+        (("--networks", "tiny"), "'tiny' is not one of full, lite"),
         (("--pairs", "candy"), "'candy' is not a pair"),
     ],
 )

@@ -402,9 +402,9 @@ def test_places_of_blocks_that_there_are_not_are_refused(outside):
     places, order = PLACES.clone(), INVERSE[0].clone()
     places[1], order[1] = outside, 4 * outside
     x = Q[0]
-    with pytest.raises(ValueError, match="gather_blocks: places, order and begins name a place"):
+    with pytest.raises(ValueError, match="gather_blocks: places, order or begins has an index"):
         kf.kernels.attention.gather_blocks(x, places, *INVERSE)
-    with pytest.raises(ValueError, match="sum_blocks: places, order and begins name a place"):
+    with pytest.raises(ValueError, match="sum_blocks: places, order or begins has an index"):
         kf.kernels.attention.sum_blocks(PLACED, PLACES, order, INVERSE[1])
 
 
@@ -490,7 +490,11 @@ def test_aliases_and_native_kernels_are_found():
         ("attention_dropout", (Q.long(),), r"scores is a tensor of torch\.int64; expected float1"),
         ("flash_attention", (Q[0], K[0], V[0]), r"q has the shape \[3, 6, 8\]; expected \[N, H, "),
         ("flash_attention", (Q, K, V[:1]), r"v is torch\.float32 \[1, 3, 6, 8\] on cpu; expected"),
-        ("flash_attention", (Q, K, V, None, MASK, True), "mask is given with causal; expected one"),
+        (
+            "flash_attention",
+            (Q, K, V, None, MASK, True),
+            "mask and causal are both given; expected one",
+        ),
         ("multihead_attention", (Q[0], K[0], V[0], 3), r"q has the shape \[3, 6, 8\]; expected \["),
         ("block_sparse_attention", (Q, K, V, BLOCKS.t()[:2, :1].int()), r"block_mask is torch\.in"),
         (

@@ -65,7 +65,7 @@ def test_a_row_is_held_by_as_many_threads_as_it_needs(launch):
     refused = scores.refuses(
         q=SimpleNamespace(dtype=torch.float32, device=torch.device("cuda")), k=longer
     )
-    assert refused == "the native CUDA kernel takes 8192 keys at most, got 8193"
+    assert refused == "the native CUDA kernel takes at most 8192 keys, got 8193"
 
 
 def test_pairs_are_turned_as_the_reference_turns_them(launch):
@@ -243,7 +243,7 @@ def test_blocks_are_gathered_where_a_row_sees_one_of_ten():
 
     assert reason(3, 32) == reason(3, 256) == ""
     assert "with 4 of 32 blocks" in reason(4, 32)
-    assert "nothing would be left out" in reason(2, 2)
+    assert "some queries see all blocks of keys" in reason(2, 2)
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,10 @@ def test_an_unknown_activation_and_a_mixed_dtype_are_named():
         kf.ops.linear_activation(x, weight, None, "swish")
     with pytest.raises(ValueError, match=r"weight is a tensor of torch\.float64; expected"):
         kf.ops.linear_activation(x, weight.double(), None, "relu")
-    with pytest.raises(ValueError, match="weights are 1 tensors; expected 12, those of an encoder"):
+    with pytest.raises(
+        ValueError,
+        match="weights are 1 tensors; expected 12, in the order of the parameters of an encoder",
+    ):
         kf.ops.transformer_layer(torch.zeros(1, 2, 4), [weight], 2)
 
 

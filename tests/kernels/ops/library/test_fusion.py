@@ -288,7 +288,10 @@ def test_what_does_not_fit_is_named(case):
         (lambda x: kf.ops.batch_norm_relu(x), r"running_mean is None; expected \[3\]"),
         (lambda x: kf.ops.batch_norm_relu(x[0, 0]), r"x has the shape \[8\]; expected \[N, C, "),
         (lambda x: kf.ops.batch_norm_relu(x[:1, :, :1], training=True), "more than one value per"),
-        (lambda x: kf.ops.batch_norm_relu(x, running_mean=x[0, :, 0]), "are given together"),
+        (
+            lambda x: kf.ops.batch_norm_relu(x, running_mean=x[0, :, 0]),
+            "expected both running_mean and running_var",
+        ),
         (
             lambda x: kf.ops.group_norm_relu(x, None, 2),
             r"x has the shape \[2, 3, 8\]; expected .* 2",
