@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-import uvicorn
 
 from app.commands.serve.painter import EnginePainter
 from app.errors import StyleForgeError
