@@ -145,6 +145,7 @@ def test_the_window_is_imported_only_by_the_command_that_opens_it():
     assert users == ["app.cli"]
 
 
+@pytest.mark.full
 def test_commands_run_without_qt():
     names = map(module_name, MODULES)
     commands = [name for name in names if name.rpartition(".")[0] == "app.commands"]

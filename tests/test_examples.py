@@ -56,6 +56,7 @@ def test_there_are_eight_short_examples() -> None:
     assert all(10 <= count <= 40 for count in lines.values()), lines
 
 
+@pytest.mark.full
 def test_a_picture_is_styled(place: Path) -> None:
     run(place, "-m", "examples.style_picture", "candy.pth", "photos/a.png", "out.png")
     styled, source = load_image(place / "out.png"), load_image(place / "photos" / "a.png")

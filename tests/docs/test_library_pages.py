@@ -20,6 +20,7 @@ PAGES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", ["conversion", "five-minutes", "modules"])
 def test_the_examples_of_a_guide_run_one_after_another(page, capsys):
     text = (DOCS / f"{page}.md").read_text("utf-8")

@@ -36,6 +36,7 @@ FOUND = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("act", ACTS)
 def test_every_kind_of_fault_is_found(act: str) -> None:
     with Worker(Faulty(act), seed=1) as worker:

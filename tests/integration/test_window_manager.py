@@ -47,6 +47,7 @@ def path_of(name: str) -> str:
     return f"tests/app/{folder or WINDOW}/test_{module}.py"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "part", [pytest.param(p, marks=[] if p in MANAGED else pytest.mark.full) for p in PARTS]
 )

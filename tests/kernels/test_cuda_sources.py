@@ -108,6 +108,7 @@ def compile_whole(source: Source, architecture: str, folder: Path) -> None:
     assert image.count(b".text.") >= len(source.kernels), "every kernel is in it"
 
 
+@pytest.mark.full
 @compiled
 @pytest.mark.parametrize(("library", "source"), SOURCES)
 def test_every_kernel_compiles_for_its_first_architecture(library, source, described, tmp_path):

@@ -198,6 +198,7 @@ leaky._launch_cuda(launch, torch.ones(1000), 0.5)
 """
 
 
+@pytest.mark.full
 def test_its_kernel_is_found_in_its_source_and_launched(tree, stub_path, tmp_path):
     called = run(tree, "-c", CALL, str(stub_path), str(tmp_path))
     assert called.returncode == 0, called.stderr

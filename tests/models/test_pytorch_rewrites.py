@@ -74,6 +74,7 @@ def test_activations_stay_channels_last(network):
     assert rewrites.encode(x).is_contiguous(memory_format=torch.channels_last)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # from PyTorch itself
 def test_it_compiles_into_one_graph(network):
     rewrites, x = with_rewrites(network), pictures(1, 17, 20).float()

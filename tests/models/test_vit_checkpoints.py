@@ -151,6 +151,7 @@ def test_a_flipped_bit_is_noticed(network, tmp_path):
         load_vit(path)
 
 
+@pytest.mark.full
 def test_reading_a_network_does_not_load_pytorchs_compiler(tmp_path):
     """Loading it takes more than a second, which a picture dropped on the window would wait for."""
     check = (

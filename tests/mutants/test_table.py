@@ -66,6 +66,7 @@ def test_a_killed_mutant_a_survivor_and_one_that_does_not_apply_are_told_apart(c
     assert Path(ROOT / killed.file).read_text("utf-8").count(killed.old) == 1
 
 
+@pytest.mark.full
 def test_a_test_that_fails_anyway_kills_nothing(capsys, monkeypatch):
     mutant = replace(named("one bad value in the settings"), tests=("tests/no_such_test.py",))
     assert main(["--only", "one bad value"], [mutant]) == 1

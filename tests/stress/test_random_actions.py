@@ -23,6 +23,7 @@ def report(qapp, native_kernels, tmp_path_factory) -> Report:
     return run(SEED, ACTIONS, large=False, folder=tmp_path_factory.mktemp("random"))
 
 
+@pytest.mark.full
 def test_no_exception_no_message_of_qt_and_the_right_picture_in_the_end(report):
     assert not report.faults, report
     assert report.done.total() == ACTIONS

@@ -45,7 +45,7 @@ def test_values_are_clamped_and_rounded(tmp_path: Path) -> None:
         (torch.zeros(4, 4, 3), r"got \[4, 4, 3\]"),
         (torch.zeros(1, 3, 4, 4, dtype=torch.uint8), "of torch.uint8"),
         (torch.full((1, 3, 4, 4), float("nan")), "NaN"),
-        (np.zeros((4, 4, 3), np.float32), "not .H, W, 3. uint8"),
+        (np.zeros((4, 4, 3), np.float32), "must be .H, W, 3. uint8"),
     ],
     ids=["batch", "channels last", "bytes", "nan", "floats"],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 HANGING = """
 import sys, time, torch
 from utils import leaving
@@ -20,6 +22,7 @@ sys.exit(leaving.record_status(3))
 """
 
 
+@pytest.mark.full
 def test_a_thread_that_does_not_end_is_left_behind_without_an_abort():
     ended = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "said\n", "")

@@ -165,6 +165,7 @@ def test_what_exists_before_a_job_begins_is_kept(style, album, tmp_path, capsys)
     assert (tmp_path / "out" / "a.png").read_bytes() == b"mine"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "mode",
     [(), *(pytest.param((m,), marks=pytest.mark.full) for m in ("--overwrite", "--skip-existing"))],

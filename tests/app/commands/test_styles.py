@@ -58,4 +58,4 @@ def test_styles_are_exported_as_files_and_imported_from_them(tmp_path, capsys):
     said = capsys.readouterr().out
     assert said == "Added Candy 2 as 'candy_2'\nAdded Mosaic 2 as 'mosaic_2'\n"
     assert main(["styles", "import", "weights.pth"]) == 1
-    assert "'weights.pth' is no .styleforge file" in capsys.readouterr().err
+    assert "'weights.pth' is not a .styleforge file" in capsys.readouterr().err

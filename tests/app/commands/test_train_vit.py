@@ -54,6 +54,7 @@ def test_a_run_writes_weights_that_say_how_they_were_made(flags, tmp_path, capsy
     assert "Finished after 3 steps" in out
 
 
+@pytest.mark.full
 def test_stages_end_as_one_run_does(flags, tmp_path):
     assert main([*flags, "--steps", "4"]) == 0
     whole = load_vit(tmp_path / "out.safetensors").state

@@ -168,6 +168,7 @@ def test_a_few_slow_frames_change_nothing():
     assert changes(machine.run(lambda *_: next(slow, 2e-4), 20)) == 0
 
 
+@pytest.mark.full
 def test_a_size_that_was_too_much_is_tried_again_later_each_time():
     """Larger pictures cost far more per pixel on this machine."""
     seen = Machine().run(lambda _, sizes: 1e-3 if sizes.detail[0] > 512 else 2e-4, 900)

@@ -159,6 +159,7 @@ def test_a_film_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_p
     assert differ(saved, expected) < 4
 
 
+@pytest.mark.full
 def test_a_stream_is_worked_on_in_the_size_it_is_shown_and_in_its_own_while_held(
     window, session, qtbot, tmp_path
 ):

@@ -35,6 +35,7 @@ def speak(language: str) -> None:
     numbers.use(lambda value, decimals: locale.toString(value, "f", decimals))
 
 
+@pytest.mark.full
 def test_a_process_of_the_window_says_what_went_wrong_in_its_language(qtbot):
     speak("ja")
     process = CommandProcess("process of the queue")

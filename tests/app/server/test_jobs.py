@@ -215,5 +215,5 @@ def test_a_look_is_the_same_in_the_words_of_a_job_and_means_the_same_to_stylize(
 
 
 def test_words_of_another_version_are_refused():
-    with pytest.raises(OptionError, match="strength is a number"):
+    with pytest.raises(OptionError, match="strength must be a number"):
         look_of_words(["--strength=loud"], ".png")

@@ -36,6 +36,7 @@ def keys(client: httpx.Client) -> list[str]:
     return [style["key"] for style in client.get("/api/styles").json()]
 
 
+@pytest.mark.full
 def test_a_picture_becomes_a_style_that_paints_as_on_the_command_line(
     start, engine_painter, painting, photo, tmp_path
 ):

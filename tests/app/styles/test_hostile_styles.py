@@ -46,6 +46,7 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
     assert str(caught.value) == f"'pack/style.toml' cannot be read: {PIPE}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "imports", "code", "said"),
     [

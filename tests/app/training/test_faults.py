@@ -106,6 +106,7 @@ def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
         train.run(parser.parse_args(["train", *flags]))
 
 
+@pytest.mark.full
 def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot, monkeypatch):
     monkeypatch.setenv("STYLEFORGE_CACHE", str(order.photographs.parent / "cache"))
     for name in ("https_proxy", "HTTPS_PROXY"):
@@ -122,6 +123,7 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
     assert "VGG-19 could not be downloaded" in problem.summary
 
 
+@pytest.mark.full
 def test_the_command_ends_when_the_program_that_started_it_does(order, tmp_path):
     long = TrainingRequest(**{**fields(order), "preset": LONG})
     line = [

@@ -67,6 +67,7 @@ def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
     assert not own_library.styles
 
 
+@pytest.mark.full
 def test_cancelling_while_measuring_leaves_nothing(studio, order, qtbot, runs):
     studio.start(order, None)
     until(qtbot, studio, Phase.MEASURING)

@@ -72,6 +72,7 @@ def test_tab_reaches_every_control_of_the_form(window, order, qtbot):
     assert wanted <= reached
 
 
+@pytest.mark.full
 def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     window, session, order, qtbot, runs
 ):

@@ -170,7 +170,7 @@ def _writes(self: Any, x: Tensor) -> Tensor:
         (_counts, "its forward changes the model: 'calls' was changed"),
         (_keeps, "its forward changes the model: 'last' was changed"),
         (_counts_in_a_buffer, "its forward changes the model: 'table' was written to"),
-        (_draws, "it draws random numbers in evaluation"),
+        (_draws, "it draws random numbers in evaluation mode"),
         (_writes, "it writes to its input"),
     ],
 )

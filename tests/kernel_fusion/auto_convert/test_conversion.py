@@ -213,6 +213,7 @@ def test_a_layer_that_is_exchanged_is_used(resnet):
     assert difference(result(converted, IMAGE), result(model, IMAGE)) <= 1e-5
 
 
+@pytest.mark.full
 def test_another_batch_has_a_program_of_its_own_and_another_call_none(resnet):
     model, converted = (copy.deepcopy(each) for each in resnet)
     for shape in ((1, 3, 16, 16), (3, 3, 20, 16)):
@@ -314,6 +315,7 @@ def test_what_is_wrong_is_skipped_with_a_reason(monkeypatch):
     assert converter.conversion_stats["linear_gelu_replaced"] == 1
 
 
+@pytest.mark.full
 def test_what_is_slower_is_undone_unless_told_otherwise(monkeypatch):
     def times(self: Any, inputs: Any, **runs: Any) -> dict[str, float]:
         return {name: 1.0 if name == "original" else 2.0 for name in runs}

@@ -123,6 +123,7 @@ def test_a_library_becomes_a_folder_of_images(library, toolkit, tmp_path):
     assert (folder / prebuilt.MANIFEST).exists()
 
 
+@pytest.mark.full
 def test_two_releases_of_the_compiler_never_share_a_process(tmp_path):
     source = Source("loss.cu", "75", ())
     releases = [Toolkit(tmp_path / name, tmp_path / name, ()) for name in ("12.6", "12.8")]

@@ -53,7 +53,7 @@ def test_an_architecture_of_the_network_is_found_by_its_name(tmp_path):
 
 
 def test_two_libraries_of_one_name_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="are both 'x_cuda'"):
+    with pytest.raises(ValueError, match="both have the name 'x_cuda'"):
         discover(sources(tmp_path, cpu__x_cuda_dot_cpp="", x_dot_cu=""))
 
 

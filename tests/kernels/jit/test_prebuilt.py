@@ -73,6 +73,7 @@ def forbid_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "_test_image", lambda *_: pytest.fail("tested again"))
 
 
+@pytest.mark.full
 def test_an_image_is_used_without_a_compiler_once_it_was_tested(images, monkeypatch):
     assert not build.load_built(NAME)
     assert build.reason(NAME) == "not tested on this machine yet"

@@ -75,6 +75,7 @@ def plans(kernels, description, stub_path, tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize(("network", "role", "other"), PAIRS)
 @torch.inference_mode()

@@ -20,6 +20,7 @@ from tests.models.evaluation.conftest import CPU, TINY, painting, state
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
+@pytest.mark.full
 def test_direct_optimization_goes_down_and_tells_what_it_took(objective, photograph) -> None:
     with torch.no_grad():
         before = float(objective(photograph, photograph).total)

@@ -62,6 +62,7 @@ def test_a_runtime_paints_the_networks_own_picture_at_any_size(network, key):
             assert float(expected.std()) > 0.1
 
 
+@pytest.mark.full
 @each_runtime
 def test_new_weights_paint_the_next_picture(network, key):
     there, x = network(key), picture(48, 64)
@@ -124,6 +125,7 @@ def test_openvino_is_used_without_what_reports_its_use():
     assert done.stdout.split() == ["[]", "['MainThread']"]
 
 
+@pytest.mark.full
 def test_openvino_may_be_asked_by_several_threads_at_once():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\n"

@@ -85,6 +85,7 @@ def weights(pack: Path) -> bytes:
 # A full disk
 
 
+@pytest.mark.full
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
     begun: Begun, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,6 +211,7 @@ def test_a_run_killed_before_its_checkpoint_was_deleted_is_only_tidied_up(
     assert begun.seen() == ["great_wave"]
 
 
+@pytest.mark.full
 def test_what_killed_processes_left_is_removed_and_a_pack_set_aside_comes_back(
     begun: Begun,
 ) -> None:
@@ -249,7 +251,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
     said = capsys.readouterr()
     assert "Waiting for another process that is training this style" in said.out
     assert said.err.count("\n") == 2
-    assert "great_wave' is being trained by another process" in said.err
+    assert "great_wave'; stop it first" in said.err
     assert lock.is_file()
     assert begun.go_on() == 0
     assert "Waiting" not in capsys.readouterr().out

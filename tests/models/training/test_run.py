@@ -126,6 +126,7 @@ def test_the_camera_moves_in_every_other_step_where_both_count(
     assert config.steadies == bool(still or motion)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("still", "motion"), some_daily([(20.0, 0.0), (0.0, 20.0)], 1))
 def test_the_stability_term_is_learned(
     features: Vgg19Features, tmp_path: Path, still: float, motion: float
@@ -139,6 +140,7 @@ def test_the_stability_term_is_learned(
     assert sum(p.stability for p in seen[-8:]) < 0.7 * sum(p.stability for p in seen[:8])
 
 
+@pytest.mark.full
 def test_a_pupil_comes_nearer_to_its_teacher(features: Vgg19Features, tmp_path: Path) -> None:
     teacher = TransformerNetBaseline(1)
     state = teacher.state_dict()

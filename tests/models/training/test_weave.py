@@ -65,6 +65,7 @@ def test_a_painting_without_grain_asks_for_a_little_and_not_for_nothing() -> Non
     assert WeaveLoss(flat)(flat) == 0
 
 
+@pytest.mark.full
 def test_the_weave_loss_is_learned(features: Vgg19Features, tmp_path: Path) -> None:
     alone = {"content_weight": 0.0, "style_weight": 0.0, "tv_weight": 0.0, "weave_weight": 0.01}
     config = replace(TINY, iterations=30, lr=3e-3, **alone)

@@ -52,6 +52,7 @@ def test_times_on_fewer_multiprocessors_take_no_part_in_the_fit(make_report, sto
     assert constants[0] == constants[1]
 
 
+@pytest.mark.full
 def test_a_fit_writes_the_constants_and_what_they_predict(make_report, stored, tmp_path):
     path = tmp_path / "model.json"
     path.write_text(json.dumps(make_report()))

@@ -140,6 +140,7 @@ def test_a_network_that_errs_has_its_error_told(measured, monkeypatch):
     assert all(difference < 0.05 and psnr > 80 for difference, psnr in errors.values())
 
 
+@pytest.mark.full
 def test_what_is_compiled_is_compared_with_what_runs_as_it_is(measured, monkeypatch):
     seen: list[tuple[nn.Module, dict[str, Any]]] = []
 

@@ -86,6 +86,7 @@ def test_quality_measures_every_style_and_size(place: Path, capsys) -> None:
         assert read_pixels(place / name).shape[1] > 3 * 256
 
 
+@pytest.mark.full
 def test_quality_measures_every_precision_beside_fp32(place: Path) -> None:
     quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--styles", "candy")
     assert main(arguments(place, *quick, "--precisions", "fp32,bf16")) == 0

@@ -101,7 +101,7 @@ def test_without_films_the_flag_is_named(place: Path, capsys) -> None:
     [
         ("nothing.mp4", "'nothing.mp4' is not a video that can be played"),
         ("held.txt", "'held.txt' is not a video that can be played"),
-        ("short.avi", "the film 'short.avi' has no two frames to compare"),
+        ("short.avi", "the film 'short.avi' has fewer than two frames to compare"),
         ("flat.avi", "the film 'flat.avi' is too narrow: at a size of 64"),
     ],
 )

@@ -138,6 +138,7 @@ def test_half_the_bytes_paint_nearly_the_same(styles, out, ending, pictures):
     assert np.abs(run_script(half.script, pixels) - expected).max() <= 2
 
 
+@pytest.mark.full
 @formats(".xml")
 def test_a_file_of_one_size_takes_every_picture_in_that_size(styles, out, ending):
     wanted = Wanted(size=(50, 38), pictures=Pictures.uint8)
@@ -149,6 +150,7 @@ def test_a_file_of_one_size_takes_every_picture_in_that_size(styles, out, ending
     assert run_script(exported.script, picture(70, 52)).shape == (52, 70, 3)
 
 
+@pytest.mark.full
 def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
     write = Pt2File.write
 
@@ -199,6 +201,7 @@ def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, exports):
     assert (given.name, given.shape) == ("styled", [1, 3, "height", "width"])
 
 
+@pytest.mark.full
 @formats(".onnx", ".pt2")
 def test_the_files_say_nothing_of_this_machine(exports, ending):
     for file in exports(ending).files:
@@ -215,6 +218,7 @@ def test_a_program_says_whose_style_it_is_and_holds_no_example(styles, out):
     assert path.stat().st_size < 500_000, "a picture of that size alone has 3.7 MB"
 
 
+@pytest.mark.full
 def test_what_is_there_is_replaced_only_if_that_is_asked_for(styles, out):
     (out / "sketch.py").write_text("mine", "utf-8")
     with pytest.raises(ExportError, match=r"sketch\.py' exists already; --overwrite replaces it"):
@@ -269,6 +273,7 @@ def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
     assert run_script(exported.script, picture(72, 56)).std() > 1
 
 
+@pytest.mark.full
 def test_the_command_says_what_it_wrote_and_how_it_was_checked(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     add_style(tmp_path / "data" / "styleforge", "sketch", 1, SMALL)

@@ -149,6 +149,7 @@ def test_a_light_tells_time_and_size_while_something_is_recorded(playing, films,
     assert not light.isVisible()
 
 
+@pytest.mark.full
 def test_of_a_source_without_sound_a_recording_says_that_it_has_none(playing, films, qtbot):
     press(playing, "record_sound")
     with qtbot.waitSignal(playing.session.styled, timeout=5000):

@@ -145,7 +145,7 @@ def test_a_damaged_record_is_told(session, qtbot):
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
     qtbot.waitUntil(lambda: bool(window.problems.problems), timeout=5000)
-    assert "0.json, is damaged" in window.problems.problems[0].summary
+    assert "0.json is damaged" in window.problems.problems[0].summary
     window.close()
 
 

@@ -445,6 +445,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
     assert window.settings.value.watched_folder == ""
 
 
+@pytest.mark.full
 def test_the_window_answers_with_fifty_pictures_that_are_painted(
     queue, window, session, tmp_path, qtbot
 ):

@@ -216,6 +216,7 @@ def test_without_a_display_it_says_so_in_one_sentence(monkeypatch, capsys):
 # Last, since every collection after it is slow until the module ends.
 
 
+@pytest.mark.full
 def test_what_was_loaded_is_not_looked_through_for_garbage_any_more(
     window, session, picture, qtbot
 ):

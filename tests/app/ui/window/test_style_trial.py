@@ -117,7 +117,7 @@ def test_nothing_is_tried_on_a_recording(trying, session, qtbot):
     assert session.choice.tried == ""
     with qtbot.waitSignal(session.notice) as blocker:
         press(trying, "try_style")
-    assert "recorded" in blocker.args[0]
+    assert "while you record" in blocker.args[0]
     session.hold(False)
 
 

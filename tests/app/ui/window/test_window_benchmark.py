@@ -11,6 +11,7 @@ from tests.helpers.any_style import save_tiny
 from utils.tables import dropped_sentence, window_table
 
 
+@pytest.mark.full
 def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypatch):
     monkeypatch.setattr(window_benchmark, "WARM_UP_S", 0.5)
     monkeypatch.setattr(window_benchmark, "SECONDS", 0.5)

@@ -176,7 +176,7 @@ def test_the_kernel_for_blocks_runs_without_gradients_alone(monkeypatch):
     assert "torch.float32" in reason(torch.float32)
     assert "heads of 32" in reason(depth=32)
     monkeypatch.setattr(sparse, "capability", lambda _device: (7, 5))
-    assert "on this GPU" in reason()
+    assert "of this GPU" in reason()
 
 
 def test_sums_over_places_are_those_of_float64_rounded_once(launch):

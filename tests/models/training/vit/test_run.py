@@ -32,6 +32,7 @@ def equal(first: VitRun, second: VitRun) -> bool:
     )
 
 
+@pytest.mark.full
 def test_thirty_steps_lower_the_loss(features: Vgg19Features, tmp_path: Path) -> None:
     run = tiny_run(
         features, longer(30, lr=0.02, batch_size=4, stability_weight=0.5, motion_weight=0.5)
