@@ -218,6 +218,8 @@ def test_what_is_not_finite_is_counted_and_named_and_no_maximum_includes_it():
     _, fp32, fp16 = error_table(ADDED)
     assert fp32 == ("FP32", "4", *["1.0e-07"] * 4, "0", "0")
     assert fp16 == ("FP16", "2", *["1.0e-07"] * 4, "1", "1")
+    alone = _operations(None, _row("8", "BF16", forward=_pass(1.0, {"eager": 1.0}, float("inf"))))
+    assert error_table(alone)[1:] == [("BF16", "1", *["-"] * 4, "1", "0")]
     assert not_finite(ADDED) == [
         "No finite error, FP16 backward, ours: `add` (1).",
         "No finite error, FP16 backward, eager mode: `add` (1).",

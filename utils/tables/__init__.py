@@ -5,7 +5,7 @@ report it names, relative to the page: `python -m utils.tables docs/benchmarks.m
 begins with `<!-- figures if measured: ` states so if the report does not exist. Operations may name
 a second report, with the compiler's times: `<!-- figures: cuda.json and compiled.json -->`.
 
-`python -m utils.tables benchmarks/cpu.json` prints every figure of a report.
+`python -m utils.tables benchmarks/cpu.json` prints the tables of a report.
 """
 
 from __future__ import annotations

@@ -82,9 +82,9 @@ def error_table(report: Row) -> Table:
             for x in each
             if "eager" in x and isfinite(x["ours"]) and isfinite(x["eager"])
         ]
-        ways = list(zip(*both, strict=True)) or [(0.0,), (0.0,)]
+        ways = [*zip(*both, strict=True)]
         counts = [sum(not isfinite(x.get(way, 0.0)) for x in each) for way in ("ours", "eager")]
-        found = (f"{of(way):.1e}" for of in (median, max) for way in ways)
+        found = [f"{of(way):.1e}" for of in (median, max) for way in ways] or ["-"] * 4
         lines.append((precision, str(len(each)), *found, *map(str, counts)))
     return lines
 
