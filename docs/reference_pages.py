@@ -1,6 +1,7 @@
 """Lists the pages of decisions, and adds a page of the reference per package; a hook of mkdocs.
 
-Nobody types these lists, so a new page or module cannot be missing from them.
+Nobody types these lists, so a new page or module cannot be missing from them. The hook also copies
+the reports that pages link to, because `benchmarks/` is outside the folder of the pages.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
+REPORTS = "benchmarks/library-*.json"
 ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
 
 
@@ -44,14 +46,22 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for every package, and one that lists them."""
+    """Add a page for every package, one that lists them, and the reports."""
     listed = packages()
     for package, modules in listed.items():
         parts = [f"# {package}", *(directive(module) for module in modules)]
         add(files, config, f"{package}.md", "\n\n".join(parts))
     lines = [f"- [{package}]({package}.md)" for package in listed]
     add(files, config, "index.md", "# Reference\n\n" + "\n".join(lines))
+    for path in sorted(ROOT.glob(REPORTS)):
+        uri = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Let links to reports lead to their copies: the site has no folder above the pages."""
+    return markdown.replace("](../benchmarks/", "](benchmarks/")
 
 
 def directive(module: str) -> str:

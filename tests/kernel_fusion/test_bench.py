@@ -313,8 +313,18 @@ def test_a_call_that_waits_for_the_gpu_is_timed_without_a_graph_and_none_is_begu
 
 def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path):
     text = PAGE.read_text("utf-8")
-    assert text.count("<!-- figures if measured: ") == 3
+    assert text.count("<!-- figures if measured: ") == 2
     assert refreshed(text, PAGE.parent) == text
     without = refreshed(text, tmp_path)
-    for name in ("library-cpu.json", "library-cuda.json"):
-        assert f"Not measured yet: there is no `{name}` so far." in without
+    assert "Not measured yet: there is no `library-cpu.json` so far." in without
+    both = "no `library-cuda.json` and no `library-compiled.json` so far."
+    assert f"Not measured yet: there is {both}" in without
+
+
+def test_the_page_has_a_row_for_every_operation_of_every_report():
+    _, cpu, cuda = PAGE.read_text("utf-8").split("<!-- figures if measured: ")
+    for name, text in (("cpu", cpu), ("cuda", cuda), ("compiled", cuda)):
+        path = PAGE.parents[1] / "benchmarks" / f"library-{name}.json"
+        rows = json.loads(path.read_text("utf-8"))["library"]
+        for operation in {row["operation"] for row in rows}:
+            assert text.count(f"\n| {operation} |") == 1

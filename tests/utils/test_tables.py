@@ -11,12 +11,14 @@ from utils.tables import (
     any_style_table,
     devices_table,
     frames_table,
+    library_summary,
     main,
     markdown,
     quality_markdown,
     refreshed,
     table,
 )
+from utils.tables.library_page import error_table, group_tables, not_finite, slower
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = {
@@ -126,3 +128,114 @@ def test_what_several_devices_gain_stands_beside_what_limits_them():
         **{"kernels": "fused", "one, a second": "40", "all, a second": "76", "gain": "1.90x"},
         **{"what limits one": "network", "what limits all": "-"},
     }
+
+
+def _pass(
+    ours: float, others: dict[str, float], error: float = 1e-7, theirs: float = 1e-7
+) -> dict[str, object]:
+    times = {"ours": ours} | others
+    return {
+        "ms": {way: dict.fromkeys(("median", "p20", "p80"), ms) for way, ms in times.items()},
+        "error": {"ours": error, "eager": theirs},
+        "of_copy": 90.0,
+    }
+
+
+def _operations(gpu: str | None, *rows: dict[str, object]) -> dict[str, object]:
+    machine = {"gpu": gpu, "cpu": "EPYC", "threads": 2}
+    versions = {"torch": "2.13", "python": "3.11"}
+    origin = {"taken": "2026-11-27", "machine": machine, "versions": versions, "commit": "abc"}
+    return {**origin, "library": list(rows)}
+
+
+def _row(shape: str, precision: str, **passes: object) -> dict[str, object]:
+    return {
+        "group": "elementwise",
+        "operation": "add",
+        "shape": shape,
+        "precision": precision,
+        **passes,
+    }
+
+
+ADDED = _operations(
+    "H200",
+    _row("8x8", "FP32", forward=_pass(2.0, {"eager": 1.0}), backward=_pass(1.0, {"eager": 5.0})),
+    _row("16x8", "FP32", forward=_pass(2.0, {"eager": 3.0}), backward=_pass(1.0, {"eager": 6.0})),
+    _row(
+        "16x8",
+        "FP16",
+        forward=_pass(1.0, {"eager": 2.0}),
+        backward=_pass(1.0, {"eager": 2000.4}, float("inf"), float("nan")),
+    ),
+)
+COMPILED = _operations(
+    "H200",
+    _row("8x8", "FP32", forward=_pass(1.0, {"eager": 1.0, "compiled": 0.5})),
+    _row("16x8", "FP32", forward=_pass(1.0, {"eager": 1.0, "compiled": 0.75})),
+)
+
+
+def test_an_operation_is_one_row_with_its_largest_size_and_the_range_of_all():
+    ((title, (header, *lines)),) = group_tables(ADDED, COMPILED)
+    assert title == "Elementwise"
+    assert header[2:] == (
+        *("forward: ours, ms", "eager, ms", "vs eager", "vs compiled, FP32"),
+        *("backward: ours, ms", "eager, ms", "vs eager"),
+    )
+    assert lines == [
+        (
+            *("add", "16x8", "1", "2", "2.00x (0.50-2.00)", "0.75x (0.50-0.75)"),
+            *("1", "2000", "2000.40x (5.00-2000.40)"),
+        )
+    ]
+
+
+def test_a_processor_is_shown_in_fp32_and_one_ratio_has_no_range():
+    exact = _row("8x8", "FP32", forward=_pass(2.0, {"eager": 3.0}))
+    ((_, (_, line)),) = group_tables(_operations(None, exact))
+    assert line == ("add", "8x8", "2", "3", "1.50x")
+    rounded = _row("8x8", "BF16", forward=_pass(1.0, {"eager": 3.0}))
+    ((_, (_, line)),) = group_tables(_operations(None, exact, rounded))
+    assert line == ("add", "8x8", "2", "3", "1.50x (1.50-3.00)")
+
+
+def test_optimizers_are_compared_with_pytorchs_fused_steps():
+    step = _pass(2.0, {"eager": 4.0, "fused": 1.0})
+    row = _row("16 up to 8x8", "FP32", step=step) | {"group": "optim", "operation": "FusedSGD"}
+    norm = _row("8x8", "FP32", forward=_pass(1.0, {"eager": 2.0}))
+    norm |= {"group": "optim", "operation": "total_norm"}
+    report = _operations(None, norm, row)
+    ((title, (header, *lines)),) = group_tables(report)
+    assert (title, header[-1]) == ("Optimizers", "vs fused")
+    assert [line[-2:] for line in lines] == [("2.00x", "-"), ("2.00x", "0.50x")]
+    assert slower(report) == (
+        "Ours is slower than eager mode in 0 of 2 passes, than `fused=True` in 1 of 1 passes."
+    )
+
+
+def test_what_is_not_finite_is_counted_and_named_and_no_maximum_includes_it():
+    _, fp32, fp16 = error_table(ADDED)
+    assert fp32 == ("FP32", "4", *["1.0e-07"] * 4, "0", "0")
+    assert fp16 == ("FP16", "2", *["1.0e-07"] * 4, "1", "1")
+    alone = _operations(None, _row("8", "BF16", forward=_pass(1.0, {"eager": 1.0}, float("inf"))))
+    assert error_table(alone)[1:] == [("BF16", "1", *["-"] * 4, "1", "0")]
+    assert not_finite(ADDED) == [
+        "No finite error, FP16 backward, ours: `add` (1).",
+        "No finite error, FP16 backward, eager mode: `add` (1).",
+    ]
+    text = library_summary(ADDED | {"incomplete": "1 of 2 operations"}, COMPILED)
+    assert text.startswith("H200; PyTorch 2.13, Python 3.11; 2026-11-27; commit abc. The run was")
+    assert "Ours is slower than eager mode in 1 of 6 passes." in text
+    assert "than the compiler in 2 of 2 passes." in text
+
+
+def test_a_report_is_printed_whole_and_a_damaged_one_is_told(tmp_path, capsys):
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps(ADDED))
+    assert main([str(report)]) == 0
+    assert capsys.readouterr().out == markdown(ADDED)
+    report.write_text("[]")
+    assert main([str(report)]) == 1
+    assert "report.json is not a report" in capsys.readouterr().err
+    assert report.read_text() == "[]"

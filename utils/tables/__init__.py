@@ -2,7 +2,10 @@
 
 A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
 report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. A block that
-begins with `<!-- figures if measured: ` states so if the report does not exist.
+begins with `<!-- figures if measured: ` states so if the report does not exist. Operations may name
+a second report, with the compiler's times: `<!-- figures: cuda.json and compiled.json -->`.
+
+`python -m utils.tables benchmarks/cpu.json` prints the tables of a report.
 """
 
 from __future__ import annotations
@@ -10,17 +13,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from utils.files.atomic import atomic_write
 from utils.tables.library import conversion_table, library_table
+from utils.tables.library_page import error_table, group_tables, not_finite, slower
 from utils.tables.quality import figure, quality_markdown, without_empty_columns
 from utils.text import printable
 
 BLOCK = re.compile(
-    r"(<!-- figures(?: if measured)?: (\S+) -->\n).*?(<!-- end of figures -->)", re.DOTALL
+    r"(<!-- figures(?: if measured)?: (\S+)(?: and (\S+))? -->\n).*?(<!-- end of figures -->)",
+    re.DOTALL,
 )
 COLUMNS = (
     "kernels",
@@ -194,8 +200,7 @@ def markdown(report: Mapping[str, Any]) -> str:
         return f"{where(report)}\n\n{_markdown_table(any_style_table(report['any_style']))}\n"
     if "library" in report:
         lines = without_empty_columns(library_table(report["library"]))
-        cut = f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
-        return f"{where(report)}{cut}\n\n{_markdown_table(lines)}\n"
+        return f"{where(report)}{_cut(report)}\n\n{_markdown_table(lines)}\n"
     if "conversion" in report:
         return f"{where(report)}\n\n{_markdown_table(conversion_table(report['conversion']))}\n"
     if "devices" in report:
@@ -208,6 +213,24 @@ def markdown(report: Mapping[str, Any]) -> str:
         parts.append(_markdown_table(table(size["rows"])))
         parts += [f"Not run: {note}." for note in notes(size["rows"])]
     return "\n\n".join(parts) + "\n"
+
+
+def library_summary(report: Mapping[str, Any], compiled: Mapping[str, Any] | None = None) -> str:
+    """Format a report of operations with one table per group, for a page.
+
+    `compiled` is a report with the compiler's times, if `report` has none.
+    """
+    parts = [f"{where(report)}.{_cut(report)} {slower(report)}"]
+    if compiled is not None:
+        parts.append(f"Compiler: {where(compiled)}.{_cut(compiled)} {slower(compiled)}")
+    for title, lines in group_tables(report, compiled):
+        parts += [f"**{title}**", _markdown_table(lines)]
+    parts += ["**Errors**", _markdown_table(error_table(report)), *not_finite(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cut(report: Mapping[str, Any]) -> str:
+    return f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
 
 
 def _markdown_table(lines: Sequence[tuple[str, ...]]) -> str:
@@ -279,29 +302,54 @@ def refreshed(text: str, folder: Path) -> str:
     """
 
     def fill(match: re.Match[str]) -> str:
-        path = folder / match[2]
-        if "if measured" in match[1] and not path.is_file():
-            return f"{match[1]}Not measured yet: there is no `{path.name}` so far.\n{match[3]}"
-        report = json.loads(path.read_text("utf-8"))
-        return f"{match[1]}{_filled(match[2], report)}{match[3]}"
+        names = [name for name in match.group(2, 3) if name]
+        missing = [Path(name).name for name in names if not (folder / name).is_file()]
+        if "if measured" in match[1] and missing:
+            told = " and no ".join(f"`{name}`" for name in missing)
+            return f"{match[1]}Not measured yet: there is no {told} so far.\n{match[4]}"
+        reports = [json.loads((folder / name).read_text("utf-8")) for name in names]
+        return f"{match[1]}{_filled(match[2], *reports)}{match[4]}"
 
     return BLOCK.sub(fill, text)
 
 
-def _filled(name: str, report: Any) -> str:
-    try:
-        text = markdown(report)
-        text.encode()  # raises for lone surrogates, which cannot be written
-    except (TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as exc:
-        raise ValueError(f"{name} is not a report ({type(exc).__name__}: {exc})") from exc
+def _filled(name: str, report: Any, compiled: Any = None) -> str:
+    with _damage_told(name):
+        summarized = "library" in report
+        return _checked(library_summary(report, compiled) if summarized else markdown(report))
+
+
+def _printed(path: Path) -> str:
+    report = json.loads(path.read_text("utf-8"))
+    with _damage_told(path.name):
+        return _checked(markdown(report))
+
+
+def _checked(text: str) -> str:
+    text.encode()  # raises for lone surrogates, which cannot be written
     return text
 
 
+@contextmanager
+def _damage_told(name: str) -> Iterator[None]:
+    """Raise ValueError with the report's name if its content is not a report's."""
+    try:
+        yield
+    except (TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as exc:
+        raise ValueError(f"{name} is not a report ({type(exc).__name__}: {exc})") from exc
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Refresh the pages named on the command line; return 1 if a report is missing or damaged."""
+    """Refresh the pages named on the command line, and print the reports.
+
+    Return 1 if a report is missing or damaged.
+    """
     for name in sys.argv[1:] if argv is None else argv:
         path = Path(name)
         try:
+            if path.suffix == ".json":
+                sys.stdout.write(_printed(path))
+                continue
             text = refreshed(path.read_text("utf-8"), path.parent)
         except (OSError, ValueError, RecursionError) as exc:
             sys.stderr.write(f"{path} was left as it is: {printable(str(exc))}\n")
