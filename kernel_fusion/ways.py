@@ -165,11 +165,13 @@ def shape_of(tensors: Iterable[Tensor]) -> str:
 def error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
     """Return the largest difference over results, each relative to its largest value in FP64.
 
-    Results that one of the lists lacks, as None or by its length, are ignored.
+    Results that one of the lists lacks, as None or by its length, are ignored. The error is NaN if
+    any difference is.
     """
     errors = [
         float((x.double() - y.double()).abs().max() / y.double().abs().max().clamp(min=1e-30))
         for x, y in zip(found, exact, strict=False)
         if x is not None and y is not None and x.numel()
     ]
-    return max(errors, default=0.0)
+    # Python's max would drop a NaN that is not the first.
+    return float(torch.tensor(errors).max()) if errors else 0.0

@@ -14,7 +14,7 @@ import torch
 
 from kernel_fusion import bench, measure, measure_optim, ways
 from kernel_fusion.__main__ import main
-from kernel_fusion.ways import OURS, timed
+from kernel_fusion.ways import OURS, error, timed
 from kernels.ops.registry import LIBRARY, OPS
 from utils.tables import markdown, refreshed
 from utils.tables.library import HEADER, library_table
@@ -279,6 +279,16 @@ def test_the_compiler_is_measured_beside_the_others(monkeypatch):
 def test_what_it_cannot_measure_is_a_sentence(flags, said, capsys):
     assert main(["bench", "--device", "cpu", *flags]) == 2
     assert f"bench: {said}" in capsys.readouterr().err
+
+
+def test_an_error_that_is_not_a_number_is_not_hidden_by_the_others():
+    exact = [torch.ones(2), torch.ones(2)]
+    assert error([exact[0] + 0.5, exact[1] + 0.25], exact) == 0.5
+    for place in (0, 1):
+        found = [x.clone() for x in exact]
+        found[place][1] = math.nan
+        assert math.isnan(error(found, exact))
+    assert error([], []) == 0.0
 
 
 @pytest.mark.gpu
