@@ -82,7 +82,11 @@ class _Fused(torch.optim.Optimizer):
         return found
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters; ValueError if an option has no kernel."""
+        """Add a group of parameters.
+
+        Raises:
+            ValueError: If an option has no kernel.
+        """
         _refuse(type(self).__name__, {**self.defaults, **param_group})
         super().add_param_group(param_group)
 

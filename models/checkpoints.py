@@ -147,7 +147,11 @@ def save_checkpoint(
 
 
 def _read(name: str, file: BinaryIO) -> Any:
-    """Deserialize a file of any supported format; raise CheckpointError for others."""
+    """Deserialize a file of any supported format.
+
+    Raises:
+        CheckpointError: If the file is empty, damaged, or of another format.
+    """
     head = file.read(512)
     file.seek(0)
     if head.startswith(MAGIC):

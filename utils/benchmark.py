@@ -33,7 +33,11 @@ class Benchmark:
 
     @classmethod
     def of(cls, times_ms: Sequence[float]) -> Benchmark:
-        """Summarize the durations of at least one call. Raise ValueError if the list is empty."""
+        """Summarize the durations of at least one call.
+
+        Raises:
+            ValueError: If the list is empty.
+        """
         times = np.asarray(times_ms, dtype=np.float64)
         if times.size == 0:
             raise ValueError("a benchmark needs at least one timed call")

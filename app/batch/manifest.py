@@ -125,7 +125,11 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a file that `Manifest.write` wrote. Raises ManifestError if it cannot be read as one."""
+    """Read a file that `Manifest.write` wrote.
+
+    Raises:
+        ManifestError: If `path` cannot be read or is not a manifest.
+    """
     shown = printable(str(path))
     try:
         values: Any = small_json.load(path, MAX_BYTES)
@@ -214,7 +218,11 @@ class Record:
             self._put(str(result.absolute()), **values)
 
     def done(self, result: Path) -> None:
-        """Record that a result was written. Raises OSError if it does not exist."""
+        """Record that a result was written.
+
+        Raises:
+            OSError: If the result does not exist.
+        """
         size, changed = _stamp(result)
         self._put(
             str(result.absolute()),

@@ -106,7 +106,11 @@ class Overview:
 
 
 def why_failed(path: Path) -> str:
-    """Summarize a run's failures in one sentence, or "". Raises ManifestError for other files."""
+    """Summarize a run's failures in one sentence; return "" without failures or manifest.
+
+    Raises:
+        ManifestError: If `path` is not a manifest.
+    """
     if _stamp(path) is None:
         return ""
     manifest = read_manifest(path)

@@ -106,7 +106,11 @@ def _inside(title: str) -> str:
 
 
 def parse_look(text: str) -> Look:
-    """Read the output of `Look.text`; raise LookError if `text` is anything else."""
+    """Read the output of `Look.text`.
+
+    Raises:
+        LookError: If `text` is anything else.
+    """
     try:
         return look_from(small_json.loads(text))
     except small_json.SmallJsonError as exc:

@@ -18,7 +18,11 @@ class AddressError(StyleForgeError):
 
 
 def loopback(address: str) -> str:
-    """Return a loopback address; raise AddressError for any other address or text."""
+    """Return a loopback address.
+
+    Raises:
+        AddressError: If the text is not a loopback address.
+    """
     if address not in LOOPBACK:
         raise AddressError(
             f"the server listens only on this machine, at {' or '.join(LOOPBACK)}, not at "

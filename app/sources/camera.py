@@ -145,7 +145,11 @@ def with_mode(spec: str, width: int, height: int, fps: float) -> str:
 
 
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
-    """Return the camera with this index or name, "" for the first; StyleForgeError if missing."""
+    """Return the camera with this index or name, "" for the first.
+
+    Raises:
+        StyleForgeError: If there is no such camera.
+    """
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
             return camera
@@ -317,7 +321,11 @@ class CameraFeed:
         self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
-        """Wait for the next frame; raise FeedLost if the camera was unplugged or stopped."""
+        """Wait for the next frame.
+
+        Raises:
+            FeedLost: If the camera was unplugged or stopped.
+        """
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))

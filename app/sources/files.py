@@ -20,7 +20,11 @@ from utils.translation.texts import tr
 
 
 def open_file(path: Path) -> FrameSource:
-    """Open a picture, animation or video; StyleForgeError if it is none, damaged or unreadable."""
+    """Open a picture, animation or video.
+
+    Raises:
+        StyleForgeError: If the file has another type, is damaged, or cannot be read.
+    """
     head = _read_head(path)
     kind = file_kind(path)
     name, shown = what_is(head), printable(path.name)

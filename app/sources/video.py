@@ -358,7 +358,11 @@ class Video(FrameSource):
 
 
 def open_film(reader: VideoReader) -> Video:
-    """Play a film with its sound, if any; StyleForgeError if it has no readable frame."""
+    """Play a film with its sound, if any.
+
+    Raises:
+        StyleForgeError: If the film has no readable frame.
+    """
     return Video(reader, Soundtrack(reader.where) if reader.has_sound else None)
 
 

@@ -94,7 +94,11 @@ class Installable:
 
 
 def read_installable(path: Path) -> Installable:
-    """Read a checkpoint or a pack; raise StyleError if `path` is neither."""
+    """Read a checkpoint or a pack.
+
+    Raises:
+        StyleError: If `path` is neither.
+    """
     from models.checkpoints import CheckpointError
     from models.families.table import FAMILIES, family_of
     from utils.images.opening import ImageError

@@ -150,7 +150,11 @@ class RunDirectory:
         return replace(self, history=history)
 
     def write(self) -> None:
-        """Store the description of the run; raise OSError if it cannot be written."""
+        """Store the description of the run.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
         values = {
             "format": FORMAT,
             "title": self.title,

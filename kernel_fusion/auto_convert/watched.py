@@ -249,7 +249,11 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy without autograd's history; ValueError if an attribute refuses a copy."""
+    """Return a deep copy without autograd's history.
+
+    Raises:
+        ValueError: If an attribute refuses a copy.
+    """
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

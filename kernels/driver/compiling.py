@@ -78,7 +78,11 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
 
 
 def declared_kernels(source: Path) -> tuple[str, ...]:
-    """Return a source's `extern "C" __global__` functions; BuildError if it has none."""
+    """Return a source's `extern "C" __global__` functions.
+
+    Raises:
+        BuildError: If the source declares none.
+    """
     found = _KERNEL.findall(_COMMENT.sub(" ", source.read_text("utf-8")))
     if not found:
         raise BuildError(f'build failed: {source.name} has no extern "C" __global__ function')

@@ -51,7 +51,11 @@ class DriverLibrary:
         return next((source for source in self._images if name in self._names[source]), None)
 
     def load(self, source: str) -> None:
-        """Load the image of one of `sources` now; BuildError if damaged or refused."""
+        """Load the image of one of `sources` now.
+
+        Raises:
+            BuildError: If the image is damaged or the driver refuses to load it.
+        """
         with self._finding:
             self._module(source)
 

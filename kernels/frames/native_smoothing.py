@@ -32,7 +32,11 @@ def unavailable_reason() -> str:
 
 
 class NativeStream:
-    """A stream of pictures of one size. Not thread-safe; KeyError unless `is_ready`."""
+    """A stream of pictures of one size. Not thread-safe.
+
+    Raises:
+        KeyError: If the native library is not loaded, see `is_ready`.
+    """
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
@@ -71,7 +75,11 @@ class NativeStream:
         return {} if self._begins else copied({"kept": self._kept})
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`; StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         if state:
             refill({"kept": self._kept}, state)
         self._begins = not state

@@ -120,15 +120,22 @@ def load_built(name: str, *, tests: bool = False) -> bool:
 
 
 def handle(name: str) -> Any:
-    """Return the loaded library `name`, to call its C functions; KeyError if it is not in use.
+    """Return the loaded library `name`, to call its C functions.
 
-    It is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
+    The result is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
+
+    Raises:
+        KeyError: If the library is not in use.
     """
     return _handles[name]
 
 
 def adopt(name: str, library: Any) -> None:
-    """Use a loaded library as `name`; BuildError if a CPU library has no threads to run on."""
+    """Use a loaded library as `name`.
+
+    Raises:
+        BuildError: If a CPU library has no threads to run on.
+    """
     if LIBRARIES[name].cpu:
         use_openmp(library)
     _handles[name] = library
@@ -358,7 +365,11 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
 def _run_worker(
     arguments: list[str], environment: dict[str, str], folder: Path, logfile: Path
 ) -> dict[str, str]:
-    """Return the compile worker's result in `folder`; CachedFailure if it leaves none."""
+    """Run the compile worker; return the result that it stored in `folder`.
+
+    Raises:
+        CachedFailure: If the worker ended without a result.
+    """
     # The child imports the same `kernels` as this process, wherever either was started.
     paths = [str(ROOT), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -56,7 +56,11 @@ def refuse_writable_by_others(path: Path) -> None:
 
 
 def _way(path: Path) -> list[Path]:
-    """Return a path, the folders above it, and the same for each link; OSError if it is broken."""
+    """Return a path and the folders above it, and the same for the target of each link among them.
+
+    Raises:
+        OSError: If the path does not exist or a link is broken.
+    """
     os.path.realpath(path, strict=True)
     way: list[Path] = []
     inside = [path.absolute()]

@@ -245,7 +245,12 @@ def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
 
 
 def loaded(device: torch.device) -> Network:
-    """Return a GPU's library; KeyError if it is not in use, BuildError if no image is for it."""
+    """Return the network's library on a GPU.
+
+    Raises:
+        KeyError: If the library is not in use.
+        BuildError: If no image runs on this GPU.
+    """
     return build.handle(NETWORK).on(device)
 
 

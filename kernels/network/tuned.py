@@ -151,7 +151,11 @@ def read(card: str) -> Tuning | None:
 
 
 def forget(card: str) -> bool:
-    """Remove a card's tuning; return whether there was one. OSError if a file remains."""
+    """Remove a card's tuning; return whether there was one.
+
+    Raises:
+        OSError: If a file cannot be removed.
+    """
     files = [path_of(card), _verdict_path(card), *tuned_folder().glob(f"{_slug(card)}.*.xz")]
     there = [path for path in files if path.exists()]
     for path in there:
@@ -160,7 +164,11 @@ def forget(card: str) -> bool:
 
 
 def set_verdict(card: str, reason: str) -> None:
-    """Store why a card's tuning must not be used, or ""; OSError if it cannot be written."""
+    """Store why a card's tuning must not be used, or "".
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
     note = {"key": _key(card), "reason": reason}
     atomic_write(_verdict_path(card), json.dumps(note).encode())
 

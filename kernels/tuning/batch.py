@@ -67,7 +67,11 @@ def network_with(
 
 
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
-    """Return a candidate's local memory per thread, in bytes; BuildError if it does not load."""
+    """Return a candidate's local memory per thread, in bytes: the most of its kernels.
+
+    Raises:
+        BuildError: If the candidate's image does not load.
+    """
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
     attribute = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES

@@ -84,7 +84,11 @@ class Compiler:
     folder: Path = FOLDER
 
     def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
-        """Compile the kernels with these C++ names; CompilationError if they do not compile."""
+        """Compile the kernels with these C++ names.
+
+        Raises:
+            CompilationError: If they do not compile.
+        """
         source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(
             self.toolkit, source, include, self.architecture, names, self.defines

@@ -64,7 +64,11 @@ def psnr(picture: Tensor, reference: Tensor) -> float:
 
 
 def border(picture: Tensor) -> Border:
-    """Measure the border of [1, 3, H, W]; raise ValueError if H or W is less than SMALLEST."""
+    """Measure the border of [1, 3, H, W].
+
+    Raises:
+        ValueError: If H or W is less than SMALLEST.
+    """
     height, width = picture.shape[2:]
     if min(height, width) < SMALLEST:
         raise ValueError(

@@ -70,7 +70,11 @@ class AnyStyleNetwork:
 
     @classmethod
     def load(cls, path: Path) -> AnyStyleNetwork:
-        """Read a file of `styleforge train-vit`. Raise CheckpointError if it is not one."""
+        """Read a file of `styleforge train-vit`.
+
+        Raises:
+            CheckpointError: If the file is missing, damaged or of another kind.
+        """
         found = load_vit(path)
         return cls(found.metadata["sha256"], found.config, found.state)
 
@@ -350,7 +354,11 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
 
 
 def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode:
-    """Return the code. Raise CheckpointError if its length is not the network's."""
+    """Return `code` unchanged.
+
+    Raises:
+        CheckpointError: If the code's length is not the network's.
+    """
     if code.values.shape[1] != network.config.code_dim:
         raise CheckpointError(
             tr(

@@ -75,7 +75,11 @@ class SharedNetworks(Protocol):
     """A lookup of the networks that many styles share."""
 
     def default(self) -> AnyStyleNetwork | None:
-        """Return the network for new styles, or None. Raise CheckpointError if it is damaged."""
+        """Return the network for new styles, or None.
+
+        Raises:
+            CheckpointError: If the network's file is damaged.
+        """
         ...
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
@@ -167,7 +171,11 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def read(self, path: Path) -> Contents:
-        """Read a style's weights; raise CheckpointError, one sentence, if that fails."""
+        """Read a style's weights.
+
+        Raises:
+            CheckpointError: If the file cannot be read as weights. The message is one sentence.
+        """
 
     @abstractmethod
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
@@ -178,7 +186,11 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
-        """Return whether a style has a lite network; raise CheckpointError for a damaged file."""
+        """Return whether a style has a lite network.
+
+        Raises:
+            CheckpointError: If a file is damaged.
+        """
 
     @abstractmethod
     def load(

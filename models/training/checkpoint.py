@@ -187,7 +187,11 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
 
 
 def _check_sums(file: BinaryIO) -> None:
-    """Check a PyTorch file's checksums, which PyTorch does not; raise ValueError if wrong."""
+    """Check a PyTorch file's checksums, which PyTorch ignores.
+
+    Raises:
+        ValueError: If a checksum differs or the ZIP archive is damaged.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             altered = archive.testzip()

@@ -100,9 +100,12 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
-    """Add a lite network, or replace the existing one; raise TrainingError if that fails.
+    """Add a lite network, or replace the existing one.
 
     `training` is the table `lite_training` of `style.toml`.
+
+    Raises:
+        TrainingError: If the pack cannot be read or written.
     """
     spec = _read_spec(folder)
     with _staged(folder) as staging:

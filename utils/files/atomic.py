@@ -56,7 +56,11 @@ def remove_leftovers(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file's contents, or a folder's entries, to the disk; raise OSError if that fails."""
+    """Flush a file's contents, or a folder's entries, to the disk.
+
+    Raises:
+        OSError: If the system cannot open or flush it.
+    """
     if os.name == "nt" and path.is_dir():
         return  # folders cannot be opened on Windows, which flushes them itself
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

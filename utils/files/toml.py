@@ -27,7 +27,11 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse TOML; raise ValueError if it is not TOML, too deep, or beyond the bounds of JSON."""
+    """Parse TOML.
+
+    Raises:
+        ValueError: If the text is not TOML, too deep, or beyond the bounds of JSON.
+    """
     if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:

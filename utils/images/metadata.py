@@ -28,7 +28,11 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the metadata of `write_pixels`, or {}; raise ImageError if that fails."""
+    """Read the metadata that `write_pixels` stored; return {} without any.
+
+    Raises:
+        ImageError: If the file cannot be read as a picture.
+    """
     with opened(path) as image:
         image.load()  # text chunks may follow the pixels
         if image.format == "PNG":

@@ -57,7 +57,11 @@ class Limits:
         return cls(config, device, batch, memory, free, engine.family, full)
 
     def size(self, name: str, width: int, height: int) -> int:
-        """Choose the `EngineConfig.size` for a picture. Raises StylizeError if it does not fit."""
+        """Choose the `EngineConfig.size` for a picture.
+
+        Raises:
+            StylizeError: If the picture does not fit into memory at the requested size.
+        """
         room = self._room(width, height)
         wanted = max(width, height) if self.full else self.config.size
         if wanted and wanted > room:

@@ -247,7 +247,11 @@ def _device(key: str) -> torch.device:
 
 
 def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkConfig:
-    """Return the network of --network or --init. Raises TrainingError if the two differ."""
+    """Return the network of --network or --init.
+
+    Raises:
+        TrainingError: If the two differ.
+    """
     asked = CONFIGS[args.network] if args.network else None
     if weights is None:
         return asked or FULL
@@ -280,7 +284,11 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig
 
 
 def _excluded(path: Path | None) -> list[str]:
-    """Return the names of photographs to leave out. Raises TrainingError for an unreadable list."""
+    """Return the names of photographs to leave out.
+
+    Raises:
+        TrainingError: If the list cannot be read.
+    """
     try:
         return [] if path is None else read_list_file(path)
     except ValueError as exc:

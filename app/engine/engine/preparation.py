@@ -35,7 +35,11 @@ class Preparation:
     def choose(
         self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
     ) -> Inferred:
-        """Return the choices for a frame. Raises EngineError if the runtime refuses its size."""
+        """Return the choices for a frame.
+
+        Raises:
+            EngineError: If the frame needs bands of rows, in which another runtime cannot compute.
+        """
         precision = self._fallback.current(config, device)
         family = self._style_weights.family
         variant = Variant(config.kernels, precision, device, family.key)

@@ -246,7 +246,11 @@ def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) ->
 def _about_sound(
     silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
 ) -> Iterator[str]:
-    """Report the missing sound tracks, per codec. Raises FilmError if no track is supported."""
+    """Report the missing sound tracks, per codec.
+
+    Raises:
+        FilmError: If no track is supported.
+    """
     container = _TITLES[result.format.name]
     if silent and len(silent) == tracks:
         known = next((each for each in silent if each.codec_context is not None), None)

@@ -41,7 +41,11 @@ def check(
 
 
 def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
-    """Return the broadcast shape of two shapes; raise RuntimeError if there is none."""
+    """Return the broadcast shape of two shapes.
+
+    Raises:
+        RuntimeError: If the shapes cannot be broadcast.
+    """
     return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 

@@ -24,7 +24,11 @@ _VECTOR, _SIDE = 16, 4  # bytes; rows per thread, as kSide of model_inputs.cu
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
-    """Return the number of windows; raise ValueError for an invalid argument."""
+    """Return the number of windows.
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
     if not x.dim() or not x.is_floating_point():
         raise ValueError(
             f"sliding_window: x is {x.dtype} {list(x.shape)}; expected floating [..., length]"

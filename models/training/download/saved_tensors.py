@@ -62,7 +62,12 @@ class SavedTensors(ABC):
 
     @abstractmethod
     def read(self, storage: Storage) -> bytes:
-        """Read a storage, little-endian; raise LayoutError if damaged, OSError if unreadable."""
+        """Read a storage, little-endian.
+
+        Raises:
+            LayoutError: If the file is damaged.
+            OSError: If the file cannot be read.
+        """
 
 
 def open_saved(file: io.RawIOBase) -> SavedTensors:
@@ -164,7 +169,11 @@ def _texts(values: Any) -> TypeGuard[list[str]]:
 
 
 def _tensor(value: Any) -> SavedTensor:
-    """Return the tensor that a described call would create; raise ValueError if it creates none."""
+    """Return the tensor that a described call would create.
+
+    Raises:
+        ValueError: If the call creates no tensor.
+    """
     if value.function.text in _PARAMETER:
         value = value.arguments[0]
     if value.function.text not in _REBUILD:

@@ -46,7 +46,12 @@ def fetch(
 
 @contextmanager
 def downloading(address: str, path: Path) -> Generator[None]:
-    """Hold a file's lock; raise TrainingError if it is taken, or for an OSError inside."""
+    """Hold a file's lock during a download, after removing leftovers.
+
+    Raises:
+        TrainingError: If another process holds the lock, or the download fails with an OSError or
+            HTTPException.
+    """
     try:
         with locked(path, TIMEOUT_S):
             remove_leftovers(path)
