@@ -213,7 +213,10 @@ class FusedAttention(nn.MultiheadAttention):
 
 
 def _joined(key_padding_mask: Tensor | None, attn_mask: Tensor | None, q: Tensor) -> Tensor | None:
-    """Join both masks into one to add to the scores: [N, H, L, S], with size 1 to broadcast."""
+    """Return one mask to add to the scores, or None without a mask.
+
+    The result can be broadcast to [N, H, L, S].
+    """
     found = None
     if key_padding_mask is not None:
         found = _added(key_padding_mask, q.dtype)[:, None, None]

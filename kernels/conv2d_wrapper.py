@@ -52,7 +52,7 @@ class FusedConv2d(nn.Conv2d):
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why it does not run on its own kernel there; "" if it does."""
+        """Return why the convolution does not run on our kernel for such inputs; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

@@ -50,7 +50,7 @@ class FusedConvInstanceNormReLU(nn.Module):
         )
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why its convolution does not run on our kernel there; "" if it does."""
+        """Return why the convolution does not run on our kernel for such inputs; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

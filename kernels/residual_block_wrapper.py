@@ -64,5 +64,5 @@ class FusedResidualBlock(nn.Module):
         return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why its convolutions do not run on our kernel there; "" if they do."""
+        """Return why the convolutions do not run on our kernel for such inputs; "" if they do."""
         return unavailable_reason(device, dtype, out_channels=self.in1.num_features)

@@ -143,9 +143,9 @@ def interleave(
 
 
 def stopwatch(call: Callable[[], object], device: torch.device) -> float:
-    """Time one call, in milliseconds until its work is done, even if it returns earlier.
+    """Return the milliseconds until the work of one call is done, even if the call returns earlier.
 
-    The CPU's time begins with the call, a GPU's at the moment when it starts the work.
+    On the CPU the time begins with the call, on a GPU when it starts the work.
     """
     if device.type != "cuda":
         start = time.perf_counter()

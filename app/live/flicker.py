@@ -27,7 +27,7 @@ class Flicker:
 
     @property
     def ratio(self) -> float | None:
-        """The output's change over the source's; None if the source stands still."""
+        """The output's change divided by the source's; None if the source does not change."""
         return self.output / self.source if self.source >= STILL else None
 
 

@@ -250,11 +250,16 @@ class FrameLoop:
         self._display = width, height
 
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep stream frames at least this large, in pixels, for other consumers; (0, 0): none."""
+        """Process stream frames at this size in pixels or more, for other consumers.
+
+        (0, 0) sets no limit.
+        """
         self._least = width, height
 
     def hold(self, held: bool) -> None:
-        """Fix the automatic size and network while `held`, and make results in the frame's size."""
+        """Set whether to keep the automatic size and network, and to make results in the frame
+        size.
+        """
         self._held = held
         self._engine.hold(held)
 

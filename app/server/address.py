@@ -60,7 +60,10 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def hosts(port: int) -> frozenset[str]:
-    """Return the allowed Host headers; others are foreign sites pointed here (DNS rebinding)."""
+    """Return the allowed Host headers.
+
+    Any other header comes from a foreign site whose name was pointed here (DNS rebinding).
+    """
     named = {f"{name}:{port}" for name in NAMES}
     return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
 

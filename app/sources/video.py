@@ -190,7 +190,10 @@ class Video(FrameSource):
             self._reader.close()
 
     def _play_one(self) -> bool:
-        """Publish one frame when it is due, or earlier after a seek; return False once closed."""
+        """Publish one frame when it is due; after a seek, publish it at once.
+
+        Return False once the video is closed.
+        """
         with self._changed:
             if self._paused:
                 self._stop_clock()

@@ -50,7 +50,7 @@ class AnyStyleNetworks:
         """Return the network whose weights have this digest; None if there is none.
 
         Raises:
-            CheckpointError: If its file is damaged.
+            CheckpointError: If the network's file is damaged.
         """
         with self._lock:
             path = self._path(digest)

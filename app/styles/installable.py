@@ -184,7 +184,7 @@ def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
 
 
 def _thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the square in the middle, THUMBNAIL_SIZE pixels a side."""
+    """Crop the largest square in the middle and scale it to THUMBNAIL_SIZE pixels a side."""
     import numpy as np
     from PIL import Image, ImageOps
 

@@ -125,7 +125,10 @@ class Library:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
     def mixable_with(self, key: str) -> tuple[Style, ...]:
-        """Return the other styles of the family of `key` in gallery order; if unknown, all."""
+        """Return the other styles of the same family as `key`, in gallery order.
+
+        If `key` is unknown, return all styles.
+        """
         chosen = self._styles.get(key)
         others = (style for style in self.styles if style.key != key)
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
@@ -378,7 +381,12 @@ class Library:
                 self._drop_unused_networks()
 
     def _own(self, key: str, refusal: str) -> Style:
-        """Return the style; raise StyleError, with the English text `refusal`, if built in."""
+        """Return one of the user's styles.
+
+        Raises:
+            StyleError: If the style is missing, or built in. The message about a built-in style is
+                the translation of the English text `refusal`.
+        """
         style = self.get(key)
         if style.builtin:
             raise StyleError(tr(refusal, style=style.title))

@@ -143,7 +143,11 @@ class RunDirectory:
         ]
 
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
-        """Store the picture for the next previews, [H, W, 3] uint8 RGB; ImageError on failure."""
+        """Store the picture for the next previews, [H, W, 3] uint8 RGB.
+
+        Raises:
+            ImageError: If the file cannot be written.
+        """
         write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
     def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:

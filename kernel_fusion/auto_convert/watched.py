@@ -84,7 +84,10 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the change: "" in training, None for none, MOVED if only tensors changed."""
+        """Return how the model changed since it was recorded, as a phrase; None if it did not.
+
+        MOVED means that only tensors changed, "" that the model is in training.
+        """
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -139,7 +142,10 @@ class Watched:
             yield from ((f"{each.__name__}.{name}", x) for name, x in each.__dict__.items())
 
     def _first_change(self) -> str | None:
-        """Return the first difference by value; MOVED if only tensors differ, None without one."""
+        """Return the first value that changed, as a phrase; None without a change.
+
+        MOVED means that only tensors changed.
+        """
         before = [pair for pair in self._before if not _is_ours(pair[0])]
         now = [pair for pair in self._named() if not _is_ours(pair[0])]
         names, others = ([name for name, _ in pairs] for pairs in (before, now))

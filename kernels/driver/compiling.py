@@ -99,7 +99,10 @@ def runs_on(target: str, architecture: str, until: str = "") -> bool:
 
 
 def architecture_for(target: str, capability: tuple[int, int], until: str = "") -> str | None:
-    """Return the architecture to compile a source for, given a compute capability; None if not."""
+    """Return the architecture to compile a source for on a GPU of this compute capability.
+
+    Return None if the source has no code for such GPUs.
+    """
     number = f"{capability[0]}{capability[1]}"
     architecture = f"sm_{target}" if target == f"{number}a" else f"sm_{number}"
     return architecture if runs_on(target, architecture, until) else None
@@ -150,7 +153,10 @@ class Compilers:
             pool.shutdown(cancel_futures=True)
 
     def submit(self, job: Job) -> Future[Compiled]:
-        """Compile a source as soon as a core is free. For one thread at a time."""
+        """Compile a source in another process as soon as a core is free.
+
+        Only one thread at a time may call this.
+        """
         pool = self._pools.get(job.toolkit)
         if pool is None:
             context = multiprocessing.get_context("spawn")

@@ -86,7 +86,11 @@ class CpuTexture:
 
 
 def cpu_texture() -> CpuTexture | None:
-    """Return the library; None, with one warning, if it is not in use. Errors as in CpuTexture."""
+    """Return the library; None if it is not in use, with one warning that says why.
+
+    Raises:
+        BuildError: If the library's structs or sizes differ from Python's.
+    """
     if build.reason(TEXTURE) and not use_native(TEXTURE):
         return None
     return _made(build.handle(TEXTURE))

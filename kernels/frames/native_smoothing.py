@@ -21,7 +21,10 @@ _ADDRESS, _NUMBER = c_void_p, c_longlong
 
 
 def is_ready() -> bool:
-    """Return whether it can smooth streams; a NativeKernelWarning says once why not."""
+    """Return whether the native kernels can smooth streams, loading them if needed.
+
+    If they cannot, a NativeKernelWarning says once why not.
+    """
     return build.reason(SMOOTHING) == "" or use_native(SMOOTHING)
 
 
@@ -85,9 +88,9 @@ class NativeStream:
         self._begins = not state
 
     def motion(self) -> NDArray[np.float32]:
-        """Return [h / CELL, w / CELL, 2]: the cells' places in the known source.
+        """Return where each cell was in the known source, [h / CELL, w / CELL, 2] float32.
 
-        In cells to the right and down; zeros before the second frame.
+        The values count cells to the right and down. They are zeros before the second frame.
         """
         rows, columns = (max(side // CELL, 1) for side in self.size)
         flow = np.empty((rows, columns, 2), np.float32)

@@ -110,7 +110,11 @@ def cuda_defines() -> tuple[str, ...]:
 
 
 def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
-    """Return NVRTC with these HEADERS, and its release; BuildError says what to install."""
+    """Return the place of NVRTC and of `headers`, and NVRTC's CUDA release.
+
+    Raises:
+        BuildError: If a part is missing or does not load. The message says what to install.
+    """
     found = places()
     place = next((place for place in found if place.nvrtc), None)
     if place is None or place.nvrtc is None:

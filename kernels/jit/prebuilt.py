@@ -104,9 +104,10 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
 
 
 def targets() -> tuple[str, ...]:
-    """Return this machine's targets, best first, such as ("linux-x86_64_v3", "linux-x86_64_v2").
+    """Return the targets that run on this machine, best first; () on unknown machines.
 
-    The levels come from the x86-64 psABI; v3 has AVX2 and FMA. Empty on unknown machines.
+    An example is ("linux-x86_64_v3", "linux-x86_64_v2"). The levels come from the x86-64 psABI; v3
+    has AVX2 and FMA.
     """
     system = _SYSTEMS.get(sys.platform)
     machine = _MACHINES.get(platform.machine().lower())

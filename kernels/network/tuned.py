@@ -94,7 +94,10 @@ class Tuning:
         return f"tuned for this card on {self.taken}: {what or 'no layer was faster'}"
 
     def unfit(self, card: str, capability: tuple[int, int], digest: str) -> str:
-        """Return why a card cannot use it with a library of these sources; "" if it can."""
+        """Return why a card cannot use this tuning, as a clause; "" if it can.
+
+        `digest` is the digest of the library's sources.
+        """
         if (self.card, self.capability) != (card, capability):
             return f"they were tuned on {self.card}, compute capability {_dotted(self.capability)}"
         if self.digest != digest:
@@ -135,7 +138,9 @@ def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
 def read(card: str) -> Tuning | None:
     """Return the stored tuning of a card; None if nothing is stored.
 
-    Damaged, with the file's name, if it cannot be read; BuildError if others can write to it.
+    Raises:
+        Damaged: If the file cannot be read. The message names the file.
+        BuildError: If other users can write to the file.
     """
     path = path_of(card)
     try:

@@ -137,10 +137,11 @@ def inference_only(
 def batched(
     name: str, overload: Any, reference: Callable[..., Any], mutates: tuple[str, ...]
 ) -> Callable[..., Any] | None:
-    """Return the kernel under vmap; None if PyTorch calls the operation for each item.
+    """Return the function that runs the operation under vmap.
 
-    PyTorch does so for operations on tensors alone. The reference, in functions that vmap supports,
-    replaces an operation on lists.
+    None lets PyTorch call the operation for each item, which works for operations on tensors alone.
+    The reference, in functions that vmap supports, replaces an operation on lists. Operations that
+    write into their arguments get a function that raises RuntimeError.
     """
     if mutates:
 

@@ -83,9 +83,10 @@ class SharedNetworks(Protocol):
         ...
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """Return the network, `lite` only if `has_lite`, that paints a style; None if not found.
+        """Return the network that paints a style; None if no network matches.
 
-        `digest` is of the weights of the network that the style's code belongs to.
+        `digest` identifies the weights of the network that the style's code belongs to. Pass `lite`
+        only if `has_lite`.
         """
         ...
 

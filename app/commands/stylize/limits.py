@@ -33,7 +33,9 @@ BYTES_PER_FRAME_PIXEL = DEPTH * 2 * 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one run, from memory free at its start, so that its own use changes nothing.
+    """The limits of one run, computed from the memory that is free when the run starts.
+
+    Memory that the run allocates later does not change the limits.
 
     Attributes:
         batch: Maximum pictures per batch; None for automatic.

@@ -195,7 +195,13 @@ def _write(
 
 @contextmanager
 def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
-    """Keep other processes from training the same style; one asked to stop gets some time."""
+    """Keep other processes from training the same style.
+
+    Another process that is about to end gets LOCK_TIMEOUT_S seconds.
+
+    Raises:
+        TrainingError: If another process keeps the lock, or the folder cannot be written to.
+    """
     with ExitStack() as held:
         try:
             try:
@@ -229,7 +235,13 @@ def _check_resumable(output: Output, args: argparse.Namespace) -> None:
 def _read_optional(
     path: Path | None, args: argparse.Namespace, report: Reporter
 ) -> NDArray[np.uint8] | None:
-    """Read an optional picture; if it is now unreadable, a resumed run only reports it."""
+    """Read an optional picture.
+
+    If the picture cannot be read, a resumed run reports this and continues without it.
+
+    Raises:
+        ImageError: If the picture of a new run cannot be read.
+    """
     try:
         return None if path is None else read_pixels(path)
     except ImageError as exc:

@@ -78,7 +78,10 @@ class Output:
             raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
 
     def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
-        """Return whether exactly these weights exist; a kill may leave the checkpoint behind."""
+        """Return whether the written weights equal `state`.
+
+        If an earlier run was killed, its checkpoint may exist although these weights are complete.
+        """
         if not self.weights.is_file():
             return False
         try:

@@ -59,7 +59,10 @@ class Preparation:
         )
 
     def step_down(self, inferred: Inferred) -> bool:
-        """Step down to a safer precision for good if the output is broken; True: compute again."""
+        """Use a safer precision from now on if the network's output is broken.
+
+        Return True if the frame must be computed again.
+        """
         precision, pixels = inferred.precision, inferred.frame.pixels
         broken = inferred.rendering.broken and pixels.min() < pixels.max()
         if not broken or precision.safer is None:

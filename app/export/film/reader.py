@@ -168,8 +168,10 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """Seek to the last key frame not later than the first frame after `after`; return the frames
-    from there, or None if the file cannot be entered there or its frames lack times.
+    """Seek to the last key frame not later than the first frame after `after`.
+
+    Return the frames from there. Return None if the file cannot be entered there, or its
+    frames have no times.
     """
     try:
         container.seek(after + 1, stream=stream, backward=True)

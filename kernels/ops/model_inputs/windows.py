@@ -229,7 +229,10 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Yield every reduction; overlapping, adjacent, separate and large windows; equal values."""
+    """Yield samples of every reduction.
+
+    The windows overlap, touch, leave gaps or are large; one sample has equal values.
+    """
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for reduce in REDUCTIONS:

@@ -71,7 +71,12 @@ class SavedTensors(ABC):
 
 
 def open_saved(file: io.RawIOBase) -> SavedTensors:
-    """Read a seekable file's head, of either `torch.save` layout; raise LayoutError, OSError."""
+    """Read the head of a seekable file in either layout of `torch.save`.
+
+    Raises:
+        LayoutError: If the file has another layout.
+        OSError: If the file cannot be read.
+    """
     buffered: io.BufferedReader = io.BufferedReader(file, HEAD_BYTES)
     if buffered.peek(2).startswith(b"PK"):
         return _Zip(buffered)
