@@ -40,8 +40,11 @@ class _Fused(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return the result of the closure.
 
-        It recomputes the loss, with gradients enabled. ValueError if the kernels do not support an
-        option or a gradient; no parameter and no state has changed then.
+        The closure recomputes the loss, with gradients enabled.
+
+        Raises:
+            ValueError: If the kernels do not support an option or a gradient; no parameter and no
+                state has changed then.
         """
         loss = None
         if closure is not None:

@@ -47,7 +47,8 @@ class FusedConv2d(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         """Convolve [N, C, H, W] of any floating dtype and layout.
 
-        ValueError if the shape does not fit; H and W must exceed the padding.
+        Raises:
+            ValueError: If the shape does not fit; H and W must exceed the padding.
         """
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 

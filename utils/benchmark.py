@@ -80,8 +80,10 @@ def benchmark_model(
 ) -> Benchmark:
     """Time a model, neither moved nor converted, in inference mode on random input in 0-255.
 
-    The device and the dtype of the input default to its first parameter's. Raise ValueError if a
-    size or a count is not a positive integer.
+    The device and the dtype of the input default to its first parameter's.
+
+    Raises:
+        ValueError: If a size or a count is not a positive integer.
     """
     if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
         raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")

@@ -162,12 +162,20 @@ class JobQueue:
             yield self._taken(number)
 
     def finish(self, job: QueuedJob, error: str = "") -> QueuedJob:
-        """Record that a job has ended; an `error` marks a failure. Raises OSError."""
+        """Record that a job has ended; an `error` marks a failure.
+
+        Raises:
+            OSError: If the job's file cannot be written.
+        """
         state = JobState.FAILED if error else JobState.DONE
         return self._written(replace(job, state=state, error=error))
 
     def put_back(self, job: QueuedJob) -> QueuedJob:
-        """Make a stopped job wait again, and return the updated job. Raises OSError."""
+        """Make a stopped job wait again, and return the updated job.
+
+        Raises:
+            OSError: If the job's file cannot be written.
+        """
         return self._written(replace(job, state=JobState.WAITING, attempts=0))
 
     def retry(self, number: int) -> None:

@@ -93,7 +93,11 @@ class Overview:
         return made
 
     def _manifest(self, number: int) -> Manifest | None:
-        """Return the manifest of a job; None before the job begins. Raises ManifestError."""
+        """Return the manifest of a job; None before the job begins.
+
+        Raises:
+            ManifestError: If the manifest is damaged or of another version.
+        """
         path = self._queue.manifest(number)
         stamp = _stamp(path)
         if stamp is None:

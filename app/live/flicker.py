@@ -56,7 +56,7 @@ class FlickerMeter:
 
     @property
     def flicker(self) -> Flicker | None:
-        """The average over the last frames; None before there are two."""
+        """The average over the last frames; None before the second frame."""
         if not self._changes:
             return None
         outputs, sources = zip(*self._changes, strict=True)

@@ -47,7 +47,7 @@ class Look:
         return replace(config.mixed(self.parts), **settings)
 
     def missing(self, keys: Collection[str]) -> str:
-        """Return why the look cannot be used with the styles `keys`, as a sentence; "" if it can."""
+        """Return why the look cannot be used with the styles `keys`, as a sentence, or ""."""
         absent = [printable(key, MAX_TEXT) for key, _ in self.parts if key not in keys]
         if not absent:
             return ""

@@ -118,7 +118,11 @@ class Library:
         self._broken = tuple(broken)
 
     def get(self, key: str) -> Style:
-        """Return the style; raise StyleError, with similar keys, if there is none."""
+        """Return the style.
+
+        Raises:
+            StyleError: If there is no such style. The message names similar keys.
+        """
         try:
             return self._styles[key]
         except KeyError:
@@ -134,7 +138,11 @@ class Library:
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
 
     def installable_title(self, path: Path) -> str:
-        """Return the title a style gets when installed. Raises StyleError if it cannot be."""
+        """Return the title that a checkpoint or pack gets when installed.
+
+        Raises:
+            StyleError: If `path` cannot be installed.
+        """
         if path.suffix.lower() != ENDING or path.is_dir():
             return self._free_title(read_installable(path).title)
         with _naming(path), unpacked(path) as folder:

@@ -166,8 +166,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
     """Return the inputs that a shape, a tensor, or arguments by place or by name mean.
 
-    The model's first layer with parameters decides whether a shape means token ids. ValueError if
-    `given` is none of these.
+    The model's first layer with parameters decides whether a shape means token ids.
+
+    Raises:
+        ValueError: If `given` is none of these.
     """
     if isinstance(given, Inputs):
         found = given

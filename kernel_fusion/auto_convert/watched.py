@@ -224,8 +224,9 @@ class Trial:
     def run(self, inputs: Inputs) -> Outputs:
         """Call the copy with copies of the inputs, without TF32.
 
-        NotExported if hooks would see the call, or it draws random numbers or changes the model or
-        the inputs.
+        Raises:
+            NotExported: If hooks would see the call, or the model draws random numbers,
+                or changes itself or the inputs.
         """
         hooked = self._watched.hooked()
         if hooked is not None:

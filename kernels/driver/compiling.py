@@ -60,7 +60,8 @@ class Job:
 def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
     """Return a library's sources that have kernels.
 
-    BuildError if one has none to launch, and the library no `<library>_abi.cu`.
+    Raises:
+        BuildError: If a source has no kernel to launch, and the library has no `<library>_abi.cu`.
     """
     if library.abi is not None:
         return [
@@ -169,7 +170,9 @@ def make(
 ) -> ImageList:
     """Compile images of a library into a folder on every core, with their list.
 
-    CompilationError if a source does not compile, BrokenProcessPool if a compiler crashes.
+    Raises:
+        CompilationError: If a source does not compile.
+        BrokenProcessPool: If a compiler crashes.
     """
     with Compilers() as compilers:
         made = [compilers.submit(job) for job in jobs]

@@ -161,7 +161,10 @@ class Driver:
         """Load an image into every present and future context, once each needs it.
 
         The driver copies `image`, a cubin, or PTX that ends with a zero byte. The CUlibrary stays
-        loaded until the process ends. BuildError, with `name`, if the driver refuses it.
+        loaded until the process ends.
+
+        Raises:
+            BuildError: If the driver refuses the image. The message contains `name`.
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
@@ -180,12 +183,13 @@ class Driver:
     ) -> c_void_p:
         """Return a kernel of a library (a CUkernel), and allow it dynamic shared memory.
 
-        BuildError if it does not exist, or the GPU has less shared memory.
-
         Args:
             shared_bytes: May exceed the 48 KB that a kernel has by default.
             all_shared: Whether a multiprocessor should use as much of its memory as possible as
                 shared memory, not cache. It runs empty between kernels with different splits.
+
+        Raises:
+            BuildError: If the kernel does not exist, or the GPU has less shared memory.
         """
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):

@@ -37,7 +37,8 @@ from utils.translation.texts import tr
 class FrameKernels:
     """The kernels on one GPU.
 
-    BuildError if no image runs on the GPU, one is damaged, or the library's structs differ.
+    Raises:
+        BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
     def __init__(

@@ -57,8 +57,11 @@ class NativeStream:
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """Return a new, filtered picture; equal to `result` after a cut and for the first frame.
 
-        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the most.
-        ValueError if a picture has another size.
+        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the
+        most.
+
+        Raises:
+            ValueError: If a picture has another size.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
             raise ValueError(

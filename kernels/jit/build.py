@@ -258,7 +258,9 @@ def _digest_of(built: Path) -> Path:
 def _check_digest(built: Path) -> None:
     """Compare a shared library with the digest stored when it passed its test.
 
-    Damaged if it is another file, Exposed if others can write to the digest.
+    Raises:
+        Damaged: If the library is another file.
+        Exposed: If other users can write to the digest.
     """
     noted = _digest_of(built)
     refuse_writable_by_others(noted)
@@ -276,8 +278,11 @@ def _check_digest(built: Path) -> None:
 def load_built_file(library: Library, built: Path) -> Any:
     """Load a build, which the caller has checked, as `handle` returns it.
 
-    `built` is a shared library or, for CUDA sources, a folder of images. Damaged if it differs from
-    the build, BuildError if it cannot be used for another reason.
+    `built` is a shared library or, for CUDA sources, a folder of images.
+
+    Raises:
+        Damaged: If the file differs from the build.
+        BuildError: If the build cannot be used for another reason.
     """
     if library.cuda:
         return prebuilt.find(library, built).load()

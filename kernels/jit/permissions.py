@@ -32,7 +32,10 @@ def refuse_writable_by_others(path: Path) -> None:
     systems give one to every user. On Windows it checks nothing: access lists keep other users out
     of a user's folders.
 
-    Each link's owner and the folders above it count too. Damaged if the path is missing.
+    Each link's owner and the folders above it count too.
+
+    Raises:
+        Damaged: If the path is missing.
     """
     if sys.platform == "win32":
         return

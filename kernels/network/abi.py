@@ -353,7 +353,9 @@ class Abi:
 def parse(told: Mapping[str, Any]) -> Abi:
     """Read the result of network_abi.cu, see kernels/driver/compiling.py.
 
-    BuildError if a struct's layout differs from its mirror here; the message names it.
+    Raises:
+        BuildError: If a struct's layout differs from its mirror here; the message names the
+            struct.
     """
     structs = {
         f"{namespace}.{name}": layout

@@ -255,7 +255,11 @@ def loaded(device: torch.device) -> Network:
 
 
 def shipped(device: torch.device) -> Network:
-    """Return a GPU's library without tuned layers, see tuned.py; BuildError without an image."""
+    """Return a GPU's library without tuned layers, see tuned.py.
+
+    Raises:
+        BuildError: If no image runs on the GPU.
+    """
     return build.handle(NETWORK).made_by(Network).on(device)
 
 
@@ -310,9 +314,6 @@ def plan_for(
 ) -> NetworkPlan:
     """Make the fastest plan for a GPU.
 
-    ValueError if no backend, or not the named one, runs there; BuildError if the library does not
-    match this program.
-
     Args:
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
@@ -321,6 +322,10 @@ def plan_for(
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
         backend: A row of BACKENDS, or of OF_INT8, to use instead of the fastest.
+
+    Raises:
+        ValueError: If no backend, or not the named one, runs on the GPU.
+        BuildError: If the library does not match this program.
     """
     library = library or loaded(device)
     for row in available(network, device, dtype, library, int8=int8):

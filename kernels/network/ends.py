@@ -161,13 +161,15 @@ def ends_for(
 ) -> Ends:
     """Make the fastest layers for a GPU, see Ends.
 
-    ValueError if no backend runs there; BuildError if the library does not match this program.
-
     Args:
         network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
         library: Defaults to the loaded one.
+
+    Raises:
+        ValueError: If no backend runs on the GPU.
+        BuildError: If the library does not match this program.
     """
     library = library or dispatch.loaded(device)
     given = weights, network, shape, dtype, device, library

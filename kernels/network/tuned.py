@@ -119,7 +119,8 @@ def path_of(card: str) -> Path:
 def store(found: Tuning, code: Mapping[str, bytes]) -> None:
     """Store a tuning with the images of `code`, in place of the card's previous one.
 
-    OSError if a file cannot be written; the previous tuning is kept.
+    Raises:
+        OSError: If a file cannot be written; the previous tuning is kept.
     """
     for image in found.images:
         atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))
@@ -208,7 +209,8 @@ def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple
 def merged(images: ImageList, found: Tuning) -> ImageList:
     """Return the network's images with tuned layers, see `abi.Sm80.layers`.
 
-    Damaged if a layer's description does not match the library's, or its kernels are missing.
+    Raises:
+        Damaged: If a layer's description does not match the library's, or its kernels are missing.
     """
     sm80 = images.description["sm80"]
     sets = [

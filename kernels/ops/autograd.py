@@ -342,7 +342,8 @@ class Packing:
     def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
         """Return the gradients of the tensors from the gradients of the arguments.
 
-        Raise ValueError if they are not as many as the arguments, or as the tensors in a list.
+        Raises:
+            ValueError: If the number of gradients differs from the arguments', or from a list's.
         """
         gradients: list[Tensor | None] = []
         for gradient, count in zip(found, self.counts, strict=True):

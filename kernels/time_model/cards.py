@@ -75,7 +75,8 @@ def cards() -> tuple[Card, ...]:
 def find(name: str) -> Card:
     """Find a card by its name in any case; "NVIDIA" and "GeForce" are optional.
 
-    ValueError if the table lacks it; the message names similar ones.
+    Raises:
+        ValueError: If the table lacks the card. The message names similar cards.
     """
     wanted = name.strip().casefold()
     for card in cards():

@@ -45,12 +45,14 @@ def network_with(
 
     `abi.sm80.tuned` of the result has the layers with each candidate, in order. With a limit of
     shared memory, blocks take so much more that there is no room for others, see limited.py.
-    BuildError if the driver cannot load one.
 
     Args:
         role: One of ROLES in tuned.py.
         folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
+
+    Raises:
+        BuildError: If the driver cannot load a candidate.
     """
 
     def make(

@@ -98,8 +98,10 @@ class Compiler:
 def make(compiler: Compiler, request: Request) -> Made:
     """Compile a candidate.
 
-    CompilationError if it does not compile, for example because of a `static_assert`; DoesNotFit if
-    its blocks need more shared memory than there is.
+    Raises:
+        CompilationError: If the candidate does not compile, for example because of a
+            `static_assert`.
+        DoesNotFit: If its blocks need more shared memory than the GPU has.
     """
     traits = NAMESPACE + request.traits
     known = [name for name in MEMBERS if name in request.shipped]

@@ -72,8 +72,12 @@ def tune(
     """Tune a GPU, and store layers that are faster than the library's.
 
     Layers stored before stay, except the ones tuned now. Results with a limit of shared memory are
-    not stored. Return the results, and in words what was stored and whether it is used. TuningError
-    without NVRTC, or if the network's library is not in use; OSError if a file cannot be written.
+    not stored. Return the results, and in words what was stored and whether it is used.
+
+    Raises:
+        TuningError: Without NVRTC, if the general kernels do not run on the GPU, or if the
+            network's library is not in use.
+        OSError: If a file cannot be written.
     """
     images: ImageList = _library().images
     sm80 = images.description["sm80"]

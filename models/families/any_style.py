@@ -88,7 +88,8 @@ class AnyStyleNetwork:
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
         """Compute the code of [H, W, 3] uint8, RGB, scaled to STYLE_SIZE, on the CPU in float32.
 
-        Raise ValueError if it is too narrow: a clause without the picture's name.
+        Raises:
+            ValueError: If the picture is too narrow. The message is a clause without its name.
         """
         height, width = pixels.shape[:2]
         scale = STYLE_SIZE / max(height, width)

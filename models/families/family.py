@@ -182,7 +182,9 @@ class NetworkFamily(ABC, Generic[Contents]):
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
         """Write the result of `read`, atomically, with texts for the header.
 
-        Raise CheckpointError if it cannot be stored, OSError if the file cannot be written.
+        Raises:
+            CheckpointError: If the content cannot be stored.
+            OSError: If the file cannot be written.
         """
 
     @abstractmethod
@@ -205,7 +207,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         """Read a style for its network, `lite` only if `has_lite`.
 
         `progress` is called with a description before each slow step; its exceptions propagate.
-        Raise CheckpointError, one sentence, if a file is damaged, or the network is missing.
+
+        Raises:
+            CheckpointError: If a file is damaged, or the network is missing. The
+                message is one sentence.
         """
 
     @abstractmethod

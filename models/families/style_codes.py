@@ -39,7 +39,9 @@ class StyleCode(NamedTuple):
 def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | None = None) -> None:
     """Write a code in float32, atomically, with further texts for the header.
 
-    Raise CheckpointError if the code is not finite, OSError if it cannot be written.
+    Raises:
+        CheckpointError: If the code is not finite.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     values = code.values.detach().to("cpu", torch.float32).contiguous()

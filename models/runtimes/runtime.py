@@ -86,8 +86,10 @@ class Runtime(ABC):
         """Compile a model: ONNX, or a file in the runtime's own format.
 
         `size` is (width, height) of all future pictures, or None for any. Return a function of a
-        picture in a format of models.runtimes.program.Pictures, not thread-safe. Raise RuntimeFault
-        if it cannot run the model, or not as requested.
+        picture in a format of models.runtimes.program.Pictures, not thread-safe.
+
+        Raises:
+            RuntimeFault: If the runtime cannot run the model, or not as requested.
         """
 
 

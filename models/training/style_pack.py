@@ -69,7 +69,10 @@ def write_pack(
     """Write a pack atomically; an older pack is replaced once everything is written.
 
     `preview` is a picture in the style, [H, W, 3] uint8, RGB, whose center becomes the thumbnail,
-    and `training` a table of `style.toml`. Raise TrainingError if the pack cannot be written.
+    and `training` a table of `style.toml`.
+
+    Raises:
+        TrainingError: If the pack cannot be written.
     """
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"

@@ -21,7 +21,9 @@ Value = str | int | float | bool | Sequence[float]
 def load(path: Path) -> dict[str, Any]:
     """Read a regular TOML file of at most MAX_BYTES bytes.
 
-    Raise OSError if it does not exist or cannot be read, ValueError if it is not TOML.
+    Raises:
+        OSError: If the file does not exist or cannot be read.
+        ValueError: If the text is not TOML.
     """
     return loads(read_regular(path, MAX_BYTES).decode("utf-8"))
 

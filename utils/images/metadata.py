@@ -59,7 +59,8 @@ def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
     """Return the EXIF data, in Pillow's encoding, that the results of a loaded picture preserve.
 
     They are the camera's and the photographer's entries, for an upright picture of (width, height),
-    without the thumbnail and entries that describe the file. Empty without any, None if damaged.
+    without the thumbnail and entries that describe the file. Return b"" if there are none, and None
+    if they are damaged.
     """
     kept = Image.Exif()
     try:

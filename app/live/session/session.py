@@ -261,7 +261,7 @@ class Session(QObject):
         self._commands.set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
-        """While `held`, keep the automatic size and network, and process frames in their own size.
+        """Set whether to keep the automatic size and network, and to use each frame's own size.
 
         Recording uses this. It also ends the trial of a style.
         """

@@ -51,8 +51,10 @@ class Transformer:
     """The transformer kernels on the GPU with the driver's number `device`.
 
     Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
-    for success. No launcher allocates memory. Raise BuildError if no image supports the GPU, or the
-    library's structs differ.
+    for success. No launcher allocates memory.
+
+    Raises:
+        BuildError: If no image supports the GPU, or the library's structs differ.
     """
 
     def __init__(
