@@ -111,7 +111,7 @@ class NetworkPool:
         """Return why pictures of a size have to run in bands of rows, as a clause, or "".
 
         Raises:
-            MemoryError: If they do not fit into memory in bands either.
+            MemoryError: If the pictures do not fit into memory in bands either.
         """
         at_once = size[0] * size[1] * family.memory_per_pixel(device, precision)
         free, in_bands = self.memory(device), family.banded_bytes(size, precision)

@@ -147,8 +147,8 @@ class FrameLoop:
     def between(self) -> Between | None:
         """Return the state until the next step, for other users of the engine's thread.
 
-        None before the first result, in comparisons and in recordings: the loop then needs it
-        alone.
+        Return None before the first result, in comparisons and in recordings: the loop then
+        needs the thread for itself.
         """
         source, frame, config = self._source, self._frame, self._engine.config
         if source is None or frame is None or config is None or not self.running:

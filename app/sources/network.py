@@ -109,7 +109,7 @@ def open_address(spec: str) -> FrameSource:
     """Open a network camera, or a video at an address, within OPEN_TIMEOUT_S.
 
     Raises:
-        StyleForgeError: If it cannot be opened.
+        StyleForgeError: If the address cannot be opened.
     """
     address = Address.parse(spec.strip())
     deadline = Deadline(OPEN_TIMEOUT_S)

@@ -141,7 +141,7 @@ def installable_of_picture(
     Of an animation, the first frame counts. `progress` gets the name of each slow step before it.
 
     Raises:
-        StyleError: If it is not a picture, or is too narrow; one sentence.
+        StyleError: If the file is not a picture, or is too narrow.
     """
     from models.families.keys import ANY_STYLE
     from utils.images.opening import ImageError

@@ -159,7 +159,7 @@ class Library:
             title: empty for the pack's or the file's; a number is appended if it is taken.
 
         Raises:
-            StyleError: If it cannot be read or written.
+            StyleError: If the style cannot be read or written.
         """
         if path.suffix.lower() == ENDING and not path.is_dir():
             return self._install_file(path, one_line(title))

@@ -157,7 +157,7 @@ class RunDirectory:
         """Store the description of the run.
 
         Raises:
-            OSError: If it cannot be written.
+            OSError: If the file cannot be written.
         """
         values = {
             "format": FORMAT,
@@ -185,7 +185,7 @@ class RunStore:
         `frame` is for the previews, `scene` for the thumbnail.
 
         Raises:
-            RunError: If it cannot be created; no folder is left behind.
+            RunError: If the folder cannot be created; no folder is left behind.
         """
         try:
             picture = read_pixels(request.picture)
@@ -268,7 +268,7 @@ class RunStore:
         """Delete a run with its checkpoint.
 
         Raises:
-            RunError: If it is not in this store, or cannot be deleted.
+            RunError: If the run is not in this store, or cannot be deleted.
         """
         if run.path.parent != self._root:
             raise RunError(tr("'{path}' is not a training run of this library", path=run.path))

@@ -87,7 +87,7 @@ class Compiler:
         """Compile the kernels with these C++ names.
 
         Raises:
-            CompilationError: If they do not compile.
+            CompilationError: If a kernel does not compile.
         """
         source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(

@@ -120,9 +120,10 @@ def joined(
     fresh: Tuning,
     done: Sequence[tuple[str, bool, str]],
 ) -> Tuning:
-    """Merge an earlier tuning's layers that are not replaced with the new ones.
+    """Add the layers of an earlier tuning that the new one does not replace.
 
-    `done` has network, `small` and role of the new ones; `before` is ignored if of other sources.
+    `done` has the network, `small` and role of each new layer. `before` is ignored if it belongs
+    to another card or to other sources.
     """
     if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
         return fresh

@@ -263,7 +263,7 @@ class Session(QObject):
     def hold(self, held: bool) -> None:
         """Set whether to keep the automatic size and network, and to use each frame's own size.
 
-        Recording uses this. It also ends the trial of a style.
+        Recording uses this. Setting it also ends the trial of a style.
         """
         if held:
             self.choice.try_style("")

@@ -69,8 +69,8 @@ class Hardware:
     """Graphics hardware for a codec.
 
     Attributes:
-        device: The hardware's name; "" if it cannot be used.
-        reason: Why it cannot be used, as a sentence.
+        device: The device that encodes; "" if the hardware cannot be used.
+        reason: Why the hardware cannot be used, as a sentence.
     """
 
     device: str = ""

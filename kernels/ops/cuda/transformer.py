@@ -76,7 +76,7 @@ class Transformer:
         return self._told[part]["source"] in self._library.sources
 
     def most_columns(self) -> int:
-        """Return the largest head size of the first rung, the simplest attention kernel ("v1")."""
+        """Return the largest head size of the first rung, the attention kernel "v1"."""
         return self._told["v1"]["most_columns"]
 
     def head_sizes(self, part: str, dtype: str) -> frozenset[int]:

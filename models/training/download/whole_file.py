@@ -33,7 +33,7 @@ def fetch(
         progress: Called with the bytes received and in total, 0 if the total is unknown.
 
     Raises:
-        TrainingError: If it cannot be downloaded, or its checksum is wrong.
+        TrainingError: If the file cannot be downloaded, or its checksum is wrong.
     """
     path = folder / address.rpartition("/")[2]
     if path.is_file():

@@ -56,7 +56,7 @@ def write_file(
 ) -> None:
     """Write a file of `size` (width, height) with delays in 1/100 s.
 
-    `plays` is the number of repetitions, or 0 for an endless loop.
+    `plays` is how often the animation plays; 0 is an endless loop.
     """
     file.write(b"GIF89a" + struct.pack("<HHBBB", *size, 0, 0, 0))
     if plays != 1:

@@ -48,7 +48,7 @@ def write_file(
 ) -> None:
     """Write a file of `size` (width, height) with delays in milliseconds.
 
-    `plays` is the number of repetitions, or 0 for an endless loop.
+    `plays` is how often the animation plays; 0 is an endless loop.
 
     Raises:
         FilmError: If the file is too long.
