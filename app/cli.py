@@ -54,7 +54,10 @@ _EXIT_STATUSES = "\n".join(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line (None: this process's); return the status, one of EXIT_STATUSES."""
+    """Run a command line; return its exit status, one of EXIT_STATUSES.
+
+    With None, the arguments are this process's.
+    """
     argv = list(sys.argv[1:] if argv is None else argv)
     # Without a terminal (pythonw, `>&-`) Python has no streams to write to.
     sys.stdout = sys.stdout or _null_stream()
@@ -142,7 +145,10 @@ def _command_module(name: str) -> ModuleType:
 
 
 def _discard_stdout() -> None:
-    """Flush stdout, or redirect it to the null device: Python would fail again at exit."""
+    """Flush stdout, or redirect it to the null device if that fails.
+
+    Otherwise Python would try again at exit and fail again.
+    """
     try:
         sys.stdout.flush()
     except OSError:

@@ -22,7 +22,10 @@ class StyleForgeError(Exception):
 
 
 def format_details(exc: BaseException) -> str:
-    """Return a traceback as text; the first call reads source files: not on the GUI thread."""
+    """Return a traceback as text.
+
+    Call this on a worker thread, not on the GUI thread: the first call reads source files.
+    """
     details: str | None = getattr(exc, _DETAILS, None)
     if details is None:
         details = "".join(traceback.format_exception(exc))
@@ -52,7 +55,11 @@ class Problem:
 
 
 def advice_for(exc: BaseException) -> str:
-    """Return what to do about `exc`: ADVICE for the class, its nearest base, or else the cause."""
+    """Return what the user can do about `exc`.
+
+    This is the row of ADVICE for its class or nearest base class, or for its cause. A full disk has
+    its own advice.
+    """
     cause: BaseException | None = exc
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -90,7 +90,9 @@ class Frame:
 
     @property
     def moment(self) -> float:
-        """The `time.perf_counter()` when the sound of this moment is heard, else of its capture."""
+        """When the frame's sound is heard, by `time.perf_counter()`; without sound, when it was
+        captured.
+        """
         return self.captured_at if self.plays_at is None else self.plays_at
 
     @property
@@ -182,7 +184,7 @@ class FrameSource(ABC):
 
     @property
     def silence(self) -> str | None:
-        """Why its sound is not heard, as a sentence; "" if it is, None if there is none."""
+        """Why the source's sound is not heard, as a sentence; "" if it is, None without sound."""
         return None
 
     def set_volume(self, volume: float) -> None:

@@ -77,7 +77,11 @@ def rates_path() -> Path:
 
 
 def load_rates(path: Path) -> list[MeasuredRate]:
-    """Read the times in `path`, if it exists. Raises RatesError, which names it, if damaged."""
+    """Read the times in `path`; return [] if that file does not exist.
+
+    Raises:
+        RatesError: If the file is unreadable or damaged. The message names the file.
+    """
     try:
         rows = small_json.loads_parts(read_regular(path, MAX_BYTES))["rates"]
     except FileNotFoundError:

@@ -91,10 +91,10 @@ def blend_label(parts: Sequence[Part]) -> str:
 
 
 def parse_mix(text: str) -> tuple[str, float | None]:
-    """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number the share is None.
+    """Parse "starry_night:0.4" into ("starry_night", 0.4); without a number, the share is None.
 
     Raises:
-        ValueError: If `text` is anything else; the message is one sentence.
+        ValueError: If `text` has another form. The message is one sentence.
     """
     key, colon, number = text.partition(":")
     try:

@@ -107,7 +107,10 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
     """Return the library's operations that return a result, except backward operations.
 
     On a GPU, operations for the CPU alone are left out: another operation computes their reference
-    natively there, or PyTorch is as fast. `group` is "a,b", by default all; ValueError if unknown.
+    natively there, or PyTorch is as fast. `group` names groups, such as "a,b"; all by default.
+
+    Raises:
+        ValueError: If a group is unknown.
     """
     rows = [op for op in OPS.values() if op.family == LIBRARY]
     groups = dict.fromkeys(op.group for op in rows)

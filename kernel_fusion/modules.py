@@ -61,7 +61,9 @@ class FusedConv2dBNReLU(_FusedConvolution):
     """relu(bn(conv(x))); in evaluation, the norm is folded into the convolution's weights.
 
     The state dict equals nn.Sequential(conv, bn, nn.ReLU())'s; the layers are shared, not copied.
-    ValueError if they do not fit or have no fused form.
+
+    Raises:
+        ValueError: If the layers do not fit each other or have no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, bn: nn.BatchNorm2d) -> None:
@@ -94,7 +96,9 @@ class FusedConv2dGELUDropout(_FusedConvolution):
     """dropout(gelu(conv(x))). The state dict equals nn.Sequential(conv, GELU, Dropout)'s.
 
     `conv` is shared, not copied; `p` is the probability that an element is dropped in training.
-    ValueError if the convolution has no fused form.
+
+    Raises:
+        ValueError: If the convolution has no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, p: float = 0.5) -> None:
@@ -144,8 +148,11 @@ class FusedDepthwisePointwiseConv2d(_FusedConvolution):
 class FusedConv2dGroupNorm(_FusedConvolution):
     """activation(norm(conv(x))). The state dict equals nn.Sequential's of the two layers.
 
-    They are shared, not copied; ValueError if the convolution has no fused form. `activation` is
-    one of `kernel_fusion.ops.linear_activation`.
+    The layers are shared, not copied. `activation` is one of
+    `kernel_fusion.ops.linear_activation`.
+
+    Raises:
+        ValueError: If the convolution has no fused form.
     """
 
     def __init__(self, conv: nn.Conv2d, norm: nn.GroupNorm, activation: str = "relu") -> None:

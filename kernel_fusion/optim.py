@@ -40,8 +40,11 @@ class _Fused(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; return the result of the closure.
 
-        It recomputes the loss, with gradients enabled. ValueError if the kernels do not support an
-        option or a gradient; no parameter and no state has changed then.
+        The closure recomputes the loss, with gradients enabled.
+
+        Raises:
+            ValueError: If the kernels do not support an option or a gradient; no parameter and no
+                state has changed then.
         """
         loss = None
         if closure is not None:
@@ -82,7 +85,11 @@ class _Fused(torch.optim.Optimizer):
         return found
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters; ValueError if an option has no kernel."""
+        """Add a group of parameters.
+
+        Raises:
+            ValueError: If an option has no kernel.
+        """
         _refuse(type(self).__name__, {**self.defaults, **param_group})
         super().add_param_group(param_group)
 

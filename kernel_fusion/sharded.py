@@ -58,7 +58,11 @@ def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
 
 
 def norm_over_mesh(tensors: Sequence[Tensor], norm_type: float) -> Tensor:
-    """Return the norm over one mesh or device; ValueError if sharded and `norm_type` <= 0."""
+    """Return the norm over one mesh or device.
+
+    Raises:
+        ValueError: If the tensors are sharded and `norm_type` is not positive.
+    """
     first: Any = tensors[0]
     if not is_sharded(first):
         return total_norm(list(tensors), norm_type)

@@ -93,7 +93,7 @@ def rounds_of(call_ms: float, runs: int) -> Rounds:
 
 
 def runs_on_cpu(call_ms: float, runs: int) -> int:
-    """Return the calls that take BUDGET_ON_CPU_MS; at least LEAST_ON_CPU, at most `runs`."""
+    """Return how many calls fit into BUDGET_ON_CPU_MS, from LEAST_ON_CPU to `runs`."""
     return min(runs, max(LEAST_ON_CPU, int(BUDGET_ON_CPU_MS / max(call_ms, 1e-3))))
 
 

@@ -23,8 +23,7 @@ class FusedAttention(nn.MultiheadAttention):
     """A batch-first nn.MultiheadAttention on one of our attention versions or on PyTorch's.
 
     It has the state dict of nn.MultiheadAttention. In contrast to it, weights are only returned on
-    request, keys and values default to the query, and a residual may be added. ValueError if an
-    argument is not as follows.
+    request, keys and values default to the query, and a residual may be added.
 
     With v3, as in the operation, a query whose keys are all masked gets zeros.
 
@@ -36,6 +35,9 @@ class FusedAttention(nn.MultiheadAttention):
             masks and dropout.
         dropout: The dropout probability of the attention weights, in training.
         batch_first: Must be True.
+
+    Raises:
+        ValueError: If an argument is not as described above.
     """
 
     def __init__(
@@ -213,7 +215,10 @@ class FusedAttention(nn.MultiheadAttention):
 
 
 def _joined(key_padding_mask: Tensor | None, attn_mask: Tensor | None, q: Tensor) -> Tensor | None:
-    """Join both masks into one to add to the scores: [N, H, L, S], with size 1 to broadcast."""
+    """Return one mask to add to the scores, or None without a mask.
+
+    The result can be broadcast to [N, H, L, S].
+    """
     found = None
     if key_padding_mask is not None:
         found = _added(key_padding_mask, q.dtype)[:, None, None]

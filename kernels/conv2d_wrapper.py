@@ -47,12 +47,13 @@ class FusedConv2d(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         """Convolve [N, C, H, W] of any floating dtype and layout.
 
-        ValueError if the shape does not fit; H and W must exceed the padding.
+        Raises:
+            ValueError: If the shape does not fit; H and W must exceed the padding.
         """
         return fused_conv_reflection_pad_forward(input, self.weight, self.bias, *self._sides)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why it does not run on its own kernel there; "" if it does."""
+        """Return why the convolution does not run on our kernel for such inputs; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

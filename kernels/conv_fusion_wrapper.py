@@ -42,7 +42,8 @@ class FusedConvInstanceNormReLU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply all layers to [N, C, H, W] of any floating dtype and layout.
 
-        ValueError if the shape does not fit, or the result is a single pixel.
+        Raises:
+            ValueError: If the shape does not fit, or the result is a single pixel.
         """
         conv, norm = self.conv, self.norm
         return fused_conv_instancenorm_forward(
@@ -50,7 +51,7 @@ class FusedConvInstanceNormReLU(nn.Module):
         )
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why its convolution does not run on our kernel there; "" if it does."""
+        """Return why the convolution does not run on our kernel for such inputs; "" if it does."""
         return unavailable_reason(
             device,
             dtype,

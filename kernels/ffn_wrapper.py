@@ -38,7 +38,8 @@ class FusedFFN(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply the network to [..., E] of the parameters' dtype.
 
-        ValueError if the number of channels differs or the approximation is unknown.
+        Raises:
+            ValueError: If the number of channels differs or the approximation is unknown.
         """
         weights = self.fc1.weight, self.fc1.bias, self.fc2.weight, self.fc2.bias
         return fused_ffn_forward(x, *weights, True, self.approximate, x if self.residual else None)

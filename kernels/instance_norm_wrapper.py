@@ -37,7 +37,8 @@ class FusedInstanceNorm2d(nn.InstanceNorm2d):
     def forward(self, input: Tensor) -> Tensor:
         """Normalize [N, C, H, W] or [C, H, W] of any floating dtype and layout.
 
-        ValueError if the number of channels or dimensions differs, or a plane is one pixel.
+        Raises:
+            ValueError: If the number of channels or dimensions differs, or a plane is one pixel.
         """
         shape = input.shape
         if len(shape) != 4:

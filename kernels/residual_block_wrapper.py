@@ -18,8 +18,11 @@ def residual_block(
 ) -> Tensor:
     """Apply the fused operation with the weights of these layers and the first norm's eps.
 
-    The 3x3 convolutions keep the channels of x, [N, C, H, W] of any floating dtype and layout;
-    a ReLU follows `in1`. ValueError if the shapes do not fit.
+    The 3x3 convolutions keep the channels of x, [N, C, H, W] of any floating dtype and layout; a
+    ReLU follows `in1`.
+
+    Raises:
+        ValueError: If the shapes do not fit.
     """
     return fused_residual_block_forward(
         x,
@@ -59,10 +62,11 @@ class FusedResidualBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Apply the block to [N, C, H, W] of any floating dtype and layout.
 
-        ValueError if the number of channels or dimensions differs, or H or W is below 2.
+        Raises:
+            ValueError: If the number of channels or dimensions differs, or H or W is below 2.
         """
         return residual_block(x, self.conv1.conv2d, self.in1, self.conv2.conv2d, self.in2)
 
     def remark(self, device: torch.device, dtype: torch.dtype) -> str:
-        """Return why its convolutions do not run on our kernel there; "" if they do."""
+        """Return why the convolutions do not run on our kernel for such inputs; "" if they do."""
         return unavailable_reason(device, dtype, out_channels=self.in1.num_features)

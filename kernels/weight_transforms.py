@@ -119,7 +119,9 @@ def as_matrix(
     """Reorder the named axes of a weight into a matrix, padded with zeros.
 
     `rows` and `depth` have the axes of rows and columns, outermost first, with padded sizes.
-    ValueError if they do not name each axis once, or a size is too small.
+
+    Raises:
+        ValueError: If `rows` and `depth` do not name each axis once, or a size is too small.
     """
     sizes = [*rows.items(), *depth.items()]
     if sorted(axes) != sorted(name for name, _ in sizes):

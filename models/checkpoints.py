@@ -91,9 +91,12 @@ _PROTOCOLS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 def load_checkpoint(path: Path | str) -> State:
     """Read a network's complete, finite state dict under our keys: float32, contiguous, on the CPU.
 
-    The regular file, or one packed in a wheel, is safetensors or PyTorch (zip or legacy), in either
-    published layout, with or without wrapper dicts. Raise CheckpointError if it is missing,
-    unreadable, damaged or of another kind, with the first missing, unexpected and misshapen keys.
+    The regular file, or one packed in a wheel, is safetensors or PyTorch (zip or legacy), in
+    either published layout, with or without wrapper dicts.
+
+    Raises:
+        CheckpointError: If the file is missing, unreadable, damaged or of another kind. The
+            message names the first missing, unexpected and misshapen keys.
     """
     path = Path(path)
     name = printable(path.name, NAME)
@@ -131,7 +134,9 @@ def save_checkpoint(
 ) -> None:
     """Write a state dict, on any device, in `dtype` as safetensors, atomically.
 
-    Raise CheckpointError if a weight is not finite in `dtype`, OSError if it cannot be written.
+    Raises:
+        CheckpointError: If a weight is not finite in `dtype`.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     weights = {
@@ -147,7 +152,11 @@ def save_checkpoint(
 
 
 def _read(name: str, file: BinaryIO) -> Any:
-    """Deserialize a file of any supported format; raise CheckpointError for others."""
+    """Deserialize a file of any supported format.
+
+    Raises:
+        CheckpointError: If the file is empty, damaged, or of another format.
+    """
     head = file.read(512)
     file.seek(0)
     if head.startswith(MAGIC):

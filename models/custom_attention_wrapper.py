@@ -14,8 +14,10 @@ class CustomMultiheadAttention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762), batch first.
 
     Its parameters, initial values and results equal `nn.MultiheadAttention(embed_dim, num_heads,
-    batch_first=True)`. Raise ValueError if `embed_dim`, the features of a token, is not a multiple
-    of `num_heads`.
+    batch_first=True)`.
+
+    Raises:
+        ValueError: If `embed_dim`, the features of a token, is not a multiple of `num_heads`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int) -> None:

@@ -97,7 +97,11 @@ CONFIGS: dict[str, NetworkConfig] = {"full": FULL, "lite": LITE}
 
 
 def network_config(state: Mapping[str, Tensor]) -> NetworkConfig:
-    """Infer a network's dimensions from its published state dict; raise ValueError for others."""
+    """Infer a network's dimensions from its published state dict.
+
+    Raises:
+        ValueError: If the state is not a transformation network's.
+    """
     try:
         first, second, third = (state[f"conv{n}.conv2d.weight"] for n in (1, 2, 3))
         widths = (first.shape[0], second.shape[0], third.shape[0])

@@ -55,8 +55,9 @@ class UnsafeFileError(ValueError):
 def load_tensors(file: BinaryIO, device: torch.device | str = "cpu") -> Any:
     """Read tensors, numbers, text and containers through PyTorch's restricted unpickler.
 
-    Raise UnsafeFileError if the file, open at its beginning, is damaged or holds other objects, and
-    OSError if it cannot be read.
+    Raises:
+        UnsafeFileError: If the file, open at its beginning, is damaged or holds other objects.
+        OSError: If the file cannot be read.
     """
     try:
         return torch.load(file, map_location=device, weights_only=True)

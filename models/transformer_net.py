@@ -106,7 +106,8 @@ class TransformerNetBaseline(nn.Module):
     def load_checkpoint(self, path: Path | str) -> Self:
         """Load all weights from a file or none; return self.
 
-        Raise CheckpointError if it is missing, damaged, incomplete or of another network.
+        Raises:
+            CheckpointError: If the file is missing, damaged, incomplete or of another network.
         """
         state = load_checkpoint(path)
         check_dimensions(path, network_config(state), self.shape)
@@ -305,8 +306,10 @@ class TransformerNetInRuntime(TransformerNetBaseline):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
         """Stylize pictures as the baseline does; no layer is marked.
 
-        Raise RuntimeFault, one sentence, if the runtime is not installed, does not find the device,
-        or does not compute in the dtype of `x`; ValueError as the baseline.
+        Raises:
+            RuntimeFault: If the runtime is not installed, does not find the device, or does not
+                compute in the dtype of `x`. The message is one sentence.
+            ValueError: As for the baseline.
         """
         _check(x)
         height, width = x.shape[-2:]

@@ -92,7 +92,12 @@ def save_vit(
 
 
 def load_vit(path: Path | str) -> VitCheckpoint:
-    """Read a file of `save_vit`; raise CheckpointError, one sentence, if it is not one."""
+    """Read a file of `save_vit`.
+
+    Raises:
+        CheckpointError: If the file is missing, damaged or of another kind. The message is one
+            sentence.
+    """
     path = Path(path)
     name = printable(path.name, NAME)
     try:
@@ -161,7 +166,11 @@ def weights_digest(stored: Mapping[str, Tensor]) -> str:
 
 
 def _metadata(name: str, data: bytes) -> dict[str, str]:
-    """Return the texts in the header. Raise CheckpointError if the file is not one of ours."""
+    """Return the texts in the header.
+
+    Raises:
+        CheckpointError: If `save_vit` did not write the file.
+    """
     length = int.from_bytes(data[:8], "little")
     if len(data) < 9 or data[8:9] != b"{" or not 2 <= length <= min(len(data) - 8, MAX_HEADER):
         raise CheckpointError(tr("'{file}' is not a safetensors file", file=name))

@@ -77,7 +77,11 @@ VIT_VARIANTS: dict[str, VitConfig] = {"tiny": TINY, "small": SMALL, "base": BASE
 
 
 def vit_config(values: object) -> VitConfig:
-    """Build a configuration from VitConfig.as_dict's values; raise ValueError for others."""
+    """Build a configuration from VitConfig.as_dict's values.
+
+    Raises:
+        ValueError: If a field is missing, unknown or not a whole number.
+    """
     if not is_dict(values) or set(values) != {field.name for field in fields(VitConfig)}:
         raise ValueError("invalid dimensions of an any-style network")
     numbers: dict[str, Any] = dict(values)

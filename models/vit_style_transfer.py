@@ -71,8 +71,10 @@ class StyleForgeTransformer(nn.Module):
     def encode_style(self, picture: Tensor, key_stride: int | None = None) -> Tensor:
         """Compute the codes [N, code_dim] of [N, 3, H, W], RGB 0-255, H and W at least 16.
 
-        The code of a mixture of styles is the weighted mean of their codes. Raise ValueError if the
-        shape or the dtype differs.
+        The code of a mixture of styles is the weighted mean of their codes.
+
+        Raises:
+            ValueError: If the shape or the dtype differs.
         """
         check_picture(picture)
         return self.style(_padded(picture), key_stride)

@@ -33,7 +33,11 @@ class Benchmark:
 
     @classmethod
     def of(cls, times_ms: Sequence[float]) -> Benchmark:
-        """Summarize the durations of at least one call. Raise ValueError if the list is empty."""
+        """Summarize the durations of at least one call.
+
+        Raises:
+            ValueError: If the list is empty.
+        """
         times = np.asarray(times_ms, dtype=np.float64)
         if times.size == 0:
             raise ValueError("a benchmark needs at least one timed call")
@@ -76,8 +80,10 @@ def benchmark_model(
 ) -> Benchmark:
     """Time a model, neither moved nor converted, in inference mode on random input in 0-255.
 
-    The device and the dtype of the input default to its first parameter's. Raise ValueError if a
-    size or a count is not a positive integer.
+    The device and the dtype of the input default to its first parameter's.
+
+    Raises:
+        ValueError: If a size or a count is not a positive integer.
     """
     if len(input_size) == 0 or any(not _is_count(n) or n < 1 for n in input_size):
         raise ValueError(f"input_size must be positive whole numbers, not {tuple(input_size)}")
@@ -139,9 +145,9 @@ def interleave(
 
 
 def stopwatch(call: Callable[[], object], device: torch.device) -> float:
-    """Time one call, in milliseconds until its work is done, even if it returns earlier.
+    """Return the milliseconds until the work of one call is done, even if the call returns earlier.
 
-    The CPU's time begins with the call, a GPU's at the moment when it starts the work.
+    On the CPU the time begins with the call, on a GPU when it starts the work.
     """
     if device.type != "cuda":
         start = time.perf_counter()

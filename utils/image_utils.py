@@ -20,8 +20,10 @@ from utils.images.writing import write_pixels
 def load_image(path: str | os.PathLike[str]) -> Tensor:
     """Read a picture as the input of a network, [1, 3, H, W] float32, RGB, 0-255, contiguous.
 
-    It is upright, in sRGB, over white where the picture is transparent. Raise ImageError if the
-    file is missing, damaged or not a picture.
+    The result is upright, in sRGB, over white where the picture is transparent.
+
+    Raises:
+        ImageError: If the file is missing, damaged or not a picture.
     """
     pixels = torch.from_numpy(read_pixels(path))
     return pixels.permute(2, 0, 1)[None].to(torch.float32, memory_format=torch.contiguous_format)

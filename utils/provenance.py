@@ -32,7 +32,8 @@ def machine_info(device: torch.device) -> dict[str, Any]:
 def commit_of(file: Path) -> str | None:
     """Return the running files' commit, by one of them, with "+" if any has changed since.
 
-    STYLEFORGE_COMMIT overrides it, for files copied to another machine. None outside a checkout.
+    STYLEFORGE_COMMIT overrides it, for files copied to another machine. Return None outside a
+    checkout.
     """
     if override := os.environ.get("STYLEFORGE_COMMIT"):
         return override

@@ -88,7 +88,7 @@ def _styles(flags: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _shared(text: str) -> tuple[str, str]:
-    """Split a name from its share, as in `--mix udnie:0.4`; a missing share is ""."""
+    """Split a style's name from its share, as in `--mix udnie:0.4`; a missing share is ""."""
     name, colon, share = text.rpartition(":")
     try:
         fits = 0 <= float(share) <= 1

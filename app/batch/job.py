@@ -54,7 +54,7 @@ class QueuedJob:
     stamps: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
-        """Write the job's file atomically. Raises OSError."""
+        """Write the job's file atomically. Raises OSError if it cannot be written."""
         values = {"format": FORMAT, **asdict(self)}
         del values["number"]
         atomic_write(path, (json.dumps(values, indent=1) + "\n").encode())

@@ -68,7 +68,11 @@ class JobQueue:
         return added
 
     def get(self, number: int) -> QueuedJob:
-        """Return a job. Raises QueueError if it does not exist or its file is damaged."""
+        """Return a job.
+
+        Raises:
+            QueueError: If the job does not exist or its file is damaged.
+        """
         try:
             return read_job(self._path(number))
         except FileNotFoundError:
@@ -158,16 +162,28 @@ class JobQueue:
             yield self._taken(number)
 
     def finish(self, job: QueuedJob, error: str = "") -> QueuedJob:
-        """Record that a job has ended; an `error` marks a failure. Raises OSError."""
+        """Record that a job has ended; an `error` marks a failure.
+
+        Raises:
+            OSError: If the job's file cannot be written.
+        """
         state = JobState.FAILED if error else JobState.DONE
         return self._written(replace(job, state=state, error=error))
 
     def put_back(self, job: QueuedJob) -> QueuedJob:
-        """Make a stopped job wait again, and return the updated job. Raises OSError."""
+        """Make a stopped job wait again, and return the updated job.
+
+        Raises:
+            OSError: If the job's file cannot be written.
+        """
         return self._written(replace(job, state=JobState.WAITING, attempts=0))
 
     def retry(self, number: int) -> None:
-        """Make a failed job wait again; its results stay. Raises QueueError if it cannot."""
+        """Make a failed job wait again; its results stay.
+
+        Raises:
+            QueueError: If the job does not exist, its file is damaged, or it has not failed.
+        """
         with self._job_locked(number):
             job = self.get(number)
             if job.state is not JobState.FAILED:
@@ -175,7 +191,11 @@ class JobQueue:
             self.put_back(replace(job, error=""))
 
     def remove(self, number: int) -> None:
-        """Delete a job, not its results. Raises QueueError if it does not exist or is running."""
+        """Delete a job, not its results.
+
+        Raises:
+            QueueError: If the job does not exist or is running.
+        """
         path = self._path(number)
         with self._job_locked(number, keep=False):
             try:

@@ -105,7 +105,11 @@ class Manifest:
         return done / len(self.entries) if self.entries else 1.0
 
     def write(self, path: Path) -> None:
-        """Write the manifest atomically. Raises OSError."""
+        """Write the manifest atomically.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         names = [each.name for each in fields(Entry)]
         entries = [
             {name: value for name in names if (value := getattr(entry, name)) not in (None, "")}
@@ -125,7 +129,11 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a file that `Manifest.write` wrote. Raises ManifestError if it cannot be read as one."""
+    """Read a file that `Manifest.write` wrote.
+
+    Raises:
+        ManifestError: If `path` cannot be read or is not a manifest.
+    """
     shown = printable(str(path))
     try:
         values: Any = small_json.load(path, MAX_BYTES)
@@ -160,7 +168,11 @@ def planned(pairs: Iterable[tuple[Path, Path]]) -> tuple[Entry, ...]:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of a file, in hexadecimal. Raises OSError."""
+    """Return the digest of a file, in hexadecimal.
+
+    Raises:
+        OSError: If the file cannot be read.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -214,7 +226,11 @@ class Record:
             self._put(str(result.absolute()), **values)
 
     def done(self, result: Path) -> None:
-        """Record that a result was written. Raises OSError if it does not exist."""
+        """Record that a result was written.
+
+        Raises:
+            OSError: If the result does not exist.
+        """
         size, changed = _stamp(result)
         self._put(
             str(result.absolute()),
@@ -236,12 +252,20 @@ class Record:
         self._save_when_due()
 
     def finish(self) -> None:
-        """Record that the run reached its end. Raises OSError."""
+        """Record that the run reached its end.
+
+        Raises:
+            OSError: If the manifest cannot be written.
+        """
         self.manifest = replace(self.manifest, finished=True)
         self.save()
 
     def save(self) -> None:
-        """Write the current manifest. Raises OSError."""
+        """Write the current manifest.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         self.manifest = replace(self.manifest, entries=tuple(self._entries.values()))
         begun = self.clock()
         self.manifest.write(self.path)

@@ -93,7 +93,11 @@ class Overview:
         return made
 
     def _manifest(self, number: int) -> Manifest | None:
-        """Return the manifest of a job; None before the job begins. Raises ManifestError."""
+        """Return the manifest of a job; None before the job begins.
+
+        Raises:
+            ManifestError: If the manifest is damaged or of another version.
+        """
         path = self._queue.manifest(number)
         stamp = _stamp(path)
         if stamp is None:
@@ -106,7 +110,11 @@ class Overview:
 
 
 def why_failed(path: Path) -> str:
-    """Summarize a run's failures in one sentence, or "". Raises ManifestError for other files."""
+    """Summarize a run's failures in one sentence; return "" without failures or manifest.
+
+    Raises:
+        ManifestError: If `path` is not a manifest.
+    """
     if _stamp(path) is None:
         return ""
     manifest = read_manifest(path)

@@ -39,7 +39,7 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def of(self, items: Sequence[T], names: Sequence[str]) -> list[T]:
-        """Return this shard's items in their order: every `count`-th of all items sorted by name.
+        """Return this shard's part of all items: every `count`-th by name, in the items' order.
 
         The shards of the same items are disjoint and complete; their sizes differ by at most one.
 
@@ -51,10 +51,9 @@ class Shard:
 
 
 def parse_shard(text: str, environment: Mapping[str, str] | None = None) -> Shard:
-    """Parse "2/8", the second of eight; "auto" reads both from the environment, "auto/8" the index.
+    """Parse "2/8", the second of eight shards.
 
-    Raises:
-        ShardError: If the text is invalid, or the environment names no shard.
+    "auto" reads both numbers from the environment, "auto/8" only the first.
     """
     if found := re.fullmatch(rf"({AUTO}|\d{{1,7}})(?:/(\d{{1,7}}))?", text):
         index, count = found.groups()

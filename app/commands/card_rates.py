@@ -118,7 +118,11 @@ def measure_rates(device: torch.device) -> None:
 
 
 def remember(device: torch.device, network: str, times: dict[tuple[int, int], float]) -> None:
-    """Store FP16 milliseconds by (width, height). Raises CardRatesError if writing fails."""
+    """Store FP16 milliseconds by (width, height).
+
+    Raises:
+        CardRatesError: If writing fails.
+    """
     path = rates_path()
     try:
         store_rates(path, device, network, times)

@@ -55,5 +55,9 @@ def make_sheet(
 def save_sheet(
     path: Path, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
 ) -> None:
-    """Write the sheet as PNG, JPEG or WebP. Raises ImageError."""
+    """Write the sheet as PNG, JPEG or WebP.
+
+    Raises:
+        ImageError: If the file cannot be written.
+    """
     write_pixels(path, make_sheet(columns, rows, cell))

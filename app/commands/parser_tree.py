@@ -25,7 +25,7 @@ class Command:
 
     @property
     def arguments(self) -> list[argparse.Action]:
-        """Its flags and positional arguments in the order of the help, without commands."""
+        """The command's flags and positional arguments in the order of the help; no subcommands."""
         return [
             action
             for action in self.parser._actions

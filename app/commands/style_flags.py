@@ -21,7 +21,10 @@ DEFAULTS = Parameters()
 
 
 def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
-    """Add a flag for every row that has one, and --mix; if `kept`, None is the stored setting."""
+    """Add a flag for every row of the parameter table that has one, and --mix.
+
+    If `kept`, flags that are not given are None, and the stored settings apply.
+    """
     for name, row in PARAMETERS.items():
         if name == "mix_amount":  # one flag for both the style and its share
             parser.add_argument(

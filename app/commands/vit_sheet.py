@@ -103,7 +103,11 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, long_side: int) -> NDArray[np.uint8]:
-    """Read a picture, resized to `long_side`. Raises StyleForgeError if it is too narrow then."""
+    """Read a picture, resized to `long_side`.
+
+    Raises:
+        StyleForgeError: If the resized picture is narrower than MIN_SIDE pixels.
+    """
     picture = fit(read_pixels(path), long_side)
     if min(picture.shape[:2]) < MIN_SIDE:
         raise StyleForgeError(f"'{path.name}' is too narrow at a long side of {long_side} pixels")

@@ -24,7 +24,7 @@ def make_report() -> str:
     """Run `styleforge doctor --report`, which takes seconds, and return its output.
 
     Raises:
-        ReportError: If it does not end, or ends without a report.
+        ReportError: If the process does not end, or ends without a report.
     """
     try:
         done = subprocess.run(

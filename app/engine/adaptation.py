@@ -179,7 +179,9 @@ class PrecisionFallback:
         return self._replaced.get(_key(config, device), config.precision)
 
     def step_down(self, config: EngineConfig, device: torch.device, broken: Precision) -> Precision:
-        """Replace a precision, which may be a replacement, from now on; return the next safer one.
+        """Replace the precision `broken` from now on; return the next safer one.
+
+        `broken` may itself be a replacement.
 
         Raises:
             ValueError: If `broken` is FP32, which has no safer precision.

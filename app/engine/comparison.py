@@ -93,7 +93,8 @@ class Comparer:
 
 
 def compared_with(kernels: str, family: NetworkFamily[Any]) -> str:
-    """Return the key in ALL_VARIANTS of the network that `kernels` is compared with: our fused
-    network for a variant of another runtime, the baseline otherwise.
+    """Return the key in ALL_VARIANTS of the network to compare `kernels` with.
+
+    This is our fused network for a variant of another runtime, and the baseline otherwise.
     """
     return BASELINE if family.variant(kernels).runtime is None else FUSED

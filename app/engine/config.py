@@ -44,7 +44,10 @@ class EngineConfig(Parameters):
         return tuple(key for key, _ in self.parts)
 
     def mixed(self, parts: Sequence[Part]) -> EngineConfig:
-        """Return this config with other styles; the shares add up to 1, one style resets them."""
+        """Return this config with other styles, whose shares add up to 1.
+
+        A single style resets the fields of the mix to their defaults.
+        """
         (style, _), *others = parts
         if not others:
             return replace(self, style=style, mix=None, mix_amount=DEFAULT_MIX_AMOUNT, mix_more=())

@@ -111,7 +111,7 @@ class NetworkPool:
         """Return why pictures of a size have to run in bands of rows, as a clause, or "".
 
         Raises:
-            MemoryError: If they do not fit into memory in bands either.
+            MemoryError: If the pictures do not fit into memory in bands either.
         """
         at_once = size[0] * size[1] * family.memory_per_pixel(device, precision)
         free, in_bands = self.memory(device), family.banded_bytes(size, precision)
@@ -160,7 +160,7 @@ class Network:
         return bool(self._module.by_layer)
 
     def time_layers(self, on: bool) -> None:
-        """Set whether its timings cover every layer, or only groups of layers (the default)."""
+        """Set whether the network times every layer, or only groups of layers (the default)."""
         if on != self._module.by_layer:  # setting an attribute of a module is slow
             self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
@@ -297,7 +297,11 @@ class Network:
         ]
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
-        """Run the native network at two sizes, `pixels` the larger, joined on the GPU; or None."""
+        """Run the native network at two sizes and join the results on the GPU.
+
+        `pixels` has the larger size; `strokes` is the smaller one, (width, height). Return None
+        without a GPU, or if a size has no native plan.
+        """
         if self.device.type != "cuda":
             return None
         clock = Stopwatch(self.device)

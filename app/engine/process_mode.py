@@ -27,5 +27,5 @@ class ProcessMode(Enum):
 
     @property
     def has_history(self) -> bool:
-        """Whether it continues the frame before it; only then is it smoothed."""
+        """Whether each frame continues the previous one; only then are frames smoothed."""
         return self in (ProcessMode.LIVE, ProcessMode.SEQUENCE)

@@ -84,7 +84,8 @@ def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
     """Return sizes with strokes as wide as `stroke_size` makes them, and the sharpness of `size`.
 
     Args:
-        size: The long side of the sharper input; below `stroke_size`, strokes are wider.
+        size: The long side of the larger input. If it is less than `stroke_size`, the strokes
+            become wider.
     """
     size = min(size, max(width, height))
     strokes = min(size, stroke_size)

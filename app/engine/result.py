@@ -171,7 +171,10 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """The baseline's median over the other's, perhaps below 1; None if pictures disagree."""
+        """The baseline's median time divided by the other network's, which may be below 1.
+
+        None if the pictures disagree.
+        """
         return self.baseline_latency.median / self.fused_latency.median if self.agrees else None
 
 

@@ -39,7 +39,10 @@ class Stopwatch:
         self._marks.clear()
 
     def mark(self, name: str) -> None:
-        """End a stage; other names than STAGES are layers or groups of them ("encoder/conv1")."""
+        """End a stage.
+
+        A name outside STAGES is a layer or a group of layers, such as "encoder/conv1".
+        """
         if self._cuda:
             if len(self._events) == len(self._marks):
                 self._events.append(torch.cuda.Event(enable_timing=True))

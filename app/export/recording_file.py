@@ -1,4 +1,7 @@
-"""The file of a recording: timed frames and sound; data once written stay readable."""
+"""The file of a recording: frames and sound with their times.
+
+Fragments of one second stay readable even if the file is never closed.
+"""
 
 from __future__ import annotations
 

@@ -99,7 +99,11 @@ class Recording:
             self._changed.notify_all()
 
     def finish(self) -> Path:
-        """Wait until all is written; return the path. Raises RecordingError if any is missing."""
+        """Wait until all frames and sound are written; return the path.
+
+        Raises:
+            RecordingError: If the recording is incomplete.
+        """
         self.end()
         self._thread.join()
         if self._fault:

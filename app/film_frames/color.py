@@ -67,7 +67,11 @@ def usual_matrix(width: int, height: int) -> int:
 
 
 def colors_of(frame: av.VideoFrame) -> Colors:
-    """Return a decoded frame's colors, or defaults. Raises ColorError for an unknown matrix."""
+    """Return a decoded frame's colors, or defaults.
+
+    Raises:
+        ColorError: If the frame's matrix is unknown.
+    """
     primaries, transfer = int(frame.color_primaries), int(frame.color_trc)
     if frame.format.is_rgb:
         return Colors(RGB, True, primaries, transfer)

@@ -68,9 +68,9 @@ class Converter:
         return _copied(self._orientation.upright(pixels))
 
     def from_rgb(self, pixels: NDArray[np.uint8], pixel_format: str) -> av.VideoFrame:
-        """Make a frame for an encoder, in FFmpeg's `pixel_format`, of [H, W, 3] uint8 RGB.
+        """Convert [H, W, 3] uint8 RGB to a frame for an encoder, in FFmpeg's `pixel_format`.
 
-        The sides must be even if the format stores colors in pairs.
+        H and W must be even if the format stores one color per pair of pixels.
         """
         pixels = np.ascontiguousarray(pixels)
         height, width = pixels.shape[:2]

@@ -85,7 +85,10 @@ def _has_edit_lists(container: av.container.InputContainer) -> bool:
 
 
 def _tagged_length_s(stream: av.VideoStream) -> float:
-    """Return the picture's end by a Matroska tag, such as 00:01:02.500000000; 0 without one."""
+    """Return the picture's length in seconds by its Matroska tag; 0 without a tag.
+
+    The tag, such as 00:01:02.500000000, is the time of the end, so the start time is subtracted.
+    """
     found = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if not found:
         return 0.0

@@ -27,7 +27,7 @@ class Flicker:
 
     @property
     def ratio(self) -> float | None:
-        """The output's change over the source's; None if the source stands still."""
+        """The output's change divided by the source's; None if the source does not change."""
         return self.output / self.source if self.source >= STILL else None
 
 
@@ -56,7 +56,7 @@ class FlickerMeter:
 
     @property
     def flicker(self) -> Flicker | None:
-        """The average over the last frames; None before there are two."""
+        """The average over the last frames; None before the second frame."""
         if not self._changes:
             return None
         outputs, sources = zip(*self._changes, strict=True)

@@ -147,8 +147,8 @@ class FrameLoop:
     def between(self) -> Between | None:
         """Return the state until the next step, for other users of the engine's thread.
 
-        None before the first result, in comparisons and in recordings: the loop then needs it
-        alone.
+        Return None before the first result, in comparisons and in recordings: the loop then
+        needs the thread for itself.
         """
         source, frame, config = self._source, self._frame, self._engine.config
         if source is None or frame is None or config is None or not self.running:
@@ -250,11 +250,16 @@ class FrameLoop:
         self._display = width, height
 
     def set_least_size(self, width: int, height: int) -> None:
-        """Keep stream frames at least this large, in pixels, for other consumers; (0, 0): none."""
+        """Process stream frames at this size in pixels or more, for other consumers.
+
+        (0, 0) sets no limit.
+        """
         self._least = width, height
 
     def hold(self, held: bool) -> None:
-        """Fix the automatic size and network while `held`, and make results in the frame's size."""
+        """Set whether to keep the automatic size and network, and to make results in the frame
+        size.
+        """
         self._held = held
         self._engine.hold(held)
 

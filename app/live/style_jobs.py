@@ -146,7 +146,7 @@ class StyleJobs(QObject):
         self._ready.add(key)
 
     def forget(self, key: str) -> None:
-        """Prepare a style again at its next use, after its files were replaced or removed."""
+        """Mark a style as not prepared, after its files were replaced or removed."""
         self._ready.discard(key)
 
     def cancel(self) -> None:

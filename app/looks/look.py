@@ -47,7 +47,7 @@ class Look:
         return replace(config.mixed(self.parts), **settings)
 
     def missing(self, keys: Collection[str]) -> str:
-        """Return why it cannot be used with the styles `keys`, as a sentence; "" if it can."""
+        """Return why the look cannot be used with the styles `keys`, as a sentence, or ""."""
         absent = [printable(key, MAX_TEXT) for key, _ in self.parts if key not in keys]
         if not absent:
             return ""
@@ -58,7 +58,7 @@ class Look:
         return {"styles": styles, **{name: getattr(self, name) for name in _SETTINGS}}
 
     def text(self) -> str:
-        """Return it as JSON in one line, for the metadata of a picture."""
+        """Return the look as JSON in one line, for the metadata of a picture."""
         return json.dumps(self.stored())
 
 
@@ -100,13 +100,21 @@ def look_from(stored: object) -> Look:
 
 
 def _inside(title: str) -> str:
-    """Return a title inside a sentence: lower case in English; languages may need capitals."""
+    """Return a title as part of a sentence.
+
+    An English title becomes lower case. A translation keeps its case, because its language may
+    need capitals.
+    """
     translated = tr(title)
     return title.lower() if translated == title else translated
 
 
 def parse_look(text: str) -> Look:
-    """Read the output of `Look.text`; raise LookError if `text` is anything else."""
+    """Read the output of `Look.text`.
+
+    Raises:
+        LookError: If `text` is anything else.
+    """
     try:
         return look_from(small_json.loads(text))
     except small_json.SmallJsonError as exc:

@@ -18,7 +18,11 @@ class AddressError(StyleForgeError):
 
 
 def loopback(address: str) -> str:
-    """Return a loopback address; raise AddressError for any other address or text."""
+    """Return a loopback address.
+
+    Raises:
+        AddressError: If the text is not a loopback address.
+    """
     if address not in LOOPBACK:
         raise AddressError(
             f"the server listens only on this machine, at {' or '.join(LOOPBACK)}, not at "
@@ -56,7 +60,10 @@ def listen(addresses: Sequence[str], port: int) -> list[socket.socket]:
 
 
 def hosts(port: int) -> frozenset[str]:
-    """Return the allowed Host headers; others are foreign sites pointed here (DNS rebinding)."""
+    """Return the allowed Host headers.
+
+    Any other header comes from a foreign site whose name was pointed here (DNS rebinding).
+    """
     named = {f"{name}:{port}" for name in NAMES}
     return frozenset(named | ({*NAMES} if port == _HTTP_PORT else set()))
 

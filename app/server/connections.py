@@ -160,7 +160,10 @@ class Connection(H11Protocol):
             self._expect(BODY_S if self.conn.their_state is h11.SEND_BODY else None)
 
     def _expect(self, seconds: float | None) -> None:
-        """Set the deadline, unless it is already set for the same: more bytes do not move it."""
+        """Set the deadline to `seconds` from now; None removes the deadline.
+
+        A call with the same `seconds` changes nothing, so more bytes do not move the deadline.
+        """
         if seconds == self._owed:
             return
         if self._deadline is not None:

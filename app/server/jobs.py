@@ -89,11 +89,19 @@ class Jobs:
         return [self._now(job) for job in self._queue.jobs()[0]]
 
     def get(self, number: int) -> QueuedJob:
-        """Look up a job; raise QueueError if there is none."""
+        """Look up a job.
+
+        Raises:
+            QueueError: If the job does not exist.
+        """
         return self._now(self._queue.get(number))
 
     def result(self, job: QueuedJob) -> Path:
-        """Return the result file of a finished job; raise QueueError unless it is a server's."""
+        """Return the result file of a finished job.
+
+        Raises:
+            QueueError: If the job does not belong to a server.
+        """
         return _Files.of(job).target
 
     def cancel(self, number: int) -> bool:

@@ -33,14 +33,16 @@ class Line:
 
     @property
     def is_closing(self) -> bool:
-        """Whether it accepts nothing more, and current work should end early."""
+        """Whether the line accepts no more work, and current work should end early."""
         return self._closing.is_set()
 
     def place(self, *, always: bool = False) -> Place:
-        """Take a place, before there is work for it; `always` (earlier jobs) even if all are taken.
+        """Reserve a place before there is work for it.
+
+        `always` reserves it even if all places are taken, for jobs of an earlier run of the server.
 
         Raises:
-            Refused: If all are taken, or the server is stopping.
+            Refused: If all places are taken, or the server is stopping.
         """
         with self._lock:
             if self.is_closing:

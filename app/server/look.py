@@ -113,7 +113,7 @@ def look_of_words(words: Sequence[str], ending: str) -> Look:
     """Make a look from `Look.words` among `stylize` flags; the suffix `ending` is the format.
 
     Raises:
-        OptionError: If they come from another version.
+        OptionError: If the flags come from another version.
     """
     pairs = [word.removeprefix("--").partition("=") for word in words]
     named = [(name.replace("-", "_"), text or "true") for name, _, text in pairs]

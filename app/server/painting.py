@@ -60,7 +60,11 @@ class Painter(Protocol):
         ...
 
     def remove_style(self, key: str) -> None:
-        """Remove one of the user's styles; StyleError if there is none, or it cannot be removed."""
+        """Remove one of the user's styles.
+
+        Raises:
+            StyleError: If the style does not exist or cannot be removed.
+        """
         ...
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:

@@ -49,11 +49,11 @@ def serving(
 ) -> Iterator[Serving]:
     """Serve on loopback addresses during the block; a `port` of 0 is a free one.
 
-    At its end, the picture being styled is completed and sent, waiting requests are refused, and
-    waiting jobs stay for the next server.
+    At the end of the block, the picture being styled is completed and sent. Waiting requests are
+    refused, and waiting jobs stay for the next server.
 
     Raises:
-        AddressError: If it cannot listen there.
+        AddressError: If the server cannot listen on an address.
     """
     sockets = listen(addresses, port)
     port = sockets[0].getsockname()[1]

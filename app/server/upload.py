@@ -26,7 +26,7 @@ async def receive(request: Request, path: Path, limits: Limits, look: Look | Non
 
     Raises:
         Refused: If the picture is too large or too slow, or there is none.
-        ImageError: If it is not a picture.
+        ImageError: If the body is not a picture.
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal():

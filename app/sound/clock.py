@@ -25,7 +25,7 @@ class PlaybackClock:
         return self._offset is not None
 
     def start(self, position: float, at: float) -> None:
-        """Start or restart it, so that `position` is heard at the time `at`."""
+        """Start or restart the clock: `position`, in seconds, is heard at the time `at`."""
         self._offset = at - position
 
     def stop(self) -> None:

@@ -25,7 +25,7 @@ class FilmSound:
     `rate` in samples per second, `channels` 1 or 2.
 
     Raises:
-        SoundError: If it has no readable sound.
+        SoundError: If the film has no readable sound.
     """
 
     def __init__(self, where: str, rate: int, channels: int) -> None:

@@ -74,7 +74,7 @@ class Soundtrack:
     # The player's thread
 
     def start(self, seconds: float, at: float) -> None:
-        """Play from `seconds`, also the position, at the time `at`, and start the clock."""
+        """Play from the position `seconds` at the time `at`, and start the clock."""
         with self._changed:
             self.clock.start(seconds, at)
             self._chunks.clear()

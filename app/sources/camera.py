@@ -66,7 +66,7 @@ class Capture(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CameraName:
-    """A camera with OpenCV's `index`; the second of two equal names becomes "... (2)"."""
+    """A camera with OpenCV's `index`. If two cameras have one name, the second gets "... (2)"."""
 
     index: int
     name: str
@@ -145,7 +145,11 @@ def with_mode(spec: str, width: int, height: int, fps: float) -> str:
 
 
 def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
-    """Return the camera with this index or name, "" for the first; StyleForgeError if missing."""
+    """Return the camera with this index or name, "" for the first.
+
+    Raises:
+        StyleForgeError: If there is no such camera.
+    """
     for camera in cameras:
         if which in ("", str(camera.index), camera.name):
             return camera
@@ -164,7 +168,11 @@ def find_camera(which: str, cameras: tuple[CameraName, ...]) -> CameraName:
 
 
 def _capture(camera: CameraName) -> Capture:
-    """Open the device by its name, since its index may change when it is plugged in again."""
+    """Open the device by its name, since replugging a camera may change its index.
+
+    Raises:
+        FeedLost: If the camera is unplugged, or the user has no permission to open its device.
+    """
     listed = next((c for c in list_cameras() if c.name == camera.name), None)
     if listed is None:
         raise FeedLost(tr("the camera '{name}' was unplugged", name=camera.name))
@@ -317,7 +325,11 @@ class CameraFeed:
         self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
-        """Wait for the next frame; raise FeedLost if the camera was unplugged or stopped."""
+        """Wait for the next frame.
+
+        Raises:
+            FeedLost: If the camera was unplugged or stopped.
+        """
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))

@@ -26,7 +26,11 @@ class Deadline:
         return max(self._end - time.monotonic(), 0.0)
 
     def limited(self, seconds: float) -> float:
-        """Return `seconds` or the remaining time if less; raise TimeoutError if none is left."""
+        """Return `seconds` or the remaining time if less.
+
+        Raises:
+            TimeoutError: If no time is left.
+        """
         if not (left := self.remaining):
             raise TimeoutError
         return min(seconds, left)

@@ -20,7 +20,11 @@ from utils.translation.texts import tr
 
 
 def open_file(path: Path) -> FrameSource:
-    """Open a picture, animation or video; StyleForgeError if it is none, damaged or unreadable."""
+    """Open a picture, animation or video.
+
+    Raises:
+        StyleForgeError: If the file has another type, is damaged, or cannot be read.
+    """
     head = _read_head(path)
     kind = file_kind(path)
     name, shown = what_is(head), printable(path.name)
@@ -60,7 +64,11 @@ def is_folder(spec: str) -> bool:
 
 
 def open_folder(folder: Path) -> Pictures:
-    """Open a folder's pictures as a strip in natural order. Raises StyleForgeError without any."""
+    """Open a folder's pictures as a strip in natural order.
+
+    Raises:
+        StyleForgeError: If the folder contains no pictures.
+    """
     return Pictures(pictures_in(folder))
 
 
@@ -106,7 +114,11 @@ def open_strip(paths: Sequence[str]) -> Pictures:
 
 
 def strip_of(spec: str | Sequence[str]) -> tuple[Path, ...]:
-    """Return a folder's pictures, or the chosen ones. Raises StyleForgeError without any."""
+    """Return a folder's pictures, or the chosen ones.
+
+    Raises:
+        StyleForgeError: If there are no pictures.
+    """
     strip: list[Path] = []
     for path in map(Path, [spec] if isinstance(spec, str) else spec):
         strip += pictures_in(path) if path.is_dir() else [path]

@@ -44,7 +44,11 @@ class Feed(Protocol):
     """One connection to a device or server, used only by the grabber's thread."""
 
     def grab(self) -> None:
-        """Wait for the next picture; raise FeedLost if the feed has ended."""
+        """Wait for the next picture.
+
+        Raises:
+            FeedLost: If the feed has ended.
+        """
         ...
 
     def decode(self) -> NDArray[np.uint8] | None:

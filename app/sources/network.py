@@ -48,7 +48,11 @@ class Address:
 
     @classmethod
     def parse(cls, spec: str) -> Address:
-        """Parse an address; raise StyleForgeError if the scheme, host or port is invalid."""
+        """Parse an address.
+
+        Raises:
+            StyleForgeError: If the scheme, host or port is invalid.
+        """
         try:
             parts = urlsplit(spec)
             port = f":{parts.port}" if parts.port is not None else ""
@@ -105,7 +109,7 @@ def open_address(spec: str) -> FrameSource:
     """Open a network camera, or a video at an address, within OPEN_TIMEOUT_S.
 
     Raises:
-        StyleForgeError: If it cannot be opened.
+        StyleForgeError: If the address cannot be opened.
     """
     address = Address.parse(spec.strip())
     deadline = Deadline(OPEN_TIMEOUT_S)
@@ -169,7 +173,11 @@ class Stream(FrameSource):
 
 
 def connect(address: Address, deadline: Deadline) -> Feed:
-    """Open the feed that matches the server's response; FeedLost if it is not usable."""
+    """Open the feed that matches the server's response.
+
+    Raises:
+        FeedLost: If the server cannot be reached or its response is not usable.
+    """
     if address.parts.scheme in RTSP_PORTS:
         _check_port(address)
         return CaptureFeed(address, _open_capture(address))
@@ -197,7 +205,11 @@ class MultipartFeed:
         self._jpeg = b""
 
     def grab(self) -> None:
-        """Wait for the next part; FeedLost if the connection is lost, or does not send MJPEG."""
+        """Wait for the next part.
+
+        Raises:
+            FeedLost: If the connection is lost, or the server does not send MJPEG.
+        """
         try:
             self._jpeg = self._read_part()
         except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
@@ -264,7 +276,11 @@ class SnapshotFeed:
         self._picture = b""
 
     def grab(self) -> None:
-        """Request the next picture when it is due; raise FeedLost if the request fails."""
+        """Request the next picture when it is due.
+
+        Raises:
+            FeedLost: If the request fails.
+        """
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
         with _request(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
@@ -298,7 +314,11 @@ class CaptureFeed:
         return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
 
     def grab(self) -> None:
-        """Wait for the next frame; raise FeedLost if the stream stopped."""
+        """Wait for the next frame.
+
+        Raises:
+            FeedLost: If the stream stopped.
+        """
         if not self._capture.grab():
             raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 
@@ -313,7 +333,11 @@ class CaptureFeed:
 
 
 def _request(address: Address, deadline: Deadline) -> LimitedResponse:
-    """Send a GET request, without reading the body; FeedLost if refused or unreachable."""
+    """Send a GET request, without reading the body.
+
+    Raises:
+        FeedLost: If the server refuses the request or is unreachable.
+    """
     try:
         return http_get(address.url, address.user, address.password, deadline, TIMEOUT_S)
     except urllib.error.HTTPError as exc:

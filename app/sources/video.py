@@ -190,7 +190,10 @@ class Video(FrameSource):
             self._reader.close()
 
     def _play_one(self) -> bool:
-        """Publish one frame when it is due, or earlier after a seek; return False once closed."""
+        """Publish one frame when it is due; after a seek, publish it at once.
+
+        Return False once the video is closed.
+        """
         with self._changed:
             if self._paused:
                 self._stop_clock()
@@ -358,7 +361,11 @@ class Video(FrameSource):
 
 
 def open_film(reader: VideoReader) -> Video:
-    """Play a film with its sound, if any; StyleForgeError if it has no readable frame."""
+    """Play a film with its sound, if any.
+
+    Raises:
+        StyleForgeError: If the film has no readable frame.
+    """
     return Video(reader, Soundtrack(reader.where) if reader.has_sound else None)
 
 

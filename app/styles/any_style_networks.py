@@ -50,7 +50,7 @@ class AnyStyleNetworks:
         """Return the network whose weights have this digest; None if there is none.
 
         Raises:
-            CheckpointError: If its file is damaged.
+            CheckpointError: If the network's file is damaged.
         """
         with self._lock:
             path = self._path(digest)
@@ -142,7 +142,11 @@ class AnyStyleNetworks:
             ) from exc
 
     def drop_unused(self, needed: set[str]) -> None:
-        """Delete the user's networks that no style needs; OSError if a file cannot be deleted."""
+        """Delete the user's networks that no style needs.
+
+        Raises:
+            OSError: If a file cannot be deleted.
+        """
         for path in self._user.glob(f"*{_ENDING}"):
             if path.stem not in needed:
                 path.unlink(missing_ok=True)

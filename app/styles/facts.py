@@ -17,7 +17,7 @@ def facts_of(style: Style) -> tuple[tuple[str, str], ...]:
 
     Raises:
         OSError: If the style.toml cannot be read.
-        ValueError: If it is no longer TOML.
+        ValueError: If the style.toml is no longer TOML.
     """
     spec = toml.load(style.weights.parent / "style.toml")
     runs = [spec[name] for name in sorted(spec) if name.startswith("training")]

@@ -94,7 +94,11 @@ class Installable:
 
 
 def read_installable(path: Path) -> Installable:
-    """Read a checkpoint or a pack; raise StyleError if `path` is neither."""
+    """Read a checkpoint or a pack.
+
+    Raises:
+        StyleError: If `path` is neither.
+    """
     from models.checkpoints import CheckpointError
     from models.families.table import FAMILIES, family_of
     from utils.images.opening import ImageError
@@ -137,7 +141,7 @@ def installable_of_picture(
     Of an animation, the first frame counts. `progress` gets the name of each slow step before it.
 
     Raises:
-        StyleError: If it is not a picture, or is too narrow; one sentence.
+        StyleError: If the file is not a picture, or is too narrow.
     """
     from models.families.keys import ANY_STYLE
     from utils.images.opening import ImageError
@@ -180,7 +184,7 @@ def _at_most(pixels: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:
 
 
 def _thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the square in the middle, THUMBNAIL_SIZE pixels a side."""
+    """Crop the largest square in the middle and scale it to THUMBNAIL_SIZE pixels a side."""
     import numpy as np
     from PIL import Image, ImageOps
 

@@ -118,20 +118,31 @@ class Library:
         self._broken = tuple(broken)
 
     def get(self, key: str) -> Style:
-        """Return the style; raise StyleError, with similar keys, if there is none."""
+        """Return the style.
+
+        Raises:
+            StyleError: If there is no such style. The message names similar keys.
+        """
         try:
             return self._styles[key]
         except KeyError:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
     def mixable_with(self, key: str) -> tuple[Style, ...]:
-        """Return the other styles of the family of `key` in gallery order; if unknown, all."""
+        """Return the other styles of the same family as `key`, in gallery order.
+
+        If `key` is unknown, return all styles.
+        """
         chosen = self._styles.get(key)
         others = (style for style in self.styles if style.key != key)
         return tuple(o for o in others if chosen is None or o.family == chosen.family)
 
     def installable_title(self, path: Path) -> str:
-        """Return the title a style gets when installed. Raises StyleError if it cannot be."""
+        """Return the title that a checkpoint or pack gets when installed.
+
+        Raises:
+            StyleError: If `path` cannot be installed.
+        """
         if path.suffix.lower() != ENDING or path.is_dir():
             return self._free_title(read_installable(path).title)
         with _naming(path), unpacked(path) as folder:
@@ -148,7 +159,7 @@ class Library:
             title: empty for the pack's or the file's; a number is appended if it is taken.
 
         Raises:
-            StyleError: If it cannot be read or written.
+            StyleError: If the style cannot be read or written.
         """
         if path.suffix.lower() == ENDING and not path.is_dir():
             return self._install_file(path, one_line(title))
@@ -378,7 +389,12 @@ class Library:
                 self._drop_unused_networks()
 
     def _own(self, key: str, refusal: str) -> Style:
-        """Return the style; raise StyleError, with the English text `refusal`, if built in."""
+        """Return one of the user's styles.
+
+        Raises:
+            StyleError: If the style is missing, or built in. The message about a built-in style is
+                the translation of the English text `refusal`.
+        """
         style = self.get(key)
         if style.builtin:
             raise StyleError(tr(refusal, style=style.title))

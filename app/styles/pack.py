@@ -57,7 +57,11 @@ class Style:
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
-    """Read and validate a pack; raise StyleError, one sentence, if it is invalid."""
+    """Read and validate a pack.
+
+    Raises:
+        StyleError: If the pack is invalid. The message is one sentence.
+    """
     pack = printable(folder.name, MAX_NAME_LENGTH)
     try:
         spec = toml.load(folder / "style.toml")

@@ -78,8 +78,8 @@ def unpacked(path: Path, parent: Path | None = None) -> Iterator[Path]:
     at the end of the block; its contents are not checked.
 
     Raises:
-        StyleError: If it is not a style file, or has contents that are not allowed; one sentence.
-        OSError: If it cannot be read, or the folder cannot be written.
+        StyleError: If the file is not a style file, or has contents that are not allowed.
+        OSError: If the file cannot be read, or the folder cannot be written.
     """
     name = printable(path.name, MAX_NAME_LENGTH)
     words = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:40]

@@ -395,7 +395,10 @@ class TrainingController(QObject):
         self.look_for_unfinished()
 
     def _acquire_lock(self, run: RunDirectory) -> bool:
-        """Make `run` the current one; False, with a problem, if another program works on it."""
+        """Lock `run` and make it the current run.
+
+        Return False, and report a problem, if another window of StyleForge trains it.
+        """
         lock = run_lock(run)
         try:
             lock.acquire()

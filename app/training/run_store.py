@@ -143,14 +143,22 @@ class RunDirectory:
         ]
 
     def set_preview_frame(self, frame: NDArray[np.uint8]) -> None:
-        """Store the picture for the next previews, [H, W, 3] uint8 RGB; ImageError on failure."""
+        """Store the picture for the next previews, [H, W, 3] uint8 RGB.
+
+        Raises:
+            ImageError: If the file cannot be written.
+        """
         write_pixels(self.preview_source, fit(frame, min(FRAME_SIDE, max(frame.shape[:2]))))
 
     def with_history(self, history: tuple[LossPoint, ...]) -> RunDirectory:
         return replace(self, history=history)
 
     def write(self) -> None:
-        """Store the description of the run; raise OSError if it cannot be written."""
+        """Store the description of the run.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         values = {
             "format": FORMAT,
             "title": self.title,
@@ -177,7 +185,7 @@ class RunStore:
         `frame` is for the previews, `scene` for the thumbnail.
 
         Raises:
-            RunError: If it cannot be created; no folder is left behind.
+            RunError: If the folder cannot be created; no folder is left behind.
         """
         try:
             picture = read_pixels(request.picture)
@@ -260,7 +268,7 @@ class RunStore:
         """Delete a run with its checkpoint.
 
         Raises:
-            RunError: If it is not in this store, or cannot be deleted.
+            RunError: If the run is not in this store, or cannot be deleted.
         """
         if run.path.parent != self._root:
             raise RunError(tr("'{path}' is not a training run of this library", path=run.path))

@@ -50,7 +50,12 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """The progress of a run; `skipped` counts the photographs that could not be used."""
+    """The progress of a run.
+
+    Attributes:
+        per_second: Iterations per second.
+        skipped: The number of photographs that could not be used.
+    """
 
     iteration: int
     iterations: int

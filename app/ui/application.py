@@ -148,7 +148,10 @@ def _close_after(window: QWidget, session: Session, pictures: int) -> None:
 
 
 def _import_torch(starting: StartupView) -> bool:
-    """Import PyTorch, which takes seconds, while `starting` responds; False once closed."""
+    """Import PyTorch, which takes seconds, while the window `starting` keeps responding.
+
+    Return False if the user closed that window.
+    """
     work = threading.Thread(target=import_module, args=("torch",), name="import")
     work.start()
     while work.is_alive():

@@ -42,7 +42,11 @@ class CameraChoice:
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Parse "1280x720" into (width, height) in pixels. Raises ValueError for an impossible size."""
+    """Parse "1280x720" into (width, height) in pixels.
+
+    Raises:
+        ValueError: If the sides are not even numbers from SMALLEST to LARGEST.
+    """
     match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text, re.ASCII)
     sides = [int(side) for side in match.groups()] if match else []
     if not sides or not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in sides):

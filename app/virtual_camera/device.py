@@ -58,7 +58,7 @@ class Readers(Protocol):
 
     @property
     def reading(self) -> bool | None:
-        """Whether there are any; None if that is not known yet."""
+        """Whether a program reads from the camera; None if that is not known yet."""
         ...
 
     def close(self) -> None: ...

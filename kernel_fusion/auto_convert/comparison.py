@@ -36,9 +36,12 @@ def validate_optimization(
 ) -> Validation:
     """Compare two models in evaluation, on the device of the original's parameters.
 
-    Results are compared without TF32, whose rounding is not the optimization's. Then the models are
-    timed as they run, in turns, after three calls each. Both keep their mode. ValueError if the
-    `input`, see `auto_convert_model`, is of an unknown kind, or the results differ in structure.
+    Results are compared without TF32, whose rounding is not the optimization's. Then the models
+    are timed as they run, in turns, after three calls each. Both keep their mode.
+
+    Raises:
+        ValueError: If the `input`, see `auto_convert_model`, is of an unknown kind, or the results
+            differ in structure.
     """
     device = device_of(original)
     inputs = inputs_of(original, input, device)
@@ -60,7 +63,10 @@ def calling(run: Callable[..., Any], inputs: Inputs) -> Callable[[], Any]:
 def difference(found: Any, expected: Any) -> float:
     """Return the largest difference of two results, relative to the largest value.
 
-    NaN or infinity in only one of them counts as infinite. ValueError if their structures differ.
+    NaN or infinity in only one of them counts as infinite.
+
+    Raises:
+        ValueError: If the structures of the results differ.
     """
     ours, spec = pytree.tree_flatten(found)
     theirs, other = pytree.tree_flatten(expected)

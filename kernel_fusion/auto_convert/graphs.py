@@ -51,8 +51,9 @@ class Exported:
 def exported(model: nn.Module, inputs: Inputs) -> Exported:
     """Export the model, in evaluation, as a graph.
 
-    NotExported if torch.export cannot follow its computation, or if it draws random numbers, has
-    hooks, or writes to itself or its inputs.
+    Raises:
+        NotExported: If torch.export cannot follow the computation, or the model draws random
+            numbers, has hooks, or writes to itself or its inputs.
     """
     expected, watched = Trial(model).run(inputs), Watched(model)
     try:

@@ -49,8 +49,11 @@ MODELS = {
 def load(name: str, random_weights: bool = False) -> tuple[nn.Module, Any]:
     """Return a model of MODELS in evaluation, and its input: a shape, or tokens by name.
 
-    With `random_weights`, it fetches none. HubError if the model is unknown, its library is not
-    installed, or its weights cannot be fetched.
+    With `random_weights`, the model has random weights and none are fetched.
+
+    Raises:
+        HubError: If the model is unknown, its library is not installed, or its weights cannot be
+            fetched.
     """
     if name not in MODELS:
         raise HubError(f"there is no model '{name}'; there are {', '.join(MODELS)}")

@@ -48,7 +48,10 @@ class Inputs:
         return pytree.tree_flatten((self.args, self.kwargs))
 
     def key(self) -> tuple[Any, ...]:
-        """Return structure, layouts, dtypes, devices, values: equal if one program serves both."""
+        """Return the structure, layouts, dtypes, devices and other values.
+
+        Inputs with equal keys can use the same program.
+        """
         leaves, spec = self.flat()
         is_flat = spec.num_leaves == len(self.args) + len(self.kwargs)
         structure = (len(self.args), *self.kwargs) if is_flat else str(spec)
@@ -66,7 +69,10 @@ class Inputs:
         return structure, tuple((len(x[0]), *x[2:]) if len(x) == 4 else x for x in leaves)
 
     def twin(self) -> Inputs:
-        """Return the same values in other memory; tensors share memory and strides as here."""
+        """Return the same values in other memory.
+
+        Tensors that share memory here also share memory there; strides are the same.
+        """
         memories: dict[int, Any] = {}
 
         def copied(x: Any) -> Any:
@@ -160,8 +166,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
     """Return the inputs that a shape, a tensor, or arguments by place or by name mean.
 
-    The model's first layer with parameters decides whether a shape means token ids. ValueError if
-    `given` is none of these.
+    The model's first layer with parameters decides whether a shape means token ids.
+
+    Raises:
+        ValueError: If `given` is none of these.
     """
     if isinstance(given, Inputs):
         found = given

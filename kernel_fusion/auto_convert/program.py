@@ -86,7 +86,12 @@ class Program:
         return self(Inputs.of(args, kwargs))
 
     def __call__(self, inputs: Inputs) -> Any:
-        """Compute the outputs; NotExported if they share other memory than the model's own do."""
+        """Compute the outputs for inputs of the exported structure.
+
+        Raises:
+            NotExported: If an output shares memory in the model, and does not share the same memory
+                here.
+        """
         leaves, _ = inputs.flat()
         fixed = self._fixed
         if fixed is None:

@@ -84,7 +84,10 @@ class Watched:
         self._take()
 
     def change(self) -> str | None:
-        """Return the change: "" in training, None for none, MOVED if only tensors changed."""
+        """Return how the model changed since it was recorded, as a phrase; None if it did not.
+
+        MOVED means that only tensors changed, "" that the model is in training.
+        """
         if any(map(_training, self._registered)):
             return ""
         if any(GLOBAL_HOOKS):
@@ -139,7 +142,10 @@ class Watched:
             yield from ((f"{each.__name__}.{name}", x) for name, x in each.__dict__.items())
 
     def _first_change(self) -> str | None:
-        """Return the first difference by value; MOVED if only tensors differ, None without one."""
+        """Return the first value that changed, as a phrase; None without a change.
+
+        MOVED means that only tensors changed.
+        """
         before = [pair for pair in self._before if not _is_ours(pair[0])]
         now = [pair for pair in self._named() if not _is_ours(pair[0])]
         names, others = ([name for name, _ in pairs] for pairs in (before, now))
@@ -218,8 +224,9 @@ class Trial:
     def run(self, inputs: Inputs) -> Outputs:
         """Call the copy with copies of the inputs, without TF32.
 
-        NotExported if hooks would see the call, or it draws random numbers or changes the model or
-        the inputs.
+        Raises:
+            NotExported: If hooks would see the call, or the model draws random numbers,
+                or changes itself or the inputs.
         """
         hooked = self._watched.hooked()
         if hooked is not None:
@@ -249,7 +256,11 @@ class Trial:
 
 
 def copied_model(model: nn.Module) -> Any:
-    """Return a deep copy without autograd's history; ValueError if an attribute refuses a copy."""
+    """Return a deep copy without autograd's history.
+
+    Raises:
+        ValueError: If an attribute refuses a copy.
+    """
     held = Watched(model).tensors.values()
     memo = {id(x): x.detach().clone() for x in held if x.grad_fn is not None}
     try:

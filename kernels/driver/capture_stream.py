@@ -29,7 +29,8 @@ class CaptureStream:
     (https://github.com/pytorch/pytorch/issues/193402). Tensors then get this memory, which the
     graph overwrites. Here, workspaces are in memory that nothing else can get.
 
-    BuildError if the driver is missing, is older than the kernels need, or makes no stream.
+    Raises:
+        BuildError: If the driver is missing, is older than the kernels need, or makes no stream.
     """
 
     def __init__(self, device: torch.device) -> None:

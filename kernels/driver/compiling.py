@@ -60,7 +60,8 @@ class Job:
 def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]:
     """Return a library's sources that have kernels.
 
-    BuildError if one has none to launch, and the library no `<library>_abi.cu`.
+    Raises:
+        BuildError: If a source has no kernel to launch, and the library has no `<library>_abi.cu`.
     """
     if library.abi is not None:
         return [
@@ -78,7 +79,11 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
 
 
 def declared_kernels(source: Path) -> tuple[str, ...]:
-    """Return a source's `extern "C" __global__` functions; BuildError if it has none."""
+    """Return a source's `extern "C" __global__` functions.
+
+    Raises:
+        BuildError: If the source declares none.
+    """
     found = _KERNEL.findall(_COMMENT.sub(" ", source.read_text("utf-8")))
     if not found:
         raise BuildError(f'build failed: {source.name} has no extern "C" __global__ function')
@@ -95,7 +100,10 @@ def runs_on(target: str, architecture: str, until: str = "") -> bool:
 
 
 def architecture_for(target: str, capability: tuple[int, int], until: str = "") -> str | None:
-    """Return the architecture to compile a source for, given a compute capability; None if not."""
+    """Return the architecture to compile a source for on a GPU of this compute capability.
+
+    Return None if the source has no code for such GPUs.
+    """
     number = f"{capability[0]}{capability[1]}"
     architecture = f"sm_{target}" if target == f"{number}a" else f"sm_{number}"
     return architecture if runs_on(target, architecture, until) else None
@@ -146,7 +154,10 @@ class Compilers:
             pool.shutdown(cancel_futures=True)
 
     def submit(self, job: Job) -> Future[Compiled]:
-        """Compile a source as soon as a core is free. For one thread at a time."""
+        """Compile a source in another process as soon as a core is free.
+
+        Only one thread at a time may call this.
+        """
         pool = self._pools.get(job.toolkit)
         if pool is None:
             context = multiprocessing.get_context("spawn")
@@ -159,7 +170,9 @@ def make(
 ) -> ImageList:
     """Compile images of a library into a folder on every core, with their list.
 
-    CompilationError if a source does not compile, BrokenProcessPool if a compiler crashes.
+    Raises:
+        CompilationError: If a source does not compile.
+        BrokenProcessPool: If a compiler crashes.
     """
     with Compilers() as compilers:
         made = [compilers.submit(job) for job in jobs]

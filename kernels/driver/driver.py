@@ -65,11 +65,14 @@ class LaunchConfig(Structure):
 
 
 class Driver:
-    """The CUDA driver of this machine; BuildError if it is missing or older than the kernels need.
+    """The CUDA driver of this machine.
 
     Attributes:
         release: The newest CUDA release that it supports, such as 13000 for 13.0.
         launch: cuLaunchKernelEx(config, kernel, parameters, extra), which returns a CUresult.
+
+    Raises:
+        BuildError: If the driver is missing or older than the kernels need.
     """
 
     def __init__(self, library: str = LIBRARY) -> None:
@@ -110,7 +113,11 @@ class Driver:
         self.launch = driver.cuLaunchKernelEx
 
     def function(self, name: str) -> Any:
-        """Return a function, which returns a CUresult, by its C name; BuildError if missing."""
+        """Return the driver's C function of this name, which returns a CUresult.
+
+        Raises:
+            BuildError: If the driver has no such function.
+        """
         try:
             return getattr(self._driver, name)
         except AttributeError as error:
@@ -129,14 +136,22 @@ class Driver:
         return error or (0 if current else self.make_current(device))
 
     def attribute(self, attribute: int, device: int) -> int:
-        """Return a CU_DEVICE_ATTRIBUTE; BuildError if the driver does not report it."""
+        """Return a CU_DEVICE_ATTRIBUTE.
+
+        Raises:
+            BuildError: If the driver does not report it.
+        """
         told = c_int()
         if error := self._driver.cuDeviceGetAttribute(byref(told), attribute, device):
             raise BuildError(_sentence(f"no attribute {attribute} of GPU {device}", error))
         return told.value
 
     def kernel_attribute(self, attribute: int, kernel: c_void_p, device: int) -> int:
-        """Return a CU_FUNC_ATTRIBUTE; BuildError if the driver does not report it."""
+        """Return a CU_FUNC_ATTRIBUTE.
+
+        Raises:
+            BuildError: If the driver does not report it.
+        """
         told = c_int()
         if error := self._driver.cuKernelGetAttribute(byref(told), attribute, kernel, device):
             raise BuildError(_sentence(f"no attribute {attribute} of a kernel", error))
@@ -146,7 +161,10 @@ class Driver:
         """Load an image into every present and future context, once each needs it.
 
         The driver copies `image`, a cubin, or PTX that ends with a zero byte. The CUlibrary stays
-        loaded until the process ends. BuildError, with `name`, if the driver refuses it.
+        loaded until the process ends.
+
+        Raises:
+            BuildError: If the driver refuses the image. The message contains `name`.
         """
         library = c_void_p()
         if error := self._load(byref(library), image, None, None, 0, None, None, 0):
@@ -165,12 +183,13 @@ class Driver:
     ) -> c_void_p:
         """Return a kernel of a library (a CUkernel), and allow it dynamic shared memory.
 
-        BuildError if it does not exist, or the GPU has less shared memory.
-
         Args:
             shared_bytes: May exceed the 48 KB that a kernel has by default.
             all_shared: Whether a multiprocessor should use as much of its memory as possible as
                 shared memory, not cache. It runs empty between kernels with different splits.
+
+        Raises:
+            BuildError: If the kernel does not exist, or the GPU has less shared memory.
         """
         kernel = c_void_p()
         if error := self._get_kernel(byref(kernel), library, name.encode()):

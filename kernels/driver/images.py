@@ -73,7 +73,11 @@ class ImageList:
 
     @classmethod
     def read(cls, folder: Path, library: str) -> ImageList:
-        """Read the list of a folder; Damaged if it is missing or cannot be read."""
+        """Read the list of a folder.
+
+        Raises:
+            Damaged: If the list is missing or cannot be read.
+        """
         path = folder / f"{library}.json"
         try:
             told = small_json.load(path)
@@ -99,7 +103,11 @@ class ImageList:
         return max(found, key=_preference, default=None)
 
     def load(self, folder: Path, image: Image) -> bytes:
-        """Read and decompress an image; Damaged if it is missing, truncated or altered."""
+        """Read and decompress an image.
+
+        Raises:
+            Damaged: If the image is missing, truncated or altered.
+        """
         path = folder / image.file
         try:
             # One byte more reveals an image that is too large, without decompressing all of it.

@@ -17,7 +17,10 @@ class DriverLibrary:
     """The kernels of a library's images on one GPU, by its driver's number. Thread-safe.
 
     The image of a source is decompressed and loaded when its first kernel is needed: a GPU that
-    runs the network from one source does not wait for the others. BuildError if no image runs.
+    runs the network from one source does not wait for the others.
+
+    Raises:
+        BuildError: If no image runs on the GPU.
     """
 
     def __init__(
@@ -51,7 +54,11 @@ class DriverLibrary:
         return next((source for source in self._images if name in self._names[source]), None)
 
     def load(self, source: str) -> None:
-        """Load the image of one of `sources` now; BuildError if damaged or refused."""
+        """Load the image of one of `sources` now.
+
+        Raises:
+            BuildError: If the image is damaged or the driver refuses to load it.
+        """
         with self._finding:
             self._module(source)
 
@@ -80,7 +87,9 @@ class DriverLibrary:
 
         All arguments but `cluster` are the same in every call with the same `threads`; see Kernel
         and Driver.kernel. `overlap` implies `all_shared`: kernels could not overlap otherwise.
-        BuildError if no image has it, the GPU cannot run it, or its image is damaged.
+
+        Raises:
+            BuildError: If no image has the kernel, the GPU cannot run it, or its image is damaged.
         """
         key = name, threads, cluster
         with self._finding:

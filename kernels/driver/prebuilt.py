@@ -48,7 +48,8 @@ class PerDevice(Generic[T]):
     def on(self, device: torch.device) -> T:
         """Return the library on a CUDA device; without an index, on the current one.
 
-        BuildError if no image runs on that GPU, or one that does is damaged.
+        Raises:
+            BuildError: If no image runs on that GPU, or one that does is damaged.
         """
         index = device.index if str(device) != device.type else torch.cuda.current_device()
         found = self._made.get(index)

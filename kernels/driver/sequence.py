@@ -56,8 +56,9 @@ class LaunchSequence:
         self._lock = threading.Lock()
 
     def __call__(self, stream: c_void_p | int | None, addresses: Sequence[int]) -> int:
-        """Launch with `addresses` by slot, 0 if unused; return the first CUresult that is no
-        success.
+        """Launch the sequence; return 0, or the CUresult of the first launch that failed.
+
+        `addresses` has one address per slot, 0 if the slot is unused.
         """
         with self._lock:  # another call would fill in its own addresses
             for hole, slot, offset in self._holes:

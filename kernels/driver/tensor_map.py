@@ -38,13 +38,16 @@ def encode(
     """Describe a float16 or bfloat16 tensor whose boxes a kernel copies into shared memory.
 
     Rows of a box are swizzled by their number, so that wgmma reads them without bank conflicts.
-    Elements outside of the tensor arrive as zeros. BuildError if the driver refuses it.
+    Elements outside of the tensor arrive as zeros.
 
     Args:
         address: The address of the first element, a multiple of 16.
         sizes: The tensor's sizes, the dimension of contiguous elements first.
         strides: The strides of the other dimensions in bytes; multiples of 16.
         box: Elements of a box along each dimension; the first makes 32, 64 or 128 bytes.
+
+    Raises:
+        BuildError: If the driver refuses the description.
     """
     rank = len(sizes)
     room = ctypes.create_string_buffer(BYTES + ALIGNMENT)

@@ -26,7 +26,11 @@ _SIZES = 9
 
 
 class CpuTexture:
-    """The functions of the library; BuildError if its structs or sizes differ from Python's."""
+    """The functions of the library that adds texture on the CPU.
+
+    Raises:
+        BuildError: If the library's structs or sizes differ from Python's.
+    """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         sizes = (c_int * _SIZES)()
@@ -55,7 +59,11 @@ class CpuTexture:
         *,
         continues: bool,
     ) -> None:
-        """Texture a stream's next picture like `FrameKernels.texture`; MemoryError if it cannot."""
+        """Texture a stream's next picture like `FrameKernels.texture`.
+
+        Raises:
+            MemoryError: If memory runs out.
+        """
         addresses = picture.ctypes.data, textured.ctypes.data
         p = history.params(*addresses, amount, continues=continues)
         gray = np.empty(history.size, np.uint8)
@@ -63,7 +71,11 @@ class CpuTexture:
             raise MemoryError("texture: not enough memory")
 
     def enlarge_texture(self, history: TextureHistory, picture: Pixels, textured: Pixels) -> None:
-        """Do the same as `FrameKernels.enlarge_texture`; MemoryError if memory runs out."""
+        """Do the same as `FrameKernels.enlarge_texture`.
+
+        Raises:
+            MemoryError: If memory runs out.
+        """
         assert history.field is not None
         p = EnlargeTextureParams(
             *(picture.ctypes.data, textured.ctypes.data, history.field.data_ptr()),
@@ -74,7 +86,11 @@ class CpuTexture:
 
 
 def cpu_texture() -> CpuTexture | None:
-    """Return the library; None, with one warning, if it is not in use. Errors as in CpuTexture."""
+    """Return the library; None if it is not in use, with one warning that says why.
+
+    Raises:
+        BuildError: If the library's structs or sizes differ from Python's.
+    """
     if build.reason(TEXTURE) and not use_native(TEXTURE):
         return None
     return _made(build.handle(TEXTURE))

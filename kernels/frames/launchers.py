@@ -37,7 +37,8 @@ from utils.translation.texts import tr
 class FrameKernels:
     """The kernels on one GPU.
 
-    BuildError if no image runs on the GPU, one is damaged, or the library's structs differ.
+    Raises:
+        BuildError: If no image runs on the GPU, one is damaged, or the library's structs differ.
     """
 
     def __init__(
@@ -203,7 +204,10 @@ register(FRAMES, FrameKernels)
 
 
 def unavailable_reason(device: torch.device) -> str:
-    """Return why these kernels do not scale and mix frames; "" if they do, or if not on a GPU."""
+    """Return why frames are not scaled and mixed by native kernels of this GPU, as a clause.
+
+    Return "" if they are, or if the device is not a GPU.
+    """
     reason = build.reason(FRAMES) if device.type == "cuda" else ""
     if not reason:
         return ""
@@ -211,7 +215,11 @@ def unavailable_reason(device: torch.device) -> str:
 
 
 def frame_kernels(device: torch.device) -> FrameKernels | None:
-    """Return a GPU's kernels; None, with one warning, if not in use. BuildError without image."""
+    """Return a GPU's kernels; None if they are not in use, with one warning that says why.
+
+    Raises:
+        BuildError: If no image runs on the GPU.
+    """
     if not use_native(FRAMES):
         return None
     index = device.index if str(device) != device.type else torch.cuda.current_device()

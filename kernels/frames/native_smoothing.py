@@ -21,7 +21,10 @@ _ADDRESS, _NUMBER = c_void_p, c_longlong
 
 
 def is_ready() -> bool:
-    """Return whether it can smooth streams; a NativeKernelWarning says once why not."""
+    """Return whether the native kernels can smooth streams, loading them if needed.
+
+    If they cannot, a NativeKernelWarning says once why not.
+    """
     return build.reason(SMOOTHING) == "" or use_native(SMOOTHING)
 
 
@@ -32,7 +35,11 @@ def unavailable_reason() -> str:
 
 
 class NativeStream:
-    """A stream of pictures of one size. Not thread-safe; KeyError unless `is_ready`."""
+    """A stream of pictures of one size. Not thread-safe.
+
+    Raises:
+        KeyError: If the native library is not loaded, see `is_ready`.
+    """
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
@@ -50,8 +57,11 @@ class NativeStream:
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
         """Return a new, filtered picture; equal to `result` after a cut and for the first frame.
 
-        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the most.
-        ValueError if a picture has another size.
+        `source` is the picture that `result` was made from. `amount` is 0 for none, 1 for the
+        most.
+
+        Raises:
+            ValueError: If a picture has another size.
         """
         if result.shape != (*self.size, 3) or source.shape != result.shape:
             raise ValueError(
@@ -71,15 +81,19 @@ class NativeStream:
         return {} if self._begins else copied({"kept": self._kept})
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`; StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         if state:
             refill({"kept": self._kept}, state)
         self._begins = not state
 
     def motion(self) -> NDArray[np.float32]:
-        """Return [h / CELL, w / CELL, 2]: the cells' places in the known source.
+        """Return where each cell was in the known source, [h / CELL, w / CELL, 2] float32.
 
-        In cells to the right and down; zeros before the second frame.
+        The values count cells to the right and down. They are zeros before the second frame.
         """
         rows, columns = (max(side // CELL, 1) for side in self.size)
         flow = np.empty((rows, columns, 2), np.float32)

@@ -22,7 +22,11 @@ def copied(buffers: Mapping[str, Tensor]) -> StreamState:
 
 
 def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> None:
-    """Write a state back into such buffers, on the current stream; StateError if one differs."""
+    """Copy a state of `copied` back into its buffers, on the current stream.
+
+    Raises:
+        StateError: If a buffer has no array in the state, or one of another shape or dtype.
+    """
     kept = {name: torch.as_tensor(taken(state, name)) for name in buffers}
     for name, buffer in buffers.items():
         if kept[name].shape != buffer.shape or kept[name].dtype != buffer.dtype:
@@ -32,7 +36,11 @@ def refill(buffers: Mapping[str, Tensor], state: Mapping[str, NDArray[Any]]) -> 
 
 
 def taken(state: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return an array of a state; StateError if the state has no such name."""
+    """Return an array of a state.
+
+    Raises:
+        StateError: If the state has no such name.
+    """
     if name not in state:
         raise StateError("the saved state of the stream comes from other kernels")
     return state[name]

@@ -66,7 +66,11 @@ class TextureHistory:
         return {} if self.begins else copied(self._lasting)
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`; StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         if state:
             refill(self._lasting, state)
         self.begins = not state

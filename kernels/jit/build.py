@@ -120,15 +120,22 @@ def load_built(name: str, *, tests: bool = False) -> bool:
 
 
 def handle(name: str) -> Any:
-    """Return the loaded library `name`, to call its C functions; KeyError if it is not in use.
+    """Return the loaded library `name`, to call its C functions.
 
-    It is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
+    The result is a ctypes.CDLL for the CPU, and a `PerDevice` of kernels.driver.prebuilt for GPUs.
+
+    Raises:
+        KeyError: If the library is not in use.
     """
     return _handles[name]
 
 
 def adopt(name: str, library: Any) -> None:
-    """Use a loaded library as `name`; BuildError if a CPU library has no threads to run on."""
+    """Use a loaded library as `name`.
+
+    Raises:
+        BuildError: If a CPU library has no threads to run on.
+    """
     if LIBRARIES[name].cpu:
         use_openmp(library)
     _handles[name] = library
@@ -251,7 +258,9 @@ def _digest_of(built: Path) -> Path:
 def _check_digest(built: Path) -> None:
     """Compare a shared library with the digest stored when it passed its test.
 
-    Damaged if it is another file, Exposed if others can write to the digest.
+    Raises:
+        Damaged: If the library is another file.
+        Exposed: If other users can write to the digest.
     """
     noted = _digest_of(built)
     refuse_writable_by_others(noted)
@@ -269,8 +278,11 @@ def _check_digest(built: Path) -> None:
 def load_built_file(library: Library, built: Path) -> Any:
     """Load a build, which the caller has checked, as `handle` returns it.
 
-    `built` is a shared library or, for CUDA sources, a folder of images. Damaged if it differs from
-    the build, BuildError if it cannot be used for another reason.
+    `built` is a shared library or, for CUDA sources, a folder of images.
+
+    Raises:
+        Damaged: If the file differs from the build.
+        BuildError: If the build cannot be used for another reason.
     """
     if library.cuda:
         return prebuilt.find(library, built).load()
@@ -358,7 +370,11 @@ def _build(library: Library, tools: Toolchain, built: Path) -> None:
 def _run_worker(
     arguments: list[str], environment: dict[str, str], folder: Path, logfile: Path
 ) -> dict[str, str]:
-    """Return the compile worker's result in `folder`; CachedFailure if it leaves none."""
+    """Run the compile worker; return the result that it stored in `folder`.
+
+    Raises:
+        CachedFailure: If the worker ended without a result.
+    """
     # The child imports the same `kernels` as this process, wherever either was started.
     paths = [str(ROOT), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -84,7 +84,8 @@ FOR_KERNELS = ("cuda_runtime.h",)
 def cuda_tools(headers: Collection[str] = HEADERS) -> CudaTools:
     """Find the tools that compile for this machine's GPUs, with these keys of HEADERS.
 
-    BuildError if there is no GPU, a part is missing, or NVRTC is newer than the driver.
+    Raises:
+        BuildError: If there is no GPU, a part is missing, or NVRTC is newer than the driver.
     """
     if not torch.cuda.is_available():
         raise BuildError(NO_GPU)
@@ -110,7 +111,11 @@ def cuda_defines() -> tuple[str, ...]:
 
 
 def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
-    """Return NVRTC with these HEADERS, and its release; BuildError says what to install."""
+    """Return the place of NVRTC and of `headers`, and NVRTC's CUDA release.
+
+    Raises:
+        BuildError: If a part is missing or does not load. The message says what to install.
+    """
     found = places()
     place = next((place for place in found if place.nvrtc), None)
     if place is None or place.nvrtc is None:
@@ -142,7 +147,11 @@ def find_toolkit(headers: Collection[str] = HEADERS) -> tuple[Toolkit, str]:
 
 
 def find_headers() -> tuple[Path, ...]:
-    """Return CUDA's header folders for a C++ compiler; BuildError says which one is missing."""
+    """Return CUDA's header folders for a C++ compiler.
+
+    Raises:
+        BuildError: If a header is missing. The message names it.
+    """
     found = places()
     release = next((place.release for place in found if place.release), "")
     folders = _headers(found, release.partition(".")[0])

@@ -77,7 +77,11 @@ class Library:
 
 
 def discover(folder: Path) -> dict[str, Library]:
-    """Find the libraries in a folder like `kernels/`, in order; ValueError for equal names."""
+    """Find the libraries in a folder like `kernels/`, in order.
+
+    Raises:
+        ValueError: If two libraries have the same name.
+    """
     found = {
         path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
         for path in sorted((folder / "cpu").glob("*.cpp"))

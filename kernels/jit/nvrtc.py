@@ -59,7 +59,7 @@ def compile_source(
     *,
     exact: bool = False,
 ) -> Compiled:
-    """Compile a source for one architecture; CompilationError if it does not compile.
+    """Compile a source for one architecture.
 
     Args:
         source: A CUDA source whose includes are relative to its own folder.
@@ -67,6 +67,9 @@ def compile_source(
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
         kernels: C++ names of the kernels to instantiate.
         exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
+
+    Raises:
+        CompilationError: If the source does not compile.
     """
     ctypes.CDLL(str(toolkit.builtins))  # libnvrtc looks for it only by name
     nvrtc = ctypes.CDLL(str(toolkit.library))
@@ -121,7 +124,11 @@ def compile_source(
 
 
 def version(library: Path) -> str:
-    """Return NVRTC's CUDA release, such as "12.6"; OSError if the library does not load."""
+    """Return NVRTC's CUDA release, such as "12.6".
+
+    Raises:
+        OSError: If the library does not load.
+    """
     nvrtc = ctypes.CDLL(str(library))
     nvrtc.nvrtcVersion.argtypes = [POINTER(c_int), POINTER(c_int)]
     major, minor = c_int(), c_int()

@@ -30,7 +30,9 @@ def use_openmp(library: ctypes.CDLL) -> None:
     """Give PyTorch's threads to a library of CPU kernels, before any of its functions is called.
 
     A library that does not include `cpu/parallel.h` runs nothing in parallel and needs none.
-    BuildError if PyTorch came without a known OpenMP library.
+
+    Raises:
+        BuildError: If PyTorch came without a known OpenMP library.
     """
     if not hasattr(library, "styleforge_use_openmp"):
         return

@@ -32,7 +32,10 @@ def refuse_writable_by_others(path: Path) -> None:
     systems give one to every user. On Windows it checks nothing: access lists keep other users out
     of a user's folders.
 
-    Each link's owner and the folders above it count too. Damaged if the path is missing.
+    Each link's owner and the folders above it count too.
+
+    Raises:
+        Damaged: If the path is missing.
     """
     if sys.platform == "win32":
         return
@@ -56,7 +59,11 @@ def refuse_writable_by_others(path: Path) -> None:
 
 
 def _way(path: Path) -> list[Path]:
-    """Return a path, the folders above it, and the same for each link; OSError if it is broken."""
+    """Return a path and the folders above it, and the same for the target of each link among them.
+
+    Raises:
+        OSError: If the path does not exist or a link is broken.
+    """
     os.path.realpath(path, strict=True)
     way: list[Path] = []
     inside = [path.absolute()]

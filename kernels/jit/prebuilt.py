@@ -73,8 +73,11 @@ def on_find(name: str, finder: Finder) -> None:
 def find(library: Library, folder: Path | None = None) -> Image:
     """Return the best image of a library for this machine, checked against the manifest.
 
-    NoImage if none was made for this machine, or the sources were edited since; BuildError if it is
-    damaged or others can write to it. `folder` defaults to this package's.
+    `folder` defaults to this package's.
+
+    Raises:
+        NoImage: If none was made for this machine, or the sources were edited since.
+        BuildError: If the image is damaged or others can write to it.
     """
     folder = IMAGES if folder is None else folder
     name = library.name if library.cpu or library.abi else ANY
@@ -87,7 +90,8 @@ def find(library: Library, folder: Path | None = None) -> Image:
 def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
     """Return the content of a file whose sha256 the manifest lists.
 
-    BuildError if it is missing or another file, or others can write to it.
+    Raises:
+        BuildError: If the file is missing or altered, or other users can write to it.
     """
     refuse_writable_by_others(folder / name)
     try:
@@ -104,9 +108,10 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
 
 
 def targets() -> tuple[str, ...]:
-    """Return this machine's targets, best first, such as ("linux-x86_64_v3", "linux-x86_64_v2").
+    """Return the targets that run on this machine, best first; () on unknown machines.
 
-    The levels come from the x86-64 psABI; v3 has AVX2 and FMA. Empty on unknown machines.
+    An example is ("linux-x86_64_v3", "linux-x86_64_v2"). The levels come from the x86-64 psABI; v3
+    has AVX2 and FMA.
     """
     system = _SYSTEMS.get(sys.platform)
     machine = _MACHINES.get(platform.machine().lower())

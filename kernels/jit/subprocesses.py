@@ -20,7 +20,12 @@ _stopped = threading.Event()
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], folder: Path, logfile: Path) -> int:
-    """Run a command; return its exit code. CachedFailure at TIME_LIMIT, BuildError on `stop`."""
+    """Run a command in `folder`, with its output in `logfile`, and return its exit code.
+
+    Raises:
+        CachedFailure: If the command takes longer than TIME_LIMIT seconds.
+        BuildError: If `stop` was called.
+    """
     with logfile.open("wb") as output:
         child = subprocess.Popen(
             command,

@@ -42,7 +42,11 @@ class Toolchain:
 
 
 def toolchain() -> Toolchain:
-    """Find the C++ compiler; BuildError if it is missing or does not run."""
+    """Find the C++ compiler.
+
+    Raises:
+        BuildError: If the compiler is missing or does not run.
+    """
     wanted = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     compiler = shutil.which(wanted)
     if compiler is None:

@@ -339,7 +339,11 @@ class Abi:
         return self.sm80, self.sm80_tf32, self.sm80_fp32
 
     def sm80_in(self, precision: str) -> Sm80:
-        """Return the source in `of_mma_sync` that has a precision; KeyError if none has it."""
+        """Return the source in `of_mma_sync` that has a precision.
+
+        Raises:
+            KeyError: If no source has this precision.
+        """
         for source in self.of_mma_sync:
             if precision in source.precisions:
                 return source
@@ -349,7 +353,9 @@ class Abi:
 def parse(told: Mapping[str, Any]) -> Abi:
     """Read the result of network_abi.cu, see kernels/driver/compiling.py.
 
-    BuildError if a struct's layout differs from its mirror here; the message names it.
+    Raises:
+        BuildError: If a struct's layout differs from its mirror here; the message names the
+            struct.
     """
     structs = {
         f"{namespace}.{name}": layout

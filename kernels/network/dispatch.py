@@ -245,12 +245,21 @@ def told_reason(gpu: Gpu, reasons: Mapping[str, str]) -> str:
 
 
 def loaded(device: torch.device) -> Network:
-    """Return a GPU's library; KeyError if it is not in use, BuildError if no image is for it."""
+    """Return the network's library on a GPU.
+
+    Raises:
+        KeyError: If the library is not in use.
+        BuildError: If no image runs on this GPU.
+    """
     return build.handle(NETWORK).on(device)
 
 
 def shipped(device: torch.device) -> Network:
-    """Return a GPU's library without tuned layers, see tuned.py; BuildError without an image."""
+    """Return a GPU's library without tuned layers, see tuned.py.
+
+    Raises:
+        BuildError: If no image runs on the GPU.
+    """
     return build.handle(NETWORK).made_by(Network).on(device)
 
 
@@ -305,9 +314,6 @@ def plan_for(
 ) -> NetworkPlan:
     """Make the fastest plan for a GPU.
 
-    ValueError if no backend, or not the named one, runs there; BuildError if the library does not
-    match this program.
-
     Args:
         weights: A published state dict, on any device.
         shape: N, H, W of the pictures.
@@ -316,6 +322,10 @@ def plan_for(
         tf32: Whether FP32 may be multiplied with the ten bits of TF32.
         int8: Whether products are 8-bit integers; `dtype` is FP16 then.
         backend: A row of BACKENDS, or of OF_INT8, to use instead of the fastest.
+
+    Raises:
+        ValueError: If no backend, or not the named one, runs on the GPU.
+        BuildError: If the library does not match this program.
     """
     library = library or loaded(device)
     for row in available(network, device, dtype, library, int8=int8):

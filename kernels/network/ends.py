@@ -57,7 +57,11 @@ class Ends(NetworkPlan):
         return self._x, self._y
 
     def set_styles(self, weights: Mapping[str, Tensor]) -> None:
-        """Set scales and shifts of STYLED: "in5.weight", "in5.bias" ...; [C], any float dtype."""
+        """Set the scales and shifts of the norms in STYLED.
+
+        Args:
+            weights: "in5.weight", "in5.bias" and so on, each [C] of any float dtype.
+        """
         for refill in self._restyle:
             refill(weights)
 
@@ -80,7 +84,11 @@ class Ends(NetworkPlan):
         return self._moments[norm]
 
     def measure(self, norm: str, x: Tensor) -> None:
-        """Compute norm "joined" or "in5"'s statistics from [N, H, W, C], `joined` or `large`."""
+        """Compute the statistics of a norm's input, [N, H, W, C].
+
+        Args:
+            norm: "joined" with x = `joined`, or "in5" with x = `large`.
+        """
         to = self._measured[norm][:, 0]
         fused_channel_moments_out(x.permute(0, 3, 1, 2), to[..., 1], to[..., 2])
 
@@ -153,13 +161,15 @@ def ends_for(
 ) -> Ends:
     """Make the fastest layers for a GPU, see Ends.
 
-    ValueError if no backend runs there; BuildError if the library does not match this program.
-
     Args:
         network: Dimensions of a network that has kernels, see kernels.network.shapes.
         shape: N, H, W of the pictures.
         dtype: Dtype of activations in memory, torch.float16 or torch.bfloat16.
         library: Defaults to the loaded one.
+
+    Raises:
+        ValueError: If no backend runs on the GPU.
+        BuildError: If the library does not match this program.
     """
     library = library or dispatch.loaded(device)
     given = weights, network, shape, dtype, device, library

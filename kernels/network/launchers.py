@@ -28,9 +28,12 @@ class Network:
     """The network's layers on one GPU, for plans to launch.
 
     A launcher returns a CUresult, 0 for success. `precision`, `kind` and `network` are the numbers
-    of the description. With `in_bytes`, kernels read frames or write pictures as uint8. `blocks` is
-    the number per sample. `tuning` tells which layers were tuned, or why tuned ones are not used.
-    BuildError if no image runs on the GPU, or the library does not match this program.
+    of the description. With `in_bytes`, kernels read frames or write pictures as uint8. `blocks`
+    is the number per sample. `tuning` tells which layers were tuned, or why tuned ones are not
+    used.
+
+    Raises:
+        BuildError: If no image runs on the GPU, or the library does not match this program.
     """
 
     def __init__(

@@ -268,7 +268,10 @@ def in_operands(weight: Tensor, sm80: Sm80 | Sm80Int8) -> Tensor:
 
 
 def _copies(weight: Tensor, sm80: Sm80, operand: torch.dtype) -> Tensor:
-    """Return [copies, ...]: the weight as an operand; the rest too if an operand is a sum."""
+    """Return the weight as operands, [copies, ...].
+
+    If an operand is the sum of two numbers, the second copy has the rounding errors of the first.
+    """
     high = weight.float().to(operand)
     if sm80.operand_copies == 1:
         return high[None]

@@ -31,8 +31,9 @@ class Tiles:
 
     @classmethod
     def of(cls, size: tuple[int, int], side: int, blocks: int) -> Tiles:
-        """Cover height and width with the fewest tiles of `side` pixels, shared by at most
-        `blocks`.
+        """Cover height and width with the fewest tiles of `side` by 8 pixels.
+
+        At most `blocks` persistent blocks share the tiles.
         """
         along, aside = (-(-n // side) for n in size), [-(-n // 8) for n in size]
         down, across = ((a, b) for a, b in zip(along, reversed(aside), strict=True))

@@ -94,7 +94,10 @@ class Tuning:
         return f"tuned for this card on {self.taken}: {what or 'no layer was faster'}"
 
     def unfit(self, card: str, capability: tuple[int, int], digest: str) -> str:
-        """Return why a card cannot use it with a library of these sources; "" if it can."""
+        """Return why a card cannot use this tuning, as a clause; "" if it can.
+
+        `digest` is the digest of the library's sources.
+        """
         if (self.card, self.capability) != (card, capability):
             return f"they were tuned on {self.card}, compute capability {_dotted(self.capability)}"
         if self.digest != digest:
@@ -116,7 +119,8 @@ def path_of(card: str) -> Path:
 def store(found: Tuning, code: Mapping[str, bytes]) -> None:
     """Store a tuning with the images of `code`, in place of the card's previous one.
 
-    OSError if a file cannot be written; the previous tuning is kept.
+    Raises:
+        OSError: If a file cannot be written; the previous tuning is kept.
     """
     for image in found.images:
         atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))
@@ -135,7 +139,9 @@ def image_of(card: str, traits: str, architecture: str, code: bytes) -> Image:
 def read(card: str) -> Tuning | None:
     """Return the stored tuning of a card; None if nothing is stored.
 
-    Damaged, with the file's name, if it cannot be read; BuildError if others can write to it.
+    Raises:
+        Damaged: If the file cannot be read. The message names the file.
+        BuildError: If other users can write to the file.
     """
     path = path_of(card)
     try:
@@ -151,7 +157,11 @@ def read(card: str) -> Tuning | None:
 
 
 def forget(card: str) -> bool:
-    """Remove a card's tuning; return whether there was one. OSError if a file remains."""
+    """Remove a card's tuning; return whether there was one.
+
+    Raises:
+        OSError: If a file cannot be removed.
+    """
     files = [path_of(card), _verdict_path(card), *tuned_folder().glob(f"{_slug(card)}.*.xz")]
     there = [path for path in files if path.exists()]
     for path in there:
@@ -160,7 +170,11 @@ def forget(card: str) -> bool:
 
 
 def set_verdict(card: str, reason: str) -> None:
-    """Store why a card's tuning must not be used, or ""; OSError if it cannot be written."""
+    """Store why a card's tuning must not be used, or "".
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
     note = {"key": _key(card), "reason": reason}
     atomic_write(_verdict_path(card), json.dumps(note).encode())
 
@@ -195,7 +209,8 @@ def for_card(images: ImageList, card: str, capability: tuple[int, int]) -> tuple
 def merged(images: ImageList, found: Tuning) -> ImageList:
     """Return the network's images with tuned layers, see `abi.Sm80.layers`.
 
-    Damaged if a layer's description does not match the library's, or its kernels are missing.
+    Raises:
+        Damaged: If a layer's description does not match the library's, or its kernels are missing.
     """
     sm80 = images.description["sm80"]
     sets = [

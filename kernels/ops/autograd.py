@@ -137,10 +137,11 @@ def inference_only(
 def batched(
     name: str, overload: Any, reference: Callable[..., Any], mutates: tuple[str, ...]
 ) -> Callable[..., Any] | None:
-    """Return the kernel under vmap; None if PyTorch calls the operation for each item.
+    """Return the function that runs the operation under vmap.
 
-    PyTorch does so for operations on tensors alone. The reference, in functions that vmap supports,
-    replaces an operation on lists.
+    None lets PyTorch call the operation for each item, which works for operations on tensors alone.
+    The reference, in functions that vmap supports, replaces an operation on lists. Operations that
+    write into their arguments get a function that raises RuntimeError.
     """
     if mutates:
 
@@ -341,7 +342,8 @@ class Packing:
     def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
         """Return the gradients of the tensors from the gradients of the arguments.
 
-        Raise ValueError if they are not as many as the arguments, or as the tensors in a list.
+        Raises:
+            ValueError: If the number of gradients differs from the arguments', or from a list's.
         """
         gradients: list[Tensor | None] = []
         for gradient, count in zip(found, self.counts, strict=True):

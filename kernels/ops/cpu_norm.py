@@ -1,4 +1,4 @@
-"""Instance norm on the CPU: the arguments of the native function's calls."""
+"""Instance norm on the CPU: prepares and makes the calls of the native function."""
 
 from __future__ import annotations
 

@@ -76,7 +76,10 @@ class CpuLauncher(Calls):
         """Return `int name(types...)` as a ctypes function without checks, for types from ctypes.
 
         It serves operations whose calls must be short. The caller is responsible for the arguments
-        and the returned value. Raise AttributeError if the library has no such function.
+        and the returned value.
+
+        Raises:
+            AttributeError: If the library has no such function.
         """
         found = self._functions.get(name)
         if found is None:

@@ -67,7 +67,11 @@ def _samples_out() -> Iterator[tuple[Any, ...]]:
 
 
 def _samples_forward() -> Iterator[tuple[Any, ...]]:
-    """Yield one of each path: planes in a block, a cluster, parts; channels last; odd shapes."""
+    """Yield samples for each path of the kernel.
+
+    A plane is handled by one block, by a cluster, or in parts. Some samples have channels last or
+    odd sides.
+    """
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:

@@ -76,7 +76,11 @@ def main(name: str, folder: Path, *sources: str) -> None:
 
 
 def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
-    """Compare each native kernel with its reference; BuildError if one is missing or differs."""
+    """Compare each native kernel with its reference.
+
+    Raises:
+        BuildError: If a kernel is missing or its results differ.
+    """
     for op in ops:
         if not op.has_kernel_on(torch.device(device).type):
             raise BuildError(f"self-test failed: the library has no kernel for {op.name}")

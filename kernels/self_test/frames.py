@@ -64,7 +64,10 @@ class Stream(Protocol):
     """A smoothed stream of pictures of one size, as NumPy arrays."""
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:
-        """Return the filtered picture."""
+        """Return the smoothed picture for the next frame.
+
+        `amount` is 0 for no smoothing to 1 for the most.
+        """
         ...
 
     def motion(self) -> NDArray[np.float32]:

@@ -30,8 +30,11 @@ def self_test(library: Network, device: torch.device) -> float:
     The networks, full and lite, have BLOCKS residual blocks and random weights. Precisions are
     FP16, TF32 and FP32. INT8, which rounds more coarsely, must reach ENOUGH_OF_INT8.
 
-    Return the worst PSNR except INT8's, in dB. BuildError if no backend runs a network here, the
-    library does not match this program, or INT8 is wrong.
+    Return the worst PSNR except INT8's, in dB.
+
+    Raises:
+        BuildError: If no backend runs a network here, the library does not match this program, or
+            INT8 is wrong.
     """
     worst: list[float] = []
     for name, wide in WITH_KERNELS.items():
@@ -70,7 +73,10 @@ def psnr(
 ) -> float:
     """Return the PSNR in dB, against float64, of a backend's network with random weights.
 
-    `backend` is a row of BACKENDS, or of OF_INT8; ValueError if it does not run there.
+    `backend` is a row of BACKENDS, or of OF_INT8.
+
+    Raises:
+        ValueError: If the backend does not run on the GPU.
     """
     generator = torch.Generator().manual_seed(0)
     weights = random_weights(network, generator)

@@ -28,10 +28,12 @@ LEAST_DB = {torch.float16: 50.0, torch.bfloat16: 32.0}
 
 
 def test_tuned(device: torch.device) -> str:
-    """Test the layers stored for a GPU; store why they must not be used, or "", and return it.
+    """Test the layers stored for a GPU. Store and return why they must not be used, or "".
 
     The network's library must be in use. The layers of every size run pictures of every shape.
-    OSError if the verdict cannot be stored.
+
+    Raises:
+        OSError: If the verdict cannot be stored.
     """
     card = torch.cuda.get_device_name(device)
     try:

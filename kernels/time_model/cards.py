@@ -75,7 +75,8 @@ def cards() -> tuple[Card, ...]:
 def find(name: str) -> Card:
     """Find a card by its name in any case; "NVIDIA" and "GeForce" are optional.
 
-    ValueError if the table lacks it; the message names similar ones.
+    Raises:
+        ValueError: If the table lacks the card. The message names similar cards.
     """
     wanted = name.strip().casefold()
     for card in cards():
@@ -87,13 +88,15 @@ def find(name: str) -> Card:
 
 
 def card_of(device: torch.device, driver: Driver | None = None) -> Card:
-    """Return this machine's card that `device` names.
+    """Return the description of the card that `device` names.
 
     Multiprocessors and shared memory come from the driver, because cards of one name can differ. If
     the table has no row for the card, clock and memory come from the driver as well, and the
     compute capability decides the tensor cores' rate; `origin` says so.
 
-    ValueError if neither table nor driver has the clocks, BuildError if there is no driver to ask.
+    Raises:
+        ValueError: If neither table nor driver has the clocks.
+        BuildError: If there is no driver to ask.
     """
     gpu = Gpu.of(device)
     name, shared_kb = torch.cuda.get_device_name(device), gpu.shared_bytes // 1024

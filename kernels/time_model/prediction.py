@@ -100,7 +100,10 @@ def calibration() -> Calibration:
 def backend_for(card: Card, network: str = "full", told: Calibration | None = None) -> str:
     """Return the backend that runs a network in WITH_KERNELS in FP16 on a card.
 
-    ValueError if none does; it says why, and what runs instead. `told` is by default the program's.
+    `told` is by default the program's.
+
+    Raises:
+        ValueError: If none does. The message says why, and what runs instead.
     """
     traits, shape = (told or calibration()).traits, WITH_KERNELS[network]
     reasons = {
@@ -123,8 +126,10 @@ def predict(
 ) -> Prediction:
     """Predict the time of a network in WITH_KERNELS in FP16 for one picture.
 
-    `backend` is a row of BACKENDS, instead of the one that would run. ValueError if none
-    runs on the card.
+    `backend` is a row of BACKENDS, instead of the one that would run.
+
+    Raises:
+        ValueError: If no backend runs on the card.
     """
     told = told or calibration()
     backend = backend or backend_for(card, network, told)

@@ -95,7 +95,8 @@ def work(
 ) -> tuple[Work, ...]:
     """Return the launches of a network in WITH_KERNELS on a row of BACKENDS, in order.
 
-    ValueError if the model does not know the backend.
+    Raises:
+        ValueError: If the model does not know the backend.
     """
     shape = WITH_KERNELS[network]
     if backend == "sm90":

@@ -45,12 +45,14 @@ def network_with(
 
     `abi.sm80.tuned` of the result has the layers with each candidate, in order. With a limit of
     shared memory, blocks take so much more that there is no room for others, see limited.py.
-    BuildError if the driver cannot load one.
 
     Args:
         role: One of ROLES in tuned.py.
         folder: Holds their images during this call.
         whole: Shared memory of a multiprocessor, in bytes.
+
+    Raises:
+        BuildError: If the driver cannot load a candidate.
     """
 
     def make(
@@ -67,7 +69,11 @@ def network_with(
 
 
 def local_bytes(made: Made, driver: Driver, device: int) -> int:
-    """Return a candidate's local memory per thread, in bytes; BuildError if it does not load."""
+    """Return a candidate's local memory per thread, in bytes: the most of its kernels.
+
+    Raises:
+        BuildError: If the candidate's image does not load.
+    """
     library = driver.load(made.image, f"the image of {made.traits}")
     kernels = (driver.kernel(library, name, device, 0) for name in made.kernels.values())
     attribute = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES

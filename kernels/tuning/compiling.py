@@ -84,7 +84,11 @@ class Compiler:
     folder: Path = FOLDER
 
     def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
-        """Compile the kernels with these C++ names; CompilationError if they do not compile."""
+        """Compile the kernels with these C++ names.
+
+        Raises:
+            CompilationError: If a kernel does not compile.
+        """
         source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(
             self.toolkit, source, include, self.architecture, names, self.defines
@@ -94,8 +98,10 @@ class Compiler:
 def make(compiler: Compiler, request: Request) -> Made:
     """Compile a candidate.
 
-    CompilationError if it does not compile, for example because of a `static_assert`; DoesNotFit if
-    its blocks need more shared memory than there is.
+    Raises:
+        CompilationError: If the candidate does not compile, for example because of a
+            `static_assert`.
+        DoesNotFit: If its blocks need more shared memory than the GPU has.
     """
     traits = NAMESPACE + request.traits
     known = [name for name in MEMBERS if name in request.shipped]

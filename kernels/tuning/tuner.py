@@ -72,8 +72,12 @@ def tune(
     """Tune a GPU, and store layers that are faster than the library's.
 
     Layers stored before stay, except the ones tuned now. Results with a limit of shared memory are
-    not stored. Return the results, and in words what was stored and whether it is used. TuningError
-    without NVRTC, or if the network's library is not in use; OSError if a file cannot be written.
+    not stored. Return the results, and in words what was stored and whether it is used.
+
+    Raises:
+        TuningError: Without NVRTC, if the general kernels do not run on the GPU, or if the
+            network's library is not in use.
+        OSError: If a file cannot be written.
     """
     images: ImageList = _library().images
     sm80 = images.description["sm80"]
@@ -116,9 +120,10 @@ def joined(
     fresh: Tuning,
     done: Sequence[tuple[str, bool, str]],
 ) -> Tuning:
-    """Merge an earlier tuning's layers that are not replaced with the new ones.
+    """Add the layers of an earlier tuning that the new one does not replace.
 
-    `done` has network, `small` and role of the new ones; `before` is ignored if of other sources.
+    `done` has the network, `small` and role of each new layer. `before` is ignored if it belongs
+    to another card or to other sources.
     """
     if before is None or before.unfit(fresh.card, fresh.capability, fresh.digest):
         return fresh

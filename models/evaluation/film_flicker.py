@@ -62,7 +62,11 @@ class FilmFlickerMeter:
         self._compared = self._cuts = 0
 
     def add(self, source: Pixels, outputs: Sequence[Pixels]) -> None:
-        """Add the next frame and each styled film's; ValueError if sizes or their number differ."""
+        """Add the next frame of the source, and the same frame of each styled film.
+
+        Raises:
+            ValueError: If sizes or their number differ.
+        """
         films = [source, *outputs]
         before, self._before = self._before, (source, list(outputs))
         if before is None:
@@ -88,7 +92,11 @@ class FilmFlickerMeter:
 
     @property
     def flicker(self) -> FilmFlicker:
-        """The means; ValueError if no frames were compared, or the source does not change."""
+        """Return the means over all compared frames.
+
+        Raises:
+            ValueError: If no frames were compared, or the source does not change.
+        """
         if not self._compared:
             raise ValueError("the film has no two frames of the same scene, so it has no flicker")
         source, *outputs = (float(each) for each in self._sums / self._compared)

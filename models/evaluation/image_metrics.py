@@ -37,7 +37,7 @@ def to_tensor(pixels: NDArray[np.uint8], device: torch.device) -> Tensor:
 
 
 def to_pixels(picture: Tensor) -> NDArray[np.uint8]:
-    """Clamp, round and convert [1, 3, H, W] to [H, W, 3] uint8."""
+    """Clamp [1, 3, H, W] to 0-255, drop the fractions, and return [H, W, 3] uint8 on the CPU."""
     return projected_clamp(picture)[0].to(torch.uint8).permute(1, 2, 0).cpu().numpy()
 
 
@@ -64,7 +64,11 @@ def psnr(picture: Tensor, reference: Tensor) -> float:
 
 
 def border(picture: Tensor) -> Border:
-    """Measure the border of [1, 3, H, W]; raise ValueError if H or W is less than SMALLEST."""
+    """Measure the border of [1, 3, H, W].
+
+    Raises:
+        ValueError: If H or W is less than SMALLEST.
+    """
     height, width = picture.shape[2:]
     if min(height, width) < SMALLEST:
         raise ValueError(

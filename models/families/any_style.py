@@ -70,7 +70,11 @@ class AnyStyleNetwork:
 
     @classmethod
     def load(cls, path: Path) -> AnyStyleNetwork:
-        """Read a file of `styleforge train-vit`. Raise CheckpointError if it is not one."""
+        """Read a file of `styleforge train-vit`.
+
+        Raises:
+            CheckpointError: If the file is missing, damaged or of another kind.
+        """
         found = load_vit(path)
         return cls(found.metadata["sha256"], found.config, found.state)
 
@@ -84,7 +88,8 @@ class AnyStyleNetwork:
     def encode(self, pixels: NDArray[np.uint8]) -> StyleCode:
         """Compute the code of [H, W, 3] uint8, RGB, scaled to STYLE_SIZE, on the CPU in float32.
 
-        Raise ValueError if it is too narrow: a clause without the picture's name.
+        Raises:
+            ValueError: If the picture is too narrow. The message is a clause without its name.
         """
         height, width = pixels.shape[:2]
         scale = STYLE_SIZE / max(height, width)
@@ -350,7 +355,11 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
 
 
 def _checked(code: StyleCode, network: AnyStyleNetwork, path: Path) -> StyleCode:
-    """Return the code. Raise CheckpointError if its length is not the network's."""
+    """Return `code` unchanged.
+
+    Raises:
+        CheckpointError: If the code's length is not the network's.
+    """
     if code.values.shape[1] != network.config.code_dim:
         raise CheckpointError(
             tr(

@@ -75,13 +75,18 @@ class SharedNetworks(Protocol):
     """A lookup of the networks that many styles share."""
 
     def default(self) -> AnyStyleNetwork | None:
-        """Return the network for new styles, or None. Raise CheckpointError if it is damaged."""
+        """Return the network for new styles, or None.
+
+        Raises:
+            CheckpointError: If the network's file is damaged.
+        """
         ...
 
     def for_code(self, digest: str, *, lite: bool) -> AnyStyleNetwork | None:
-        """Return the network, `lite` only if `has_lite`, that paints a style; None if not found.
+        """Return the network that paints a style; None if no network matches.
 
-        `digest` is of the weights of the network that the style's code belongs to.
+        `digest` identifies the weights of the network that the style's code belongs to. Pass `lite`
+        only if `has_lite`.
         """
         ...
 
@@ -167,18 +172,28 @@ class NetworkFamily(ABC, Generic[Contents]):
 
     @abstractmethod
     def read(self, path: Path) -> Contents:
-        """Read a style's weights; raise CheckpointError, one sentence, if that fails."""
+        """Read a style's weights.
+
+        Raises:
+            CheckpointError: If the file cannot be read as weights. The message is one sentence.
+        """
 
     @abstractmethod
     def write(self, path: Path, contents: Contents, metadata: Mapping[str, str]) -> None:
         """Write the result of `read`, atomically, with texts for the header.
 
-        Raise CheckpointError if it cannot be stored, OSError if the file cannot be written.
+        Raises:
+            CheckpointError: If the content cannot be stored.
+            OSError: If the file cannot be written.
         """
 
     @abstractmethod
     def has_lite(self, files: StyleFiles, networks: SharedNetworks) -> bool:
-        """Return whether a style has a lite network; raise CheckpointError for a damaged file."""
+        """Return whether a style has a lite network.
+
+        Raises:
+            CheckpointError: If a file is damaged.
+        """
 
     @abstractmethod
     def load(
@@ -192,7 +207,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         """Read a style for its network, `lite` only if `has_lite`.
 
         `progress` is called with a description before each slow step; its exceptions propagate.
-        Raise CheckpointError, one sentence, if a file is damaged, or the network is missing.
+
+        Raises:
+            CheckpointError: If a file is damaged, or the network is missing. The
+                message is one sentence.
         """
 
     @abstractmethod

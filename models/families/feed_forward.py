@@ -115,7 +115,10 @@ class FeedForwardFamily(NetworkFamily[State]):
     def limitations(
         self, kernels: str, device: torch.device, precision: Precision, network: NetworkConfig
     ) -> tuple[str, ...]:
-        """Return the variant's limits; if fused, the last is why the CPU mixes frames, or ""."""
+        """Return the variant's limits, a sentence each.
+
+        For the fused variant, the last is why the CPU scales and mixes frames, or "".
+        """
         variant = ALL_VARIANTS[kernels]
         mode = precision.value
         said = variant.limitations(device, mode.dtype, network, int8=mode.int8)

@@ -39,7 +39,9 @@ class StyleCode(NamedTuple):
 def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | None = None) -> None:
     """Write a code in float32, atomically, with further texts for the header.
 
-    Raise CheckpointError if the code is not finite, OSError if it cannot be written.
+    Raises:
+        CheckpointError: If the code is not finite.
+        OSError: If the file cannot be written.
     """
     path = Path(path)
     values = code.values.detach().to("cpu", torch.float32).contiguous()
@@ -52,7 +54,12 @@ def save_code(path: Path | str, code: StyleCode, metadata: Mapping[str, str] | N
 
 
 def load_code(path: Path | str) -> StyleCode:
-    """Read a code; raise CheckpointError, one sentence, if missing, damaged or no code."""
+    """Read a style code.
+
+    Raises:
+        CheckpointError: If the file is missing, damaged, or not a style code. The message is one
+            sentence.
+    """
     path = Path(path)
     name = printable(path.name, NAME)
     texts = header_texts(path)
@@ -86,7 +93,11 @@ def second_path(weights: Path, network: str) -> Path:
 
 
 def header_texts(path: Path) -> dict[str, str]:
-    """Read a safetensors header's texts, {} for other files; CheckpointError if unreadable."""
+    """Read the texts in a safetensors header; return {} for other files.
+
+    Raises:
+        CheckpointError: If the file is missing or cannot be read.
+    """
     name = printable(path.name, NAME)
     try:
         # The file itself may have any size: only its head is read.

@@ -16,10 +16,13 @@ FAMILIES: dict[str, NetworkFamily[Any]] = {
 
 
 def family_of(path: Path) -> NetworkFamily[Any]:
-    """Return a file's family by its header; raise CheckpointError if it cannot be read.
+    """Return a file's family by its header.
 
     A file without a format is feed-forward: such checkpoints come from many programs, and the
     family's `read` reports a file of another kind.
+
+    Raises:
+        CheckpointError: If the file cannot be read.
     """
     named = header_texts(path).get("format", "")
     families = FAMILIES.values()

@@ -85,7 +85,11 @@ class PipelinedRunner:
         return self._slots[self._next].frame.numpy()[0]
 
     def send(self) -> None:
-        """Start computing the frame in `slot()`; raise RuntimeError if DEPTH are in flight."""
+        """Start computing the frame in `slot()`.
+
+        Raises:
+            RuntimeError: If DEPTH frames are in flight.
+        """
         if len(self._sent) == DEPTH:
             raise RuntimeError(f"{DEPTH} frames are in progress; receive one first")
         slot, plan = self._slots[self._next], self._plan

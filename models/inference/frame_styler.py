@@ -124,7 +124,11 @@ class FrameStyler:
         return kept
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`. Raise StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         self._history.restore(part_of(state, "smoothing"))
         texture = part_of(state, "texture")
         if texture or self._texture is not None:
@@ -148,7 +152,7 @@ class FrameStyler:
         mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
     ) -> Submission:
-        """Start styling a batch of frames; raise RuntimeError if DEPTH batches are in flight.
+        """Start styling a batch of frames.
 
         Args:
             frames: The plan's number of frames, each [H, W, 3] uint8, RGB. Frames in the memory of
@@ -157,6 +161,9 @@ class FrameStyler:
                 layers, "blend" and "download" as each has been submitted, with its stream as the
                 current one. With None, each stream launches one graph if the work `repeats`.
             screen: (height, width) of a copy of each picture for a window; None for none.
+
+        Raises:
+            RuntimeError: If DEPTH batches are in flight.
         """
         place = self._next
         slot, compute, key = self._slots[place], self._compute, (finish, screen)

@@ -36,7 +36,11 @@ class FrameTexture:
         return self._history.state()
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`. Raise StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         self._history.restore(state)
 
     def add(

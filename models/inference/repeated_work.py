@@ -13,9 +13,10 @@ REPEATS = 30  # repetitions before a capture, which takes milliseconds; a moving
 
 
 class RepeatedWork:
-    """A recorder that captures repeating work, once per place. For one thread.
+    """A recorder that captures repeating work in a CUDA graph per place. For one thread.
 
-    The key of a frame's work includes everything it depends on; a place may be its buffers' index.
+    The key of a frame's work includes everything the work depends on. A place names the buffers
+    that the work uses, such as their index.
     """
 
     def __init__(self) -> None:

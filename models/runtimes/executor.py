@@ -40,7 +40,10 @@ class RuntimeExecutor:
         """Stylize pictures [N, 3, H, W], RGB 0-255, one after another, without clamping.
 
         `network`, always the same one, has float32 weights on the CPU; `run` is its computation in
-        PyTorch. Raise RuntimeFault if the runtime cannot compute in the pictures' dtype here.
+        PyTorch.
+
+        Raises:
+            RuntimeFault: If the runtime cannot compute in the pictures' dtype here.
         """
         amp = torch.is_autocast_enabled("cpu")
         precision = Precision.amp if amp else _PRECISIONS[pictures.dtype]

@@ -41,11 +41,14 @@ class Runtime(ABC):
 
     @property
     def missing(self) -> str:
-        """Why it cannot be imported, as a clause with the remedy; "" if it can."""
+        """Why the runtime cannot be imported, as a clause with the remedy; "" if it can."""
         return missing_packages(self.packages, self.title, self.extra)
 
     def refusal(self, precision: Precision | None = None) -> str:
-        """Return a sentence why it cannot run here in `precision` (None: any); "" if it can."""
+        """Return why the runtime cannot run here in `precision`, as a sentence; "" if it can.
+
+        With `precision` None, any precision suffices.
+        """
         if reason := self.missing or self.device_missing():
             return reason
         offered = self.precisions()
@@ -60,11 +63,17 @@ class Runtime(ABC):
 
     @abstractmethod
     def device_missing(self) -> str:
-        """Return why its device is missing, a clause, or ""; only if nothing is `missing`."""
+        """Return why the runtime's device is missing, as a clause, or "".
+
+        The packages must be installed: call this only if `missing` is "".
+        """
 
     @abstractmethod
     def precisions(self) -> tuple[Precision, ...]:
-        """Return its precisions; it never substitutes another one. Only if its device exists."""
+        """Return the precisions that the runtime computes in, without substituting another one.
+
+        The device must exist: call this only if `device_missing` returns "".
+        """
 
     @abstractmethod
     def device_title(self) -> str:
@@ -77,8 +86,10 @@ class Runtime(ABC):
         """Compile a model: ONNX, or a file in the runtime's own format.
 
         `size` is (width, height) of all future pictures, or None for any. Return a function of a
-        picture in a format of models.runtimes.program.Pictures, not thread-safe. Raise RuntimeFault
-        if it cannot run the model, or not as requested.
+        picture in a format of models.runtimes.program.Pictures, not thread-safe.
+
+        Raises:
+            RuntimeFault: If the runtime cannot run the model, or not as requested.
         """
 
 

@@ -83,8 +83,11 @@ def save_run(path: Path, run: SavedRun) -> None:
 def resume_run(path: Path, run: SavedRun) -> str:
     """Restore a new run with the same settings; the previous checkpoint replaces a damaged one.
 
-    Return a sentence if the previous checkpoint was used; otherwise "". Raise TrainingError if
-    neither can be used, or if it belongs to a run with other settings.
+    Return a sentence if the previous checkpoint was used; otherwise "".
+
+    Raises:
+        TrainingError: If neither checkpoint can be used, or it belongs to a run with other
+            settings.
     """
     if not path.is_file():
         shown = printable(str(path), PATH)
@@ -187,7 +190,11 @@ def _read(path: Path, expected: str) -> dict[str, Any]:
 
 
 def _check_sums(file: BinaryIO) -> None:
-    """Check a PyTorch file's checksums, which PyTorch does not; raise ValueError if wrong."""
+    """Check a PyTorch file's checksums, which PyTorch ignores.
+
+    Raises:
+        ValueError: If a checksum differs or the ZIP archive is damaged.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             altered = archive.testzip()

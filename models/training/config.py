@@ -127,6 +127,10 @@ class TrainingConfig:
         return self.lr * min(1.0, left / (1 - HELD))
 
     def for_epochs(self, epochs: int, photographs: int) -> int:
-        """Convert epochs to iterations; raise TrainingError if `epochs` is less than 1."""
+        """Convert epochs to iterations.
+
+        Raises:
+            TrainingError: If `epochs` is less than 1.
+        """
         require(epochs >= 1, "epochs", epochs, tr("1 or more"))
         return math.ceil(epochs * photographs / self.batch_size)

@@ -21,8 +21,11 @@ class Objective:
     """The perceptual loss of Johnson et al. 2016 (arXiv:1603.08155) for one style picture.
 
     The style loss is the mean over the scales, to which output and style picture are downscaled.
-    Strokes larger than VGG's receptive field at full size fit into it at a smaller scale. The style
-    picture is [1, 3, H, W] float, RGB 0-255; TrainingError if it is too small for a scale.
+    Strokes larger than VGG's receptive field at full size fit into it at a smaller scale. The
+    style picture is [1, 3, H, W] float, RGB 0-255.
+
+    Raises:
+        TrainingError: If the style picture is too small for a scale.
     """
 
     def __init__(self, config: TrainingConfig, features: Vgg19Features, style: Tensor) -> None:

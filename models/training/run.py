@@ -283,7 +283,11 @@ class Run:
 
 
 def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
-    """Decode a history, [N, 8]. Raise ValueError if it does not fit a run of `iteration` steps."""
+    """Decode a history, [N, 8].
+
+    Raises:
+        ValueError: If the history does not fit a run of `iteration` steps.
+    """
     if stored.numel() == 0:
         return []
     if stored.ndim == 2 and stored.shape[1] == len(StepLosses._fields) - 1:

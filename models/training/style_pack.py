@@ -69,7 +69,10 @@ def write_pack(
     """Write a pack atomically; an older pack is replaced once everything is written.
 
     `preview` is a picture in the style, [H, W, 3] uint8, RGB, whose center becomes the thumbnail,
-    and `training` a table of `style.toml`. Raise TrainingError if the pack cannot be written.
+    and `training` a table of `style.toml`.
+
+    Raises:
+        TrainingError: If the pack cannot be written.
     """
     with _staged(folder) as staging:
         weights = staging / "weights.safetensors"
@@ -100,9 +103,12 @@ def check_lite_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def add_lite(folder: Path, state: Mapping[str, Tensor], training: Mapping[str, toml.Value]) -> None:
-    """Add a lite network, or replace the existing one; raise TrainingError if that fails.
+    """Add a lite network, or replace the existing one.
 
     `training` is the table `lite_training` of `style.toml`.
+
+    Raises:
+        TrainingError: If the pack cannot be read or written.
     """
     spec = _read_spec(folder)
     with _staged(folder) as staging:

@@ -25,8 +25,10 @@ def temporary_name(path: Path, ending: str = ".tmp") -> Path:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, and rename it to `path` at the end of the block.
 
-    If the block raises, the temporary file is deleted and `path` is unchanged. Raise OSError if it
-    cannot be renamed.
+    If the block raises, the temporary file is deleted and `path` is unchanged.
+
+    Raises:
+        OSError: If the temporary file cannot be renamed.
     """
     temporary = temporary_name(path)
     try:
@@ -39,7 +41,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def atomic_write(path: Path, data: bytes) -> None:
     """Write or replace a file atomically and durably, and create its folder.
 
-    Raise OSError if the file cannot be written; it is then unchanged.
+    Raises:
+        OSError: If the file cannot be written; it is then unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -56,7 +59,11 @@ def remove_leftovers(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file's contents, or a folder's entries, to the disk; raise OSError if that fails."""
+    """Flush a file's contents, or a folder's entries, to the disk.
+
+    Raises:
+        OSError: If the system cannot open or flush it.
+    """
     if os.name == "nt" and path.is_dir():
         return  # folders cannot be opened on Windows, which flushes them itself
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

@@ -18,8 +18,11 @@ class TooManyPiecesError(Exception):
 class BoundedFile(io.BufferedReader):
     """A file for reading with a limited number of reads, and buffers no larger than the file.
 
-    Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time: 50 MB
-    of comments take them half a minute and gigabytes of memory. OSError if it cannot be opened.
+    Parsers written in Python follow the lengths in a file, a byte or a small chunk at a time: 50
+    MB of comments take them half a minute and gigabytes of memory.
+
+    Raises:
+        OSError: If the file cannot be opened.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:

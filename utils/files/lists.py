@@ -15,7 +15,7 @@ def read_list_file(path: Path) -> list[str]:
     """Read the stripped lines of a UTF-8 file of at most MAX_BYTES, without blanks and # comments.
 
     Raises:
-        ValueError: If it cannot be read or is not text; a sentence with its name.
+        ValueError: If the file cannot be read or is not text. The message names the file.
     """
     try:
         lines = [

@@ -34,7 +34,9 @@ def check_regular(path: Path) -> None:
 def open_regular(path: Path, most: int) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading.
 
-    Raise OSError, its reason in `strerror`, if it is not regular, is too large or cannot be opened.
+    Raises:
+        OSError: If the file is not regular, is too large or cannot be opened. `strerror` is the
+            reason.
     """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  (the caller closes it)

@@ -55,8 +55,10 @@ def loads(text: str | bytes) -> Any:
 def loads_parts(text: str | bytes) -> Any:
     """Parse JSON, bytes in UTF-8, whose parts are independent, such as the rows of a list.
 
-    Each value beyond the bounds becomes REFUSED, so that the others can be read. Raise
-    SmallJsonError if it is not JSON.
+    Each value beyond the bounds becomes REFUSED, so that the others can be read.
+
+    Raises:
+        SmallJsonError: If the bytes are not JSON.
     """
     return _parsed(_decoded(text), _cut_depth, lambda _: REFUSED)
 
@@ -64,7 +66,8 @@ def loads_parts(text: str | bytes) -> Any:
 def load(path: Path, most: int = MAX_BYTES) -> Any:
     """Parse a regular file of at most `most` bytes as `loads` does.
 
-    Raise OSError if the file does not exist, is larger or cannot be read.
+    Raises:
+        OSError: If the file does not exist, is larger or cannot be read.
     """
     return loads(read_regular(path, most))
 
@@ -72,7 +75,8 @@ def load(path: Path, most: int = MAX_BYTES) -> Any:
 def value_at(text: str, start: int) -> Any:
     """Parse the JSON value that begins at `start`, ignoring everything after it.
 
-    Raise SmallJsonError if no value begins there, or it exceeds the bounds of `loads`.
+    Raises:
+        SmallJsonError: If no value begins there, or it exceeds the bounds of `loads`.
     """
     try:
         value, end = _decoder(_refuse_number).raw_decode(text, start)

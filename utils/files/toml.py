@@ -21,13 +21,19 @@ Value = str | int | float | bool | Sequence[float]
 def load(path: Path) -> dict[str, Any]:
     """Read a regular TOML file of at most MAX_BYTES bytes.
 
-    Raise OSError if it does not exist or cannot be read, ValueError if it is not TOML.
+    Raises:
+        OSError: If the file does not exist or cannot be read.
+        ValueError: If the text is not TOML.
     """
     return loads(read_regular(path, MAX_BYTES).decode("utf-8"))
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Parse TOML; raise ValueError if it is not TOML, too deep, or beyond the bounds of JSON."""
+    """Parse TOML.
+
+    Raises:
+        ValueError: If the text is not TOML, too deep, or beyond the bounds of JSON.
+    """
     if any(line.count(".") > DOTS for line in text.split("\n")):
         raise ValueError(tr("a line has more than {n} dots", n=DOTS))
     try:

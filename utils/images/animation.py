@@ -40,7 +40,10 @@ class Animation:
 def read_animation(path: Path) -> Animation | None:
     """Read the timing of a GIF, WebP, PNG or AVIF, up to the point of any damage.
 
-    None for other files, and for a single frame. Raise OSError if it cannot be read.
+    Return None for other files, and for a single frame.
+
+    Raises:
+        OSError: If the file cannot be read.
     """
     return _read(path, None)
 

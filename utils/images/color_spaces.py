@@ -73,7 +73,10 @@ class ColorSpace:
         return _file(b"GRAY" if gray else b"RGB ", tags)
 
     def _to_xyz(self) -> NDArray[np.float64] | None:
-        """Compute the matrix from linear light to XYZ under D50."""
+        """Compute the matrix from linear light to XYZ under D50.
+
+        Return None if the primaries do not span a space, or are too extreme to compute with.
+        """
         if min(y for _, y in self.primaries) <= 0:
             return None
         *columns, white = (np.array([x / y, 1, (1 - x - y) / y]) for x, y in self.primaries)

@@ -28,7 +28,11 @@ _ASCII = b"ASCII\0\0\0"  # the character code that begins an EXIF UserComment
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the metadata of `write_pixels`, or {}; raise ImageError if that fails."""
+    """Read the metadata that `write_pixels` stored; return {} without any.
+
+    Raises:
+        ImageError: If the file cannot be read as a picture.
+    """
     with opened(path) as image:
         image.load()  # text chunks may follow the pixels
         if image.format == "PNG":
@@ -55,7 +59,8 @@ def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
     """Return the EXIF data, in Pillow's encoding, that the results of a loaded picture preserve.
 
     They are the camera's and the photographer's entries, for an upright picture of (width, height),
-    without the thumbnail and entries that describe the file. Empty without any, None if damaged.
+    without the thumbnail and entries that describe the file. Return b"" if there are none, and None
+    if they are damaged.
     """
     kept = Image.Exif()
     try:

@@ -36,7 +36,8 @@ _SOUNDS = (".m4a", ".m4b", ".m4r", ".aac", ".mka", ".oga", ".ogg", ".opus", ".sp
 def file_kind(path: Path) -> FileKind:
     """Classify a file by its first bytes, or by its extension if they are inconclusive.
 
-    Raise OSError if it cannot be read.
+    Raises:
+        OSError: If the file cannot be read.
     """
     if not path.is_file():
         return ""

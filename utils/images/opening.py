@@ -124,7 +124,11 @@ def _own_formats() -> tuple[str, ...]:
 
 
 def _formats(file: BoundedFile, path: Path) -> tuple[str, ...]:
-    """Return the formats to try for a file at its beginning; raise ImageError if unreadable."""
+    """Return the formats to try for a file that is open at its beginning.
+
+    Raises:
+        ImageError: If the file is a camera raw photo, or a HEIC photo without the extra "heif".
+    """
     head = file.read(_HEAD)
     kind = what_is(head)
     if kind == TIFF and _is_raw(file, head):

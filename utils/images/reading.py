@@ -73,7 +73,8 @@ def read_pixels(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 def picture_size(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Read (width, height) in pixels from a file's head, upright if it states the orientation.
 
-    Raise ImageError if the head cannot be read.
+    Raises:
+        ImageError: If the head cannot be read.
     """
     with opened(path) as image:
         # To look for EXIF data after the pixels, Pillow would decode the pixels.
@@ -91,7 +92,10 @@ def read_picture(path: str | os.PathLike[str]) -> Picture:
     white: over black, soft edges would get a dark rim, which a style network turns into an outline.
 
     The file may have any format that Pillow reads, whatever its name, or be HEIC if pillow-heif is
-    installed. Raise ImageError if it cannot be read.
+    installed.
+
+    Raises:
+        ImageError: If the picture cannot be read.
     """
     path = Path(path)
     with opened(path) as image:

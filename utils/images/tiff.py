@@ -30,8 +30,10 @@ def write_tiff(
 ) -> None:
     """Write [H, W, 3] RGB, or [H, W, 4] with alpha; not atomically.
 
-    The tags of `exif` become the file's. Raise OSError if the file cannot be written, or would be
-    larger than TIFF allows.
+    The tags of `exif` become the file's.
+
+    Raises:
+        OSError: If the file cannot be written, or would be larger than TIFF allows.
     """
     height, width, channels = pixels.shape
     strips = [_strip(pixels[top : top + ROWS]) for top in range(0, height, ROWS)]

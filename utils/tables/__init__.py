@@ -298,7 +298,9 @@ def _live(live: Mapping[str, Any]) -> str:
 def refreshed(text: str, folder: Path) -> str:
     """Fill every block of figures in a page; reports are relative to `folder`.
 
-    Raise OSError if a report cannot be read, ValueError if it is damaged.
+    Raises:
+        OSError: If a report cannot be read.
+        ValueError: If a report is damaged.
     """
 
     def fill(match: re.Match[str]) -> str:

@@ -159,7 +159,11 @@ class NetworkBench:
             return in_float64(self._network(BASELINE))(self._picture.double()).clamp(0, 255)
 
     def _first_call(self, candidate: Candidate, reference: Tensor) -> tuple[Row, Timed | None]:
-        """Run a candidate once: its error and memory, or why it cannot run, and what to time."""
+        """Run a candidate once.
+
+        Return its row with error and memory, or with the reason why it cannot run, and the call to
+        time.
+        """
         precision = candidate.math_mode.precision
         each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
         needed = self._picture[0, 0].numel() * each

@@ -55,7 +55,9 @@ PRECISIONS = {torch.float32: "FP32", torch.float16: "FP16", torch.bfloat16: "BF1
 def report(
     device: torch.device, runs: int, compiled: bool, told: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]:
-    """Measure every case: us per call; errors from float64, relative to the largest value.
+    """Measure every case: microseconds per call, and errors from a float64 reference.
+
+    Errors are relative to the largest value of the reference.
 
     Args:
         device: A GPU, or the CPU, which only measures the operations of transformers.

@@ -315,7 +315,10 @@ def _margin(device: torch.device, precision: str, channels: int, side: int) -> C
 
 
 def _phases(device: torch.device, precision: str, channels: int, side: int) -> Case:
-    """Build the step after it, which adds a picture; the result has `channels` channels."""
+    """Build the case of the step that follows an enlarging convolution and adds a picture.
+
+    The convolution's result has `channels` channels.
+    """
     z = _planes(device, precision, 1, channels, side + 6, side + 6)
     skip = _planes(device, precision, 1, channels // 4, 2 * side, 2 * side)
     out = torch.zeros_like(skip)

@@ -57,7 +57,11 @@ class CameraStream:
         self._loop.set_volume(0)  # a call that shows a film has its own sound
 
     def run(self, source: FrameSource, config: EngineConfig, stopped: Callable[[], bool]) -> None:
-        """Stream until `stopped`, then close the source. Raises StreamError if anything failed."""
+        """Stream until `stopped()` is true, then close the source.
+
+        Raises:
+            StreamError: If the stream reported a problem.
+        """
         loop = self._loop
         loop.wanted = config
         self._metrics.start(source.kind)

@@ -73,7 +73,11 @@ def check_films(plan: FilmPlan) -> None:
 
 
 def frames_of(path: Path, plan: FilmPlan) -> Iterator[Pixels]:
-    """Decode a film's first frames in the plan's size. Raises QualityError if unplayable."""
+    """Decode a film's first frames in the plan's size.
+
+    Raises:
+        QualityError: If the film cannot be opened.
+    """
     try:
         reader = VideoReader(path)
     except StyleForgeError as exc:

@@ -151,7 +151,11 @@ def load_style(
 
 
 def style_keys(folder: Path, wanted: Sequence[str]) -> list[str]:
-    """Return the `wanted` packs, or all in gallery order. Raises QualityError if one is missing."""
+    """Return the `wanted` packs, or all in gallery order.
+
+    Raises:
+        QualityError: If the folder or a wanted pack is missing, or the folder contains no pack.
+    """
     if not folder.is_dir():
         raise QualityError(f"the folder of styles '{folder}' does not exist")
     found = sorted((path.parent.name for path in folder.glob("*/style.toml")), key=rank)

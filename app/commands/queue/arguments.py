@@ -47,7 +47,11 @@ def job_words(args: argparse.Namespace, inputs: Sequence[str]) -> list[str]:
 
 
 def job_arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the words of a job. Raises QueueError if another version wrote them."""
+    """Parse the words of a job.
+
+    Raises:
+        QueueError: If another version wrote them.
+    """
     return _parser().parse_args(words)
 
 

@@ -48,7 +48,10 @@ def _singles(jobs: list[Job], size: tuple[int, int], limits: Limits) -> Iterator
 
 
 def _size(job: Job) -> tuple[int, int]:
-    """Return a picture's size; (0, 0) if its header is unreadable, which reading it will report."""
+    """Return a picture's size, (width, height).
+
+    Return (0, 0) if its header is unreadable: reading the picture will report that.
+    """
     try:
         return picture_size(job.source)
     except ImageError:

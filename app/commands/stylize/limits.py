@@ -33,7 +33,9 @@ BYTES_PER_FRAME_PIXEL = DEPTH * 2 * 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one run, from memory free at its start, so that its own use changes nothing.
+    """The limits of one run, computed from the memory that is free when the run starts.
+
+    Memory that the run allocates later does not change the limits.
 
     Attributes:
         batch: Maximum pictures per batch; None for automatic.
@@ -57,7 +59,11 @@ class Limits:
         return cls(config, device, batch, memory, free, engine.family, full)
 
     def size(self, name: str, width: int, height: int) -> int:
-        """Choose the `EngineConfig.size` for a picture. Raises StylizeError if it does not fit."""
+        """Choose the `EngineConfig.size` for a picture.
+
+        Raises:
+            StylizeError: If the picture does not fit into memory at the requested size.
+        """
         room = self._room(width, height)
         wanted = max(width, height) if self.full else self.config.size
         if wanted and wanted > room:

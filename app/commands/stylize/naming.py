@@ -87,7 +87,10 @@ def result_name(relative: Path, endings: Sequence[str]) -> Path:
 
 
 def film_endings(codec: str | None, source: Path) -> tuple[str, ...]:
-    """Return a film's endings, the usual one first (WebP's for an animation); None is any codec."""
+    """Return a film's endings, the usual one first; for an animation, WebP's is first.
+
+    With `codec` None, these are the endings of any codec.
+    """
     endings = tuple(CONTAINERS) if codec is None else CODECS[codec].containers
     first = ".webp" if source.suffix.lower() in picture_endings() else ""
     return tuple(sorted(endings, key=lambda ending: ending != first))

@@ -126,7 +126,11 @@ def include_style_images(
 
 
 def mix_of(first: str, mix: Sequence[tuple[str, float | None]]) -> tuple[Part, ...]:
-    """Return the styles of --style and --mix with shares. Raises StylizeError if not a mix."""
+    """Return the styles of --style and --mix with shares.
+
+    Raises:
+        StylizeError: If the styles and shares do not form a valid mix.
+    """
     try:
         return mixed_parts(first, mix)
     except ValueError as exc:

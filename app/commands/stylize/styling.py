@@ -36,10 +36,10 @@ class Failed:
 
 
 class Styling:
-    """A styler of picture groups, in order. For one thread.
+    """A styler of picture groups, in order. Use each instance from one thread only.
 
     Args:
-        notices: Where the engine adds its notices; emptied here.
+        notices: The list to which the engine adds its notices. This class empties it.
     """
 
     def __init__(self, engine: Engine, limits: Limits, notices: list[str]) -> None:
@@ -54,7 +54,10 @@ class Styling:
         return bool(self._under_way)
 
     def begin(self, group: Sequence[Picture | Failed]) -> Iterator[Styled | Failed]:
-        """Style a group, as one batch if all have one size; yield finished pictures in order."""
+        """Begin a group, as one batch if all its pictures were read and have the same size.
+
+        Yield the outcomes that are complete by now, in order; `complete` returns later ones.
+        """
         pictures = [each for each in group if isinstance(each, Picture)]
         if len(pictures) == len(group) and len({each.frame.pixels.shape for each in pictures}) == 1:
             yield from self._begin(pictures)

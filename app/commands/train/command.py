@@ -195,7 +195,13 @@ def _write(
 
 @contextmanager
 def _exclusive(output: Output, report: Reporter) -> Iterator[None]:
-    """Keep other processes from training the same style; one asked to stop gets some time."""
+    """Keep other processes from training the same style.
+
+    Another process that is about to end gets LOCK_TIMEOUT_S seconds.
+
+    Raises:
+        TrainingError: If another process keeps the lock, or the folder cannot be written to.
+    """
     with ExitStack() as held:
         try:
             try:
@@ -229,7 +235,13 @@ def _check_resumable(output: Output, args: argparse.Namespace) -> None:
 def _read_optional(
     path: Path | None, args: argparse.Namespace, report: Reporter
 ) -> NDArray[np.uint8] | None:
-    """Read an optional picture; if it is now unreadable, a resumed run only reports it."""
+    """Read an optional picture.
+
+    If the picture cannot be read, a resumed run reports this and continues without it.
+
+    Raises:
+        ImageError: If the picture of a new run cannot be read.
+    """
     try:
         return None if path is None else read_pixels(path)
     except ImageError as exc:
@@ -247,7 +259,11 @@ def _device(key: str) -> torch.device:
 
 
 def _shape(args: argparse.Namespace, weights: Mapping[str, torch.Tensor] | None) -> NetworkConfig:
-    """Return the network of --network or --init. Raises TrainingError if the two differ."""
+    """Return the network of --network or --init.
+
+    Raises:
+        TrainingError: If the two differ.
+    """
     asked = CONFIGS[args.network] if args.network else None
     if weights is None:
         return asked or FULL
@@ -280,7 +296,11 @@ def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig
 
 
 def _excluded(path: Path | None) -> list[str]:
-    """Return the names of photographs to leave out. Raises TrainingError for an unreadable list."""
+    """Return the names of photographs to leave out.
+
+    Raises:
+        TrainingError: If the list cannot be read.
+    """
     try:
         return [] if path is None else read_list_file(path)
     except ValueError as exc:

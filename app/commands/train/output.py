@@ -78,7 +78,10 @@ class Output:
             raise TrainingError(f"'{self.result}' exists; choose another name, or pass --overwrite")
 
     def holds(self, state: Mapping[str, torch.Tensor]) -> bool:
-        """Return whether exactly these weights exist; a kill may leave the checkpoint behind."""
+        """Return whether the written weights equal `state`.
+
+        If an earlier run was killed, its checkpoint may exist although these weights are complete.
+        """
         if not self.weights.is_file():
             return False
         try:
@@ -105,7 +108,11 @@ class Output:
 
 
 def output_from_args(args: argparse.Namespace) -> Output:
-    """Return the output for `args`. Raises TrainingError."""
+    """Return the output for `args`.
+
+    Raises:
+        TrainingError: If the name or the path of the result is not allowed.
+    """
     target: Path = args.output
     if target.suffix in (".pth", ".pt"):
         raise TrainingError(
@@ -167,7 +174,11 @@ def training_metadata(
 def save_weights(
     path: Path, state: Mapping[str, torch.Tensor], texts: PackTexts, facts: Mapping[str, Value]
 ) -> None:
-    """Write a file of weights with the metadata of a pack. Raises TrainingError."""
+    """Write a file of weights with the metadata of a pack.
+
+    Raises:
+        TrainingError: If the file cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {"title": texts.title, "credit": texts.credit, "licence": texts.licence}
     metadata |= {name: str(value) for name, value in facts.items()}

@@ -15,7 +15,8 @@ from utils.images.reading import read_pixels
 class PreviewImage:
     """The picture for previews: a file that is read again whenever it changes, or `otherwise`.
 
-    Raises ImageError if the file cannot be read the first time.
+    Raises:
+        ImageError: If the file cannot be read the first time.
     """
 
     def __init__(self, path: Path | None, otherwise: NDArray[np.uint8], long_side: int) -> None:

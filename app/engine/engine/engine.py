@@ -261,7 +261,11 @@ class Engine:
         return self.begin_batch((frame,), mode, screen)
 
     def complete(self, pending: Pending) -> StyledFrame:
-        """Wait for a frame and make the result, in order. Raises EngineError without memory."""
+        """Wait for a frame and make the result, in order.
+
+        Raises:
+            EngineError: If memory runs out.
+        """
         (styled,) = self.complete_batch(pending)
         return styled
 

@@ -22,7 +22,7 @@ from app.engine.style_weights import StyleWeights
 
 
 class Finishing:
-    """The last step: it blends, smooths, compares and reports what ran. Not thread-safe."""
+    """The last step of a frame, which blends, smooths, compares and reports. Not thread-safe."""
 
     def __init__(
         self,

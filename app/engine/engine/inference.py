@@ -18,8 +18,9 @@ from app.engine.texture import Texture
 
 
 class Inference:
-    """The step that scales frames, adds texture and runs networks; on a GPU, up to the displayed
-    picture. Not thread-safe.
+    """The step that scales frames, adds texture and runs networks. Not thread-safe.
+
+    On a GPU, it computes up to the displayed picture.
 
     Args:
         between_layers: Called between layers of a network on a CPU.

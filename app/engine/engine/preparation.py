@@ -35,7 +35,11 @@ class Preparation:
     def choose(
         self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
     ) -> Inferred:
-        """Return the choices for a frame. Raises EngineError if the runtime refuses its size."""
+        """Return the choices for a frame.
+
+        Raises:
+            EngineError: If the frame needs bands of rows, in which another runtime cannot compute.
+        """
         precision = self._fallback.current(config, device)
         family = self._style_weights.family
         variant = Variant(config.kernels, precision, device, family.key)
@@ -55,7 +59,10 @@ class Preparation:
         )
 
     def step_down(self, inferred: Inferred) -> bool:
-        """Step down to a safer precision for good if the output is broken; True: compute again."""
+        """Use a safer precision from now on if the network's output is broken.
+
+        Return True if the frame must be computed again.
+        """
         precision, pixels = inferred.precision, inferred.frame.pixels
         broken = inferred.rendering.broken and pixels.min() < pixels.max()
         if not broken or precision.safer is None:

@@ -53,7 +53,11 @@ class PostProcessor:
         return kept
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`, with the same weights. Raises StateError if unfit."""
+        """Continue the stream of `state`, with the same weights.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         self._smoothers.clear()
         self._weights = _ANY
         for kernels in {name.partition(".")[0] for name in state}:

@@ -48,7 +48,10 @@ def displaced(flow: Floats) -> tuple[Floats, Floats]:
 
 
 def sampled(picture: Floats, flow: Floats) -> Floats:
-    """Sample a picture, [h, w] or [h, w, 3], where a motion leads; its edge continues it."""
+    """Sample a picture, [h, w] or [h, w, 3], at the places that a flow leads to.
+
+    Places outside have the value of the nearest edge pixel.
+    """
     how, edge = cv2.INTER_LINEAR, cv2.BORDER_REPLICATE
     return np.asarray(cv2.remap(picture, *displaced(flow), how, borderMode=edge), np.float32)
 

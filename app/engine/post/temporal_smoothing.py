@@ -35,7 +35,11 @@ class TemporalSmoother:
         return {} if stream is None else {"size": np.array(stream.size), **stream.state()}
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         self._stream = None
         if state:
             height, width = (int(side) for side in taken(state, "size"))

@@ -84,7 +84,11 @@ class Texture:
         return {"size": np.array(self._history.size), **kept} if kept else {}
 
     def restore(self, state: StreamState) -> None:
-        """Continue the stream of `state`. Raises StateError if it does not fit."""
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If `state` has another frame size or comes from other kernels.
+        """
         self.reset()
         kernels = cpu_texture() if state else None
         if kernels is None:

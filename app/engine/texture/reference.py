@@ -114,8 +114,8 @@ class TextureReference:
 def _motion(before: _Floats, now: _Floats) -> tuple[float, float] | None:
     """Return how far a picture has moved, in pixels to the right and down; None if unknown.
 
-    Phase correlation is off by some tenths of a pixel. The method of Lucas and Kanade (1981) over
-    the whole picture, without pixels that move otherwise, refines it.
+    Phase correlation is off by some tenths of a pixel. The method of Lucas and Kanade (1981)
+    refines it over the whole picture, except for pixels with another motion.
     """
     height, width = now.shape
     window = _window(width, height)

@@ -82,7 +82,11 @@ FORMATS: dict[str, AnimationFormat] = {
 
 
 class AnimationOutput:
-    """An Output that makes an animation. Raises FilmError if the film is too large for it."""
+    """An Output that makes an animation.
+
+    Raises:
+        FilmError: If a side of the film exceeds the format's limit in pixels.
+    """
 
     def __init__(self, info: FilmInfo, encoding: Encoding, key: str) -> None:
         self._info, self._encoding, self._format = info, encoding, FORMATS[key]

@@ -41,7 +41,11 @@ class FilmOutput:
         return coded_frame(frame.pixels, self._encoding, self._converter)
 
     def part(self, path: Path) -> SegmentWriter:
-        """Begin a part. Raises FilmError if the encoder cannot be opened."""
+        """Begin a part.
+
+        Raises:
+            FilmError: If the encoder cannot be opened.
+        """
         return SegmentWriter(path, self._encoding)
 
     def assemble(self, store: SegmentStore, target: Path) -> tuple[str, ...]:

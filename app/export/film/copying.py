@@ -208,11 +208,11 @@ def about_stream(stream: av.stream.Stream, target: av.stream.Stream) -> None:
 
 
 def _is_hidden(packet: av.Packet[Any], begins: int, copied: Copied) -> bool:
-    """Return whether a packet must not be played although the result would play it.
+    """Return whether to drop a packet that a player of the result must not play.
 
-    Decoders need packets before the first time; an edit list can hide them there. Without edit
-    lists, the last packet before the first time stays unless the source discards it, because audio
-    decoders start with it.
+    `begins` is the packet's time in the result, in its time base; the result starts at 0. Edit
+    lists hide earlier packets, so a result with edit lists keeps them. Without edit lists, the last
+    packet before 0 stays unless the source discards it, because audio decoders start with it.
     """
     if begins < 0 and copied.hides:
         return False
@@ -246,7 +246,11 @@ def _left_out(stream: av.stream.Stream, result: av.container.OutputContainer) ->
 def _about_sound(
     silent: Sequence[av.stream.Stream], tracks: int, result: av.container.OutputContainer
 ) -> Iterator[str]:
-    """Report the missing sound tracks, per codec. Raises FilmError if no track is supported."""
+    """Report the missing sound tracks, per codec.
+
+    Raises:
+        FilmError: If no track is supported.
+    """
     container = _TITLES[result.format.name]
     if silent and len(silent) == tracks:
         known = next((each for each in silent if each.codec_context is not None), None)

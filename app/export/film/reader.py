@@ -33,14 +33,23 @@ from utils.translation.texts import tr
 
 @contextmanager
 def open_film(path: Path) -> Generator[tuple[av.container.InputContainer, av.VideoStream]]:
-    """Open a film and its picture, for one thread. Raises FilmError if it has no moving picture."""
+    """Open a film and its picture, for one thread.
+
+    Raises:
+        FilmError: If the file has no moving picture.
+        av.error.FFmpegError: If FFmpeg cannot open the file.
+    """
     # Absolute, because FFmpeg reads the part before the colon in "12:30.mp4" as a protocol.
     with av.open(str(path.absolute())) as container:
         yield container, _video(container, path)
 
 
 def film_info(path: Path) -> FilmInfo:
-    """Open a film or an animation and decode its first frame. Raises FilmError if unreadable."""
+    """Open a film or an animation and decode its first frame.
+
+    Raises:
+        FilmError: If the file cannot be read.
+    """
     try:
         check_regular(path)  # a pipe could block forever
         if animation := read_animation(path):
@@ -159,8 +168,10 @@ def _from(
     after: int,
     reading: FilmReading,
 ) -> Iterator[av.VideoFrame] | None:
-    """Seek to the last key frame not later than the first frame after `after`; return the frames
-    from there, or None if the file cannot be entered there or its frames lack times.
+    """Seek to the last key frame not later than the first frame after `after`.
+
+    Return the frames from there. Return None if the file cannot be entered there, or its
+    frames have no times.
     """
     try:
         container.seek(after + 1, stream=stream, backward=True)

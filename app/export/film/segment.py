@@ -68,7 +68,11 @@ def add_picture(
 
 
 class SegmentWriter:
-    """A PartWriter that encodes with FFmpeg. Raises FilmError if anything cannot be opened."""
+    """A PartWriter that encodes with FFmpeg.
+
+    Raises:
+        FilmError: If the file or the encoder cannot be opened.
+    """
 
     def __init__(self, path: Path, encoding: Encoding) -> None:
         self._encoding, self.path = encoding, path
@@ -139,7 +143,11 @@ class SegmentWriter:
 
 
 def open_segment(path: Path) -> av.container.InputContainer:
-    """Open a file that SegmentWriter completed. Raises FilmError if it is damaged."""
+    """Open a file that SegmentWriter completed.
+
+    Raises:
+        FilmError: If the file is damaged.
+    """
     try:
         return av.open(str(path.absolute()))
     except FAULTS as exc:

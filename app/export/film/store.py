@@ -80,7 +80,12 @@ def is_idle(target: Path) -> bool:
 
 
 def delete_parts(target: Path) -> None:
-    """Delete the parts of a film. Raises FilmError if a process makes it, OSError on failure."""
+    """Delete the parts of a film.
+
+    Raises:
+        FilmError: If another process is making the film.
+        OSError: If a file cannot be deleted.
+    """
     lock = _lock_of(target)
     _acquire(lock, target)
     try:
@@ -175,9 +180,12 @@ class SegmentStore:
         duration: int,
         history: History | None = None,
     ) -> None:
-        """Store a part whose file is complete, see Segment. Raises OSError if storing fails.
+        """Store a part whose file is complete, see Segment.
 
         `history` is the state at its end or shortly before; None if frames have no state.
+
+        Raises:
+            OSError: If storing fails.
         """
         name, size = f"{number:06d}.coded", part.stat().st_size
         sync(part)

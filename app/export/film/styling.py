@@ -37,7 +37,11 @@ class FilmStyling:
         return self._engine.history()
 
     def restore(self, history: StreamState) -> None:
-        """Continue from another run's history. Raises EngineError if that is impossible."""
+        """Continue from another run's history.
+
+        Raises:
+            EngineError: If the engine cannot continue that history.
+        """
         self._engine.restore_history(history)
 
     def begin(self, frames: Sequence[Frame]) -> Iterator[StyledFrame]:

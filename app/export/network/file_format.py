@@ -61,4 +61,8 @@ class FileFormat(ABC):
 
     @abstractmethod
     def load(self, path: Path) -> Compiled:
-        """Load a file, in FP32 on the CPU. Raises RuntimeFault if the runtime refuses it."""
+        """Load a file, in FP32 on the CPU.
+
+        Raises:
+            RuntimeFault: If the runtime refuses the file.
+        """

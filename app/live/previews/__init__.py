@@ -1,1 +1,1 @@
-"""The user's own picture in every style, painted in the time that a stream leaves."""
+"""Previews of the current picture in every style, painted between the frames of a stream."""

@@ -154,7 +154,7 @@ class PreviewPainter:
 
 
 def _look(config: EngineConfig) -> EngineConfig:
-    """Return the config for previews, without their style: the picture's look, in their size."""
+    """Return the config for previews in any style: the look of `config`, at the previews' size."""
     in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()
     return replace(

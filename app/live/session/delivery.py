@@ -42,7 +42,7 @@ class Delivery(QObject):
 
     @Slot()
     def _on_time(self) -> None:
-        """Deliver a result to the ready screen; in a fast stream, wait for the next one."""
+        """Deliver a result to the ready screen; in a fast stream, wait for the next result."""
         self._awaiting = not self._awaiting and self._latest.await_next(NEXT_S)
         if self._awaiting:
             self._later.start(math.ceil(NEXT_S * 1e3))  # in case the stream ends

@@ -261,7 +261,10 @@ class Session(QObject):
         self._commands.set_least_size.emit(max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
-        """Fix the automatic size and network, in the frame's size, while `held` (a recording)."""
+        """Set whether to keep the automatic size and network, and to use each frame's own size.
+
+        Recording uses this. Setting it also ends the trial of a style.
+        """
         if held:
             self.choice.try_style("")
         self.delivery.held = held
@@ -286,7 +289,10 @@ class Session(QObject):
         self._commands.set_volume.emit(volume)
 
     def listen(self, listener: Listener | None) -> None:
-        """Send the sound of films, as played, to a listener on another thread; None stops."""
+        """Send the sound of films, as it is played, to a listener on another thread.
+
+        With None, stop sending.
+        """
         self._commands.listen.emit(listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
@@ -378,7 +384,10 @@ class Session(QObject):
         self.trained.emit(style)  # not chosen: hours later, the stream may serve another purpose
 
     def shutdown(self) -> None:
-        """End every thread and source, once, before quitting; a hanging engine is left behind."""
+        """End all threads and close all sources; call this once, before quitting.
+
+        If the engine does not end within WAIT_S seconds, its thread is left behind.
+        """
         self.ending.emit()
         self.studio.close()
         self.style_jobs.close()

@@ -19,7 +19,11 @@ def build_actions(
     slots: Mapping[str, Callable[[], object]],
     entries: Sequence[ActionEntry] = ACTIONS,
 ) -> dict[str, QAction]:
-    """Create QActions and add them to `parent`. Raises KeyError if slots and keys differ."""
+    """Create QActions and add them to `parent`.
+
+    Raises:
+        KeyError: If slots and keys differ.
+    """
     unknown = set(slots) ^ {entry.key for entry in entries}
     if unknown:
         raise KeyError(f"actions without a slot, or slots without an action: {sorted(unknown)}")

@@ -53,7 +53,10 @@ def material_of(data: QMimeData) -> Material:
 
 
 def _local(url: QUrl) -> Path | None:
-    """Return the path of a file address (RFC 8089) here, or None; Windows allows shares."""
+    """Return the path of a file address (RFC 8089) on this machine, or None.
+
+    On Windows, an address with another host is the path of a share.
+    """
     if url.scheme() != "file":
         return None
     host, here = url.host().lower(), QSysInfo.machineHostName().lower()

@@ -48,7 +48,7 @@ def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
 
 
 def _is_there(kernels: str) -> bool:
-    """Return whether these kernels exist; another runtime may have been removed."""
+    """Return whether these kernels exist here; their runtime may have been removed since."""
     return kernels in ALL_VARIANTS and not (kernels in RUNTIMES and RUNTIMES[kernels].refusal())
 
 

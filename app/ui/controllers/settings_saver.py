@@ -30,7 +30,11 @@ class SettingsSaver:
         self._run(work, lambda _: None, failure="Could not save the settings")
 
     def save_now(self, settings: Settings) -> None:
-        """Save `settings` and wait. Raises OSError if writing fails."""
+        """Save `settings` and wait.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         self._newest += 1
         with self._writing:
             self._write(settings)

@@ -21,7 +21,7 @@ def source_from_paths(paths: Sequence[str]) -> str | list[str]:
 class StartupSource(QObject):
     """Opens `spec`, or the built-in scene if that fails; without `spec`, only lists cameras.
 
-    It does nothing once a source is open.
+    The object does nothing once a source is open.
     """
 
     def __init__(self, session: Session, spec: str | list[str]) -> None:

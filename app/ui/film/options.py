@@ -66,7 +66,12 @@ DEFAULTS = FilmOptions()
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """Graphics hardware for a codec; without a `device` (""), `reason` says why, as a sentence."""
+    """Graphics hardware for a codec.
+
+    Attributes:
+        device: The device that encodes; "" if the hardware cannot be used.
+        reason: Why the hardware cannot be used, as a sentence.
+    """
 
     device: str = ""
     reason: str = ""

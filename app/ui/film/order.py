@@ -33,7 +33,11 @@ class ExportOrder:
         return folder / f"{digest[:16]}.json"
 
     def write(self, folder: Path) -> None:
-        """Store the export in `folder`. Raises OSError if the file cannot be written."""
+        """Store the export in `folder`.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         config = self.config
         about = {
             "source": str(self.source),
@@ -51,7 +55,12 @@ class ExportOrder:
 
 
 def read_order(path: Path) -> ExportOrder:
-    """Read the file of an export. Raises ValueError if it is none, OSError if it cannot be read."""
+    """Read the file of an export.
+
+    Raises:
+        ValueError: If the file does not describe an export.
+        OSError: If the file cannot be read.
+    """
     try:
         stored = small_json.load(path, MAX_BYTES)
         given = stored["options"]

@@ -41,7 +41,11 @@ class StripPainter:
         return small_config(config)
 
     def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
-        """Style a thumbnail, [H, W, 3] uint8 RGB. Raises StyleForgeError if unusable."""
+        """Style a thumbnail, [H, W, 3] uint8 RGB.
+
+        Raises:
+            StyleForgeError: If the style or the engine cannot be used.
+        """
         engine = self._engine = self._engine or Engine(self._library)
         wanted = small_config(config)
         if engine.config != wanted:

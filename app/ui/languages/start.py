@@ -29,7 +29,10 @@ def apply_language(app: QApplication, choice: str) -> None:
 
 
 def match(wanted: Sequence[str], known: Sequence[str]) -> str:
-    """Return the first known of the wanted languages ("de-AT", "zh-Hans-CN"), or English."""
+    """Return the first wanted language, such as "de-AT" or "zh-Hans-CN", that is known, or English.
+
+    Languages match if language and script are equal.
+    """
     for name in wanted:
         asked = QLocale(name)
         for key in known:

@@ -139,7 +139,7 @@ class LookController(QObject):
             self._settled.start()
 
     def _keep_last(self) -> None:
-        """Add the look on screen to the last ones, unless it is already in the strip."""
+        """Add the look on screen to the recently used ones, unless the strip already shows it."""
         styled, look = self._styled(), Look.of(self._session.config)
         if styled is None or Look.of(styled.config) != look:
             return
@@ -164,7 +164,10 @@ class LookController(QObject):
         )
 
     def _store(self, shown: ShownLook, name: str) -> None:
-        """Save a look under a name, replacing any look of that name."""
+        """Save a look under a name, replacing any look of that name.
+
+        If MOST looks are saved already, show a notice instead.
+        """
         entry = NamedLook(name, shown.look, _jpeg(shown.picture))
         self._pictures[name] = shown.picture
         places = [row for row, each in enumerate(self._saved) if each.name in (shown.name, name)]

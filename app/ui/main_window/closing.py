@@ -44,7 +44,11 @@ class Closing(QObject):
         self._timer.timeout.connect(self._look)
 
     def may_close(self) -> bool:
-        """Return whether the window may close; during work, ask first (asking again says yes)."""
+        """Return whether the window may close.
+
+        During work, the first call asks the user and returns False. A call while the question is
+        visible counts as consent.
+        """
         if self._ends_at is not None:
             return self._has_ended()
         said = [words for work in self._works if work.runs() and (words := work.words())]

@@ -62,7 +62,11 @@ class WindowSettings:
         self._saver.save(self.current())
 
     def save_now(self) -> None:
-        """Save and wait for completion. Raises OSError if the settings cannot be written."""
+        """Save and wait for completion.
+
+        Raises:
+            OSError: If the settings cannot be written.
+        """
         self._later.stop()
         self._saver.save_now(self.current())
 

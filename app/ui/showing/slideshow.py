@@ -66,7 +66,7 @@ class Slideshow(QObject):
         return bool(self._target)
 
     def settled(self, config: EngineConfig) -> EngineConfig:
-        """Return `config` as after the fade, for saving."""
+        """Return `config` as it will be after the current fade, for saving."""
         return config.mixed(((self._target, 1.0),)) if self._target else config
 
     def toggle(self) -> None:

@@ -15,7 +15,13 @@ SETTLED_MS = 6000  # until the stream's rate reflects the new kernels
 
 
 class CompileWatch(QObject):
-    """Calls `show` while kernels are compiled, then with ""; `fps` returns 0 without a stream."""
+    """Shows that kernels are being compiled, and reports the stream's speedup afterwards.
+
+    Args:
+        fps: Returns the stream's frames per second, or 0 without a stream.
+        show: Called with a text when compilation begins, and with "" when it ends.
+        say: Called with a sentence if the stream became faster.
+    """
 
     def __init__(
         self,

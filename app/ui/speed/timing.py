@@ -47,7 +47,9 @@ class FrameTimes:
         self._last: tuple[Kind, int] | None = None
 
     def add(self, device: str, kind: Kind, pixels: int, ms: float) -> bool:
-        """Record a frame; return whether a time became known: a kind's first frame does not count.
+        """Record a frame's time; return whether the time of its kind and size became known with it.
+
+        The first frame after another kind or size is not counted.
 
         Args:
             device: "cpu" or "gpu"; a change discards all earlier times.

@@ -14,7 +14,10 @@ from app.ui.training.form import TrainingForm
 
 
 class Starter:
-    """Connects form and training controller; `frame` returns [H, W, 3] uint8 RGB, or None."""
+    """Connects form and training controller.
+
+    `frame` returns the current picture, [H, W, 3] uint8 RGB, or None.
+    """
 
     def __init__(
         self,

@@ -36,7 +36,10 @@ FORM_WIDTH = 340
 
 
 class TrainingWindow(QDialog):
-    """A modeless window, closing it stops nothing; `frame` returns [H, W, 3] uint8 RGB or None."""
+    """A modeless window of the training studio; closing it does not stop a run.
+
+    `frame` returns the current picture, [H, W, 3] uint8 RGB, or None.
+    """
 
     def __init__(
         self,

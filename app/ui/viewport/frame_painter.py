@@ -118,7 +118,7 @@ def on_widget(place: QRect, ratio: float) -> QRectF:
 
 
 def _part_of_screen(frame: Frame, size: QSize, part: QRect) -> Pixels | None:
-    """Return the part of `Frame.screen`; None if that is not as large as the frame on screen."""
+    """Return this part of `Frame.screen`; None if the frame is painted in another size."""
     if frame.screen is None or frame.screen.shape[:2] != (size.height(), size.width()):
         return None
     rows = slice(part.y(), part.y() + part.height())

@@ -97,7 +97,7 @@ class StatusBar(QFrame):
         return label
 
     def show_running(self, words: str, details: str = "") -> None:
-        """Show the running network and device; technical `details` are the tooltip."""
+        """Show the running network and device; the tooltip adds the technical `details`."""
         tip = f"{words}\n{details}" if details else words
         if tip != self.running.toolTip():
             self.running.setText(words)

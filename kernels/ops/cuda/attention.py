@@ -35,7 +35,11 @@ def attention(
     dropout: float = 0.0,
     state: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Run `fused_attention`; unsupported calls run in PyTorch."""
+    """Run `fused_attention`; unsupported calls run in PyTorch.
+
+    Return the output, [N, H, Lq, D] in q's dtype, and FP32 [N, H, Lq]: the logarithm of each row's
+    sum of exponential scores.
+    """
     check(q, k, v, mask, scale, dropout, state)
     library: Transformer = launch.library
     part = "v3_fp32" if q.dtype == torch.float32 else "v3"

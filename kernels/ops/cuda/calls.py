@@ -67,8 +67,10 @@ class Picture(NamedTuple):
 class Recording:
     """A recording of the launches of an operation's call; `library` only records them.
 
-    The first of the tensors, given as kernels read them, is an image. Raise ValueError if another
-    is on another device.
+    The first of the tensors, given as kernels read them, is an image.
+
+    Raises:
+        ValueError: If a tensor is on another device than the first.
     """
 
     def __init__(self, launch: CudaLauncher, given: Tensors) -> None:

@@ -47,8 +47,11 @@ class Operations:
     """The single operations on the GPU with the driver's number `device`.
 
     Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
-    for success. No launcher allocates memory. `launches` is None unless the launchers record. Raise
-    BuildError if no image supports the GPU, an image is damaged, or the library's structs differ.
+    for success. No launcher allocates memory. `launches` is None unless the launchers record.
+
+    Raises:
+        BuildError: If no image supports the GPU, an image is damaged, or the library's structs
+            differ.
     """
 
     def __init__(

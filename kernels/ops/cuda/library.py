@@ -39,8 +39,10 @@ class LibraryKernels:
     """The kernels for any model on the GPU with the driver's number `device`.
 
     Structs are passed by value. A launcher returns a CUresult as a number, 0 for success. No
-    launcher allocates memory. Raise BuildError if no image supports the GPU, or the library's
-    structs differ.
+    launcher allocates memory.
+
+    Raises:
+        BuildError: If no image supports the GPU, or the library's structs differ.
     """
 
     def __init__(

@@ -57,9 +57,10 @@ def norm(
     pad_mode: str = "reflect",
     interleave: bool = False,
 ) -> Tensor:
-    """Run `fused_instance_norm`: the norm in its kernel, with the margin if channels are last.
+    """Run `fused_instance_norm` on a GPU.
 
-    PyTorch makes the other copies around it, which only the CPU kernel fuses.
+    The kernel also writes the margin if channels are last. PyTorch makes all other copies, which
+    only the CPU kernel fuses.
     """
     if not pad and not interleave and pad_mode == "reflect":
         return norm_forward(launch, x, weight, bias, eps, True, residual, relu)

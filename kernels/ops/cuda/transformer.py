@@ -51,8 +51,10 @@ class Transformer:
     """The transformer kernels on the GPU with the driver's number `device`.
 
     Structs are passed by value, addresses as numbers. A launcher returns a CUresult as a number, 0
-    for success. No launcher allocates memory. Raise BuildError if no image supports the GPU, or the
-    library's structs differ.
+    for success. No launcher allocates memory.
+
+    Raises:
+        BuildError: If no image supports the GPU, or the library's structs differ.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Transformer:
         return self._told[part]["source"] in self._library.sources
 
     def most_columns(self) -> int:
-        """Return the largest head size of the first rung."""
+        """Return the largest head size of the first rung, the attention kernel "v1"."""
         return self._told["v1"]["most_columns"]
 
     def head_sizes(self, part: str, dtype: str) -> frozenset[int]:

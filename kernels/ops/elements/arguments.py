@@ -15,8 +15,9 @@ def check(
 ) -> torch.Size:
     """Return the shape of the result; `names` are the inputs' in messages, if not the function's.
 
-    Raise ValueError if a tensor is not floating, on another device than the first, or does not
-    broadcast.
+    Raises:
+        ValueError: If a tensor is not floating, on another device than the first, or does not
+            broadcast.
     """
     names = FUNCTIONS[function].inputs if names is None else names
     shape, first = inputs[0].shape, inputs[0]
@@ -41,7 +42,11 @@ def check(
 
 
 def broadcast(first: torch.Size, second: torch.Size) -> torch.Size:
-    """Return the broadcast shape of two shapes; raise RuntimeError if there is none."""
+    """Return the broadcast shape of two shapes.
+
+    Raises:
+        RuntimeError: If the shapes cannot be broadcast.
+    """
     return torch.broadcast_shapes(first, second)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
@@ -79,8 +84,11 @@ def new_result(function: str, inputs: Sequence[Tensor], shape: torch.Size) -> Te
 def channel_weights(alpha: Tensor, dims: int, channels: int) -> Tensor:
     """Return the weights of a PReLU in their broadcast shape: one for all, or one per channel.
 
-    `dims` and `channels` are the other factor's number of dimensions and size of dimension 1, or 1.
-    Raise ValueError unless `alpha` has one element or is [channels].
+    `dims` and `channels` are the other factor's number of dimensions and size of dimension 1, or
+    1.
+
+    Raises:
+        ValueError: Unless `alpha` has one element or is [channels].
     """
     if alpha.numel() == 1 and alpha.dim() <= 1:
         return alpha.reshape(())

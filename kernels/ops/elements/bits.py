@@ -20,7 +20,11 @@ OF_BYTE = 8
 
 
 def are_kept(*tensors: Tensor) -> bool:
-    """Return whether a pass saves bits: on a CPU, with a kernel, of contiguous tensors alike."""
+    """Return whether a pass saves one bit per element for backward.
+
+    It does so on a CPU whose kernel is in use, if all tensors are contiguous and have the same
+    shape and dtype.
+    """
     first = tensors[0]
     return (
         all(x.is_cpu and x.is_contiguous() for x in tensors)

@@ -24,7 +24,11 @@ _THREADS, _OF_THREAD, _VECTOR = 256, 2, 16
 
 
 def fits(x: Tensor, y: Tensor) -> bool:
-    """Return whether a kernel adds two tensors: alike, contiguous, in whole bytes of bits."""
+    """Return whether a kernel can add the two tensors.
+
+    They must be contiguous, have the same shape and dtype, and fill whole bytes with one bit per
+    element.
+    """
     if x.is_cpu:
         return x.numel() % BITS == 0 and of_elements.are_kept(x, y)
     return (

@@ -23,7 +23,8 @@ def forward(
 ) -> Tensor:
     """Compute a function of the table; without a `state`, dropout drops nothing.
 
-    Raise ValueError unless the inputs have broadcastable shapes and floating dtypes.
+    Raises:
+        ValueError: Unless the inputs have broadcastable shapes and floating dtypes.
     """
     shape = check(function, inputs)
     wide = _widened(inputs)
@@ -69,7 +70,8 @@ def check_backward(
 ) -> torch.Size:
     """Return the shape of the gradients.
 
-    Raise ValueError if the function is unknown, or an argument does not match it.
+    Raises:
+        ValueError: If the function is unknown, or an argument does not match it.
     """
     row = FUNCTIONS.get(function)
     if row is None:

@@ -16,7 +16,8 @@ BYTES = 16  # per load
 def common_dtype(name: str, given: Mapping[str, Tensor | None]) -> torch.dtype:
     """Return the dtype that PyTorch promotes the tensors of an operation to; the first is not None.
 
-    Raise ValueError if a tensor is not floating, or is on another device than the first.
+    Raises:
+        ValueError: If a tensor is not floating, or is on another device than the first.
     """
     found: torch.dtype | None = None
     (first_name, first), *_ = given.items()

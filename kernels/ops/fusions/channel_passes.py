@@ -1,4 +1,7 @@
-"""The CUDA kernels that pass over channels, or over planes in their place, and their grids."""
+"""The CUDA kernels that pass over the channels of a batch norm or the planes of a group norm.
+
+This module also chooses their grids.
+"""
 
 from __future__ import annotations
 

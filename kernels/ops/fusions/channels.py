@@ -67,7 +67,11 @@ def checked(
     var: Tensor | None,
     training: bool,
 ) -> Layout:
-    """Return the layout of x as a dense tensor; raise ValueError for an invalid argument."""
+    """Return the layout of x as a dense tensor.
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
     if x.dim() < 2:
         raise ValueError(f"{NAME}: x has the shape {list(x.shape)}; expected [N, C, ...]")
     given = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": var}

@@ -100,9 +100,10 @@ class Normed(NamedTuple):
 
 @functools.lru_cache(maxsize=1024)
 def share(gpu: Gpu, slabs: Slabs, row: int, tensors: int) -> Share | None:
-    """Return how the blocks of a GPU share slabs of tensors to read; None if they cannot hold one.
+    """Return how the blocks of a GPU share the slabs (normalization groups) of the tensors to read.
 
-    `row` is the number of 16-byte loads per plane.
+    Return None if the blocks together cannot hold a slab. `row` is the number of 16-byte loads per
+    plane.
     """
     blocks, room = BLOCKS * gpu.multiprocessors, room_of(gpu) // (BYTES * tensors)
     if gpu.major < 8 or row < _LEAST_ROW or slabs.samples * slabs.channels * row >= 1 << 32:
@@ -123,7 +124,10 @@ def room_of(gpu: Gpu) -> int:
 
 
 def shared_by(launch: CudaLauncher, slabs: Slabs, *tensors: Tensor) -> Share | None:
-    """Return how a GPU's blocks share the slabs of tensors to read; None if they cannot."""
+    """Return how a GPU's blocks share the slabs (normalization groups) of `tensors`, or None.
+
+    They cannot share them if a slab does not fit, or the tensors do not allow 16-byte loads.
+    """
     if not takes_vectors(slabs.inner, *tensors):
         return None
     row = slabs.inner * tensors[0].element_size() // BYTES

@@ -34,7 +34,11 @@ class Layout(NamedTuple):
 
 
 def dims_of(name: str, x: Tensor, dim: Sequence[int] | None) -> list[int]:
-    """Return the reduced dimensions, sorted; raise ValueError for a missing or repeated one."""
+    """Return the reduced dimensions, sorted.
+
+    Raises:
+        ValueError: If a dimension does not exist or is repeated.
+    """
     most = max(x.dim(), 1)
     if dim is None or not len(dim):
         return list(range(x.dim()))

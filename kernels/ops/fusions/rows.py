@@ -59,10 +59,13 @@ def checked(
     calls: Calls | None = None,
     **same: Tensor | None,
 ) -> Rows:
-    """Return the arguments as rows, or raise ValueError if one is invalid.
+    """Return the arguments as rows.
 
     x has any shape that ends in `normalized_shape`, the shape of weight and bias. `same` has other
     tensors of x's shape, by argument name; `calls` caches the checks of a call.
+
+    Raises:
+        ValueError: If an argument is invalid.
     """
     tensors: tuple[Tensor | None, ...] = (x, weight, bias, *same.values())
     if calls is None:

@@ -60,7 +60,11 @@ def _samples_group_norm() -> Iterator[tuple[Any, ...]]:
 
 
 def _convolution(**options: Any) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
-    """Register the decorated signature; it accepts one int for a size and draws a random state."""
+    """Return a decorator that registers a signature as a convolution.
+
+    The function accepts an int for a pair of sizes, and draws the random state of dropout if the
+    caller passes none.
+    """
 
     def register(signature: Callable[P, Tensor]) -> Callable[P, Tensor]:
         arguments = inspect.signature(signature)

@@ -26,7 +26,11 @@ def _labels(classes: int, *shape: int) -> Tensor:
 
 
 def of_logits() -> Iterator[tuple[Any, ...]]:
-    """Yield rows that fill no vector, many classes, strides, reductions, smoothing and weights."""
+    """Yield samples of logits and labels.
+
+    They cover rows that are no multiple of a vector, many classes, strides, every reduction,
+    smoothing and weights.
+    """
     yield _normal(0, 3, 4), _labels(4, 3), IGNORED, "mean", 0.1, None, None
     for dtype in DTYPES:
         for shape in ((5, 7), (3, 1000), (2, 3, 33)):

@@ -24,7 +24,11 @@ _VECTOR, _SIDE = 16, 4  # bytes; rows per thread, as kSide of model_inputs.cu
 
 
 def check(x: Tensor, size: int, step: int, reduce: str) -> int:
-    """Return the number of windows; raise ValueError for an invalid argument."""
+    """Return the number of windows.
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
     if not x.dim() or not x.is_floating_point():
         raise ValueError(
             f"sliding_window: x is {x.dtype} {list(x.shape)}; expected floating [..., length]"
@@ -225,7 +229,10 @@ def refuses(**arguments: Any) -> str:
 
 
 def samples() -> Iterator[tuple[Any, ...]]:
-    """Yield every reduction; overlapping, adjacent, separate and large windows; equal values."""
+    """Yield samples of every reduction.
+
+    The windows overlap, touch, leave gaps or are large; one sample has equal values.
+    """
     generator = torch.Generator().manual_seed(0)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         for reduce in REDUCTIONS:

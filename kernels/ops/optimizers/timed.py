@@ -15,7 +15,7 @@ MATRICES = 8
 
 
 def _list(rows: int, columns: int) -> list[Any]:
-    """Return matrices with these rows in total, and a vector for each, as in layers."""
+    """Return MATRICES matrices with `rows` rows in total, and a vector for each, as in layers."""
     generator = seeded(0)
     shapes = [(max(1, rows // MATRICES), columns), (columns,)] * MATRICES
     return [[torch.randn(shape, generator=generator) for shape in shapes], 2.0]

@@ -111,7 +111,11 @@ def ffn_weights(
     approximate: str,
     residual: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the weights as in nn.Linear; raise ValueError for an invalid argument."""
+    """Return both weights in nn.Linear's layout, [hidden, E] and [E, hidden].
+
+    Raises:
+        ValueError: If an argument is invalid.
+    """
     if approximate not in APPROXIMATIONS:
         raise ValueError(f"ffn: approximate must be one of {APPROXIMATIONS}, got {approximate!r}")
     if x.dim() < 1 or fc1_weight.dim() != 2 or fc2_weight.dim() != 2:

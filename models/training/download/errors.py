@@ -15,7 +15,10 @@ class NoRangesError(OSError):
 
 
 class WholeFileNeededError(TrainingError):
-    """Raised if only the whole file can be downloaded, not the layers; `reason` is a clause."""
+    """Raised if VGG-19's first layers can be downloaded only with the whole file.
+
+    `reason` and `advice` are clauses of the message.
+    """
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(

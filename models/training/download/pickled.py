@@ -55,8 +55,10 @@ _FRESH: dict[str, Callable[[Any], Any]] = {
 def described(file: BinaryIO) -> Any:
     """Read one pickle, of the protocols 0 to 3, from the file's position to the pickle's end.
 
-    Numbers, text and containers stay as they are; the rest becomes Name, Call and Reference. Raise
-    LayoutError if it is not a pickle, or has an item that no file of weights needs.
+    Numbers, text and containers stay as they are; the rest becomes Name, Call and Reference.
+
+    Raises:
+        LayoutError: If the bytes are not a pickle, or have an item that no file of weights needs.
     """
     try:
         return _Machine().run(pickletools.genops(file))

@@ -62,11 +62,21 @@ class SavedTensors(ABC):
 
     @abstractmethod
     def read(self, storage: Storage) -> bytes:
-        """Read a storage, little-endian; raise LayoutError if damaged, OSError if unreadable."""
+        """Read a storage, little-endian.
+
+        Raises:
+            LayoutError: If the file is damaged.
+            OSError: If the file cannot be read.
+        """
 
 
 def open_saved(file: io.RawIOBase) -> SavedTensors:
-    """Read a seekable file's head, of either `torch.save` layout; raise LayoutError, OSError."""
+    """Read the head of a seekable file in either layout of `torch.save`.
+
+    Raises:
+        LayoutError: If the file has another layout.
+        OSError: If the file cannot be read.
+    """
     buffered: io.BufferedReader = io.BufferedReader(file, HEAD_BYTES)
     if buffered.peek(2).startswith(b"PK"):
         return _Zip(buffered)
@@ -164,7 +174,11 @@ def _texts(values: Any) -> TypeGuard[list[str]]:
 
 
 def _tensor(value: Any) -> SavedTensor:
-    """Return the tensor that a described call would create; raise ValueError if it creates none."""
+    """Return the tensor that a described call would create.
+
+    Raises:
+        ValueError: If the call creates no tensor.
+    """
     if value.function.text in _PARAMETER:
         value = value.arguments[0]
     if value.function.text not in _REBUILD:

@@ -36,7 +36,7 @@ def cached_vgg(
 
     Raises:
         WholeFileNeededError: If the layers cannot be downloaded alone.
-        TrainingError: If it cannot be downloaded, or is damaged.
+        TrainingError: If a file cannot be downloaded, or is damaged.
     """
     whole = _whole_path()
     if download == "whole" or whole.is_file():

@@ -52,7 +52,7 @@ def fetch_part(
 
     Raises:
         WholeFileNeededError: If the server sends no ranges, or the file has an unknown layout.
-        TrainingError: If it cannot be downloaded, or differs from the expected file.
+        TrainingError: If the file cannot be downloaded, or differs from the expected file.
     """
     with downloading(address, path):
         remote = RemoteFile(

@@ -33,7 +33,7 @@ def fetch(
         progress: Called with the bytes received and in total, 0 if the total is unknown.
 
     Raises:
-        TrainingError: If it cannot be downloaded, or its checksum is wrong.
+        TrainingError: If the file cannot be downloaded, or its checksum is wrong.
     """
     path = folder / address.rpartition("/")[2]
     if path.is_file():
@@ -46,7 +46,12 @@ def fetch(
 
 @contextmanager
 def downloading(address: str, path: Path) -> Generator[None]:
-    """Hold a file's lock; raise TrainingError if it is taken, or for an OSError inside."""
+    """Hold a file's lock during a download, after removing leftovers.
+
+    Raises:
+        TrainingError: If another process holds the lock, or the download fails with an OSError or
+            HTTPException.
+    """
     try:
         with locked(path, TIMEOUT_S):
             remove_leftovers(path)

@@ -20,9 +20,12 @@ class HeldOut:
 
 
 def read_held_out(path: Path) -> HeldOut:
-    """Read the TOML lists `photographs` and `paintings`; raise TrainingError if that fails.
+    """Read the TOML lists `photographs` and `paintings`.
 
     held_out.toml next to this module belongs to the networks that ship.
+
+    Raises:
+        TrainingError: If the file cannot be read or does not have two lists.
     """
     shown = printable(path.name)
     try:

@@ -83,7 +83,7 @@ class PictureAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PartAnswer:
-    """The file of a part of a film; None if none of its frames was readable."""
+    """The file of a part of a film; `made` is None if no frame of the part was readable."""
 
     item: Part
     made: MadePart | None

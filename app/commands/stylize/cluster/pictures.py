@@ -39,7 +39,11 @@ class ClusterPictures:
         return self._written
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
-        """Style pictures; yield finished outcomes. Raises ClusterError if the cluster fails."""
+        """Style pictures; yield finished outcomes.
+
+        Raises:
+            ClusterError: If the cluster fails.
+        """
         told: set[str] = set()
         for said in self._pool.run(self._setup, jobs, TOGETHER, self._reporter.note):
             assert isinstance(said, PictureAnswer)

@@ -66,7 +66,11 @@ def existing(jobs: Sequence[Job], output: Path) -> list[Job]:
 
 
 def fetch(source: Path, copy: Path) -> None:
-    """Copy a file at an address to this machine. Raises OSError."""
+    """Copy a file at an address to this machine.
+
+    Raises:
+        OSError: If the file cannot be read or the copy cannot be written.
+    """
     files, path = _opened(str(source))
     with files.open_input_stream(path) as coming, copy.open("wb") as file:
         while data := coming.read(1 << 20):
@@ -74,7 +78,11 @@ def fetch(source: Path, copy: Path) -> None:
 
 
 def send(made: Path, target: Path) -> None:
-    """Copy a local file to an address atomically. Raises OSError."""
+    """Copy a local file to an address atomically.
+
+    Raises:
+        OSError: If the file cannot be read or the copy cannot be written.
+    """
     files, path = _opened(str(target))
     folder, _, name = path.rpartition("/")
     if folder:

@@ -29,7 +29,11 @@ def to_plain(value: Any) -> Any:
 
 
 def of_plain(kind: Any, given: Any) -> Any:
-    """Convert back what `to_plain` converted. Raises ValueError if it is not of that type."""
+    """Convert back what `to_plain` converted.
+
+    Raises:
+        ValueError: If the value does not have the expected type.
+    """
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         (other,) = (each for each in inner if each is not NoneType)

@@ -30,7 +30,11 @@ def rows_of(items: Iterable[Item]) -> list[dict[str, str]]:
 
 
 def items_in(batch: Batch) -> list[Item]:
-    """Return the items of a batch of `rows_of`. Raises ValueError if it is not one."""
+    """Return the items of a batch of `rows_of`.
+
+    Raises:
+        ValueError: If `rows_of` did not make the batch.
+    """
     return [cast(Item, _value(_ITEMS, text)) for text in batch[COLUMN]]
 
 
@@ -41,7 +45,11 @@ def batch_of(said: Sequence[Said]) -> Batch:
 
 
 def said_in(batch: Batch) -> list[Said]:
-    """Return an actor's messages in a batch of `batch_of`. Raises ValueError if it is not one."""
+    """Return an actor's messages in a batch of `batch_of`.
+
+    Raises:
+        ValueError: If `batch_of` did not make the batch.
+    """
     return [cast(Said, _value(_SAID, text)) for text in batch[COLUMN]]
 
 

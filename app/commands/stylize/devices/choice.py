@@ -13,10 +13,11 @@ MOST = 64
 
 
 def devices_of(text: str) -> list[str]:
-    """Return the devices of "auto", "cuda:0,cuda:1", "cpu,cpu" or "all"; each gets a process.
+    """Return the devices of a --device value; each device gets a process.
 
     Args:
-        text: The value of --device. "all" is every GPU, or "auto" with at most one GPU.
+        text: Such as "auto", "cuda:0,cuda:1", "cpu,cpu" or "all". "all" is every GPU, or "auto"
+            with at most one GPU.
 
     Raises:
         StylizeError: If a device does not exist, or a GPU is named twice.

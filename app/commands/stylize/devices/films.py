@@ -70,8 +70,8 @@ class SharedFilms:
         """Make a film.
 
         Raises:
-            FilmCancelled: If it was stopped; finished parts stay.
-            StyleForgeError: If it cannot be made; finished parts stay.
+            FilmCancelled: If the run was stopped; finished parts stay.
+            StyleForgeError: If the film cannot be made; finished parts stay.
         """
 
         def makers(work: FilmWork, left: Sequence[Part]) -> Iterator[Said]:

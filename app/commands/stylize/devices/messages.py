@@ -9,43 +9,43 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """To a process: begin `request`; tasks follow."""
+    """Sent to a process: it shall begin `request`; tasks follow."""
 
     request: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """To a process: items to answer one by one."""
+    """Sent to a process: items that it shall answer one by one."""
 
     items: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """To a process: no task follows."""
+    """Sent to a process after the last task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """To a process: end soon, without further answers."""
+    """Sent to a process: it shall end soon, without further answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """From a process: it can begin."""
+    """Sent by a process that can begin, with the value that `Crew.ready` returns for it."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """From a process: it wants one more task."""
+    """Sent by a process that wants one more task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """From a process: the outcome of an item."""
+    """Sent by a process: the outcome of one item."""
 
     item: Hashable
     value: Any
@@ -53,20 +53,20 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """From a process: its progress."""
+    """Sent by a process to report its progress."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """From a process: all tasks are answered, or it was stopped."""
+    """Sent by a process that answered all tasks of a request, or was stopped."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """From a process: the run cannot continue; the reason as a sentence."""
+    """Sent by a process if the run cannot continue; the reason is one sentence."""
 
     text: str

@@ -54,7 +54,10 @@ def write_file(
     plays: int,
     frames: Iterable[tuple[bytes, int]],
 ) -> None:
-    """Write a file of `size` (width, height); `plays` 0 is endless; delays are in 1/100 s."""
+    """Write a file of `size` (width, height) with delays in 1/100 s.
+
+    `plays` is how often the animation plays; 0 is an endless loop.
+    """
     file.write(b"GIF89a" + struct.pack("<HHBBB", *size, 0, 0, 0))
     if plays != 1:
         again = max(0, plays - 1)

@@ -14,7 +14,11 @@ _LENGTH = struct.Struct("<I")  # a frame's length, which precedes the frame
 
 
 class FramesWriter:
-    """A PartWriter of encoded frames. Raises FilmError if the file cannot be opened."""
+    """A PartWriter of encoded frames.
+
+    Raises:
+        FilmError: If the file cannot be opened.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +55,12 @@ class FramesWriter:
 
 
 def frames_in(path: Path) -> Iterator[bytes]:
-    """Read the frames of a part. Raises FilmError if it is damaged, OSError if unreadable."""
+    """Read the frames of a part.
+
+    Raises:
+        FilmError: If the part is damaged.
+        OSError: If the part cannot be read.
+    """
     with path.open("rb") as file:
         while head := file.read(_LENGTH.size):
             length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1

@@ -46,7 +46,9 @@ def write_file(
     plays: int,
     frames: Iterable[tuple[bytes, int]],
 ) -> None:
-    """Write a file of `size` (width, height); `plays` 0 is endless; delays are in milliseconds.
+    """Write a file of `size` (width, height) with delays in milliseconds.
+
+    `plays` is how often the animation plays; 0 is an endless loop.
 
     Raises:
         FilmError: If the file is too long.

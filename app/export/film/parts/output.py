@@ -23,11 +23,19 @@ class PartWriter(Protocol):
     duration: int
 
     def write(self, frame: Any, pts: int, duration: int) -> None:
-        """Write a frame later than the previous one. Raises FilmError if it cannot be written."""
+        """Write a frame later than the previous one.
+
+        Raises:
+            FilmError: If the frame cannot be written.
+        """
         ...
 
     def close(self) -> None:
-        """Complete the file. Raises FilmError if it cannot be written, or a frame was lost."""
+        """Complete the file.
+
+        Raises:
+            FilmError: If the file cannot be written, or a frame was lost.
+        """
         ...
 
     def discard(self) -> None:

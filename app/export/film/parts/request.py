@@ -63,7 +63,11 @@ class FilmRequest:
 
     @property
     def whole_identity(self) -> dict[str, str]:
-        """Return everything that the result depends on. Raises OSError if the source is gone."""
+        """Return everything that the result depends on.
+
+        Raises:
+            OSError: If the source is gone.
+        """
         about = self.info.path.stat()
         return {
             "source": f"{self.info.path.resolve()}, {about.st_size} bytes of {about.st_mtime_ns}",
