@@ -1,15 +1,16 @@
-"""Parameters of which only a few are tried daily, and all by `make test-full`."""
+"""Parameters of which a few are tried daily, and all by `make test-full`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 
-def some_daily(cases: Iterable[Any], *daily: int) -> list[ParameterSet]:
+def some_daily(cases: Iterable[Any], *daily: int) -> list[Any]:
     """Mark all cases as full except those at the indexes `daily`; a tuple is several arguments."""
     return [
         pytest.param(
@@ -18,3 +19,54 @@ def some_daily(cases: Iterable[Any], *daily: int) -> list[ParameterSet]:
         )
         for number, case in enumerate(cases)
     ]
+
+
+def _name(value: Any) -> str:
+    return getattr(value, "name", getattr(value, "__name__", str(value)))
+
+
+def matrix(table: Mapping[str, Iterable[Any]]) -> pytest.MarkDecorator:
+    """Parametrize a test with every combination; the daily ones contain every two values.
+
+    Args:
+        table: The values of each argument, or the tuples of several arguments, "height, width".
+    """
+    daily = _meeting(tuple(len(list(values)) for values in table.values()))
+    rows = [
+        pytest.param(*row.values(), marks=[] if numbers in daily else pytest.mark.full)
+        for numbers, row in _rows(table)
+    ]
+    return pytest.mark.parametrize(", ".join(table), rows, ids=_name)
+
+
+def combinations(table: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of every combination."""
+    for _, row in _rows(table):
+        yield row
+
+
+def _rows(
+    table: Mapping[str, Iterable[Any]],
+) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
+    """Yield the numbers of the values of each combination, and its arguments."""
+    columns = [[*enumerate(values)] for values in table.values()]
+    for chosen in itertools.product(*columns):
+        row = {}
+        for names, (_, value) in zip(table, chosen, strict=True):
+            listed = names.split(", ")
+            row |= zip(listed, value if len(listed) > 1 else [value], strict=True)
+        yield tuple(number for number, _ in chosen), row
+
+
+@cache
+def _meeting(sizes: tuple[int, ...]) -> frozenset[tuple[int, ...]]:
+    """Return a few of the combinations of numbers below `sizes` that have every two of them."""
+    met: set[tuple[tuple[int, int], ...]] = set()
+    taken = set()
+    for least in range(len(sizes) * (len(sizes) - 1) // 2, 0, -1):
+        for row in itertools.product(*map(range, sizes)):
+            pairs = set(itertools.combinations(enumerate(row), 2))
+            if len(pairs - met) >= least:
+                met |= pairs
+                taken.add(row)
+    return frozenset(taken)

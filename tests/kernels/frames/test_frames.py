@@ -11,7 +11,7 @@ from app.engine.post.guided_upsampling import GuidedUpsampler
 from kernels.frames.native_smoothing import NativeStream
 from kernels.self_test.compile_worker import MOST_APART
 from kernels.self_test.frames import self_test
-from tests.kernels.ops.matrix import matrix
+from tests.helpers.daily import matrix
 from utils.opencv import cv2
 
 FRAME = 180, 322  # height, width

@@ -19,9 +19,9 @@ from kernels.frames.launchers import frame_kernels
 from kernels.frames.noise import TRACKED, tracked_size
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from tests.helpers.daily import matrix
 from tests.kernels.frames.emulated import EmulatedFrameKernels
 from tests.kernels.frames.native import native_texture
-from tests.kernels.ops.matrix import matrix
 from utils.images.reading import read_pixels
 from utils.opencv import cv2
 

@@ -23,7 +23,7 @@ from kernels.ops.convolution import unavailable_reason
 from kernels.ops.registry import OPS, prepare
 from kernels.residual_block_wrapper import FusedResidualBlock
 from models.layers import ResidualBlock
-from tests.kernels.ops.matrix import matrix
+from tests.helpers.daily import matrix
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 LAYOUTS = [torch.contiguous_format, torch.channels_last]

@@ -22,7 +22,7 @@ from kernels.ops import (
 from kernels.ops.registry import OPS, TRANSFORMER
 from kernels.ops.transformer_reference import philox
 from kernels.ops.transformer_reference.attention import backward_by_rows
-from tests.kernels.ops.matrix import matrix
+from tests.helpers.daily import matrix
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]

@@ -13,9 +13,9 @@ from kernels.ops.cuda import elementwise
 from kernels.ops.elements import reference, sums
 from kernels.ops.elements.functions import FUNCTIONS, TYPES
 from kernels.ops.launcher import Calls, Gpu
+from tests.helpers.daily import combinations, matrix
 from tests.kernels.ops.cuda.emulated_library import EmulatedLibrary, built_or_skipped
 from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
-from tests.kernels.ops.matrix import combinations, matrix
 
 STATE = torch.tensor([987654321 << 20, 42])
 

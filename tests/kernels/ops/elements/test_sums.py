@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from kernels.ops.elements.functions import FUNCTIONS
 from kernels.ops.elements.sums import reference_sums, summed
 from kernels.ops.registry import OPS, prepare
-from tests.kernels.ops.matrix import matrix
+from tests.helpers.daily import matrix
 
 SUMMED = [name for name, row in FUNCTIONS.items() if len(row.inputs) > 1 and not row.drops]
 NAMES = pytest.mark.parametrize("name", SUMMED)

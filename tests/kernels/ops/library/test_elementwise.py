@@ -15,8 +15,8 @@ import kernel_fusion as kf
 from kernels.ops.elements import reference
 from kernels.ops.registry import LIBRARY, OPS, Op, prepare
 from kernels.ops.transformer_reference.philox import kept_elements, kept_scale
+from tests.helpers.daily import matrix
 from tests.kernels.ops.elements.far import assert_as_pytorch, far_numbers
-from tests.kernels.ops.matrix import matrix
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

@@ -1,0 +1,36 @@
+"""The daily part of a matrix of tests contains every two values."""
+
+from __future__ import annotations
+
+import itertools
+
+from tests.helpers.daily import combinations, matrix, some_daily
+
+TABLE = {"dtype": ["fp16", "bf16", "fp32"], "h, w": [(1, 2), (3, 4)], "relu": [False, True]}
+
+
+def daily(cases):
+    return [case.values for case in cases if not case.marks]
+
+
+def test_every_two_values_meet_in_a_daily_case():
+    chosen = daily(matrix(TABLE).args[1])
+    rows = [(dtype, (h, w), relu) for dtype, h, w, relu in chosen]
+    for one, other in itertools.combinations(range(3), 2):
+        met = {(row[one], row[other]) for row in rows}
+        columns = list(TABLE.values())
+        assert met == set(itertools.product(columns[one], columns[other]))
+    assert len(rows) < 12
+
+
+def test_every_combination_is_there_once():
+    names, cases = matrix(TABLE).args
+    assert names == "dtype, h, w, relu"
+    assert len({case.values for case in cases}) == 12
+    assert [case.values for case in cases] == [tuple(row.values()) for row in combinations(TABLE)]
+
+
+def test_all_but_the_named_cases_are_full():
+    cases = some_daily(["a", ("b", 1), "c"], 0, 1)
+    assert daily(cases) == [("a",), ("b", 1)]
+    assert [case.values for case in cases] == [("a",), ("b", 1), ("c",)]
