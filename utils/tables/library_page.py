@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 Table = list[tuple[str, ...]]
 
 OPTIM = "Optimizers"
-TITLES = {
+TITLES: dict[str, str] = {
     "elementwise": "Elementwise",
     "fusion": "Norms",
     "reduction": "Reductions",
@@ -42,7 +42,8 @@ def group_tables(report: Row, compiled: Row | None = None) -> list[tuple[str, Ta
     """
     groups: dict[str, dict[str, list[Row]]] = {title: {} for title in TITLES.values()}
     for row in report["library"]:
-        group = groups.setdefault(TITLES.get(row["group"], row["group"]), {})
+        name: str = row["group"]
+        group = groups.setdefault(TITLES.get(name, name), {})
         group.setdefault(row["operation"], []).append(row)
     precision = "FP16" if report["machine"]["gpu"] else "FP32"
     others = None if compiled is None else compiled["library"]
@@ -75,7 +76,7 @@ def error_table(report: Row) -> Table:
     errors: dict[str, list[Mapping[str, float]]] = {}
     for row, _, found in _passes(report):
         errors.setdefault(row["precision"], []).append(found["error"])
-    lines = [header]
+    lines: Table = [header]
     for precision, each in errors.items():
         both = [
             (x["ours"], x["eager"])
