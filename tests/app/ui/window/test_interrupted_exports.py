@@ -66,6 +66,7 @@ def asks(window: MainWindow, qtbot) -> None:
     assert window.questions.accessibleDescription() == "The export of out.mp4 was interrupted"
 
 
+@pytest.mark.full
 def test_it_is_resumed_behind_its_finished_parts(interrupted, later, styling, film, qtbot):
     asks(later, qtbot)
     later.questions.accept.click()
@@ -86,6 +87,7 @@ def damaged(interrupted, playing) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_a_damaged_record_hides_no_good_one_beside_it(damaged, later, interrupted, qtbot):
     asks(later, qtbot)
     (problem,) = later.problems.problems
@@ -97,6 +99,7 @@ def test_a_damaged_record_hides_no_good_one_beside_it(damaged, later, interrupte
     later.close()
 
 
+@pytest.mark.full
 def test_its_parts_are_deleted(interrupted, later, qtbot):
     asks(later, qtbot)
     later.questions.other.click()
@@ -106,6 +109,7 @@ def test_its_parts_are_deleted(interrupted, later, qtbot):
     later.close()
 
 
+@pytest.mark.full
 def test_who_answers_neither_is_asked_again(interrupted, later, session, qtbot):
     asks(later, qtbot)
     later.questions.cancel.click()
@@ -118,6 +122,7 @@ def test_who_answers_neither_is_asked_again(interrupted, later, session, qtbot):
     again.close()
 
 
+@pytest.mark.full
 def test_nothing_is_offered_of_an_export_that_another_window_makes(interrupted, session, qtbot):
     with SegmentStore(interrupted.target, {}):
         window = MainWindow(session, Settings(), lambda _: None)
