@@ -20,12 +20,12 @@ test: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
 	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist worksteal $(ARGS)
 
-# The tests nearest to what changed, in three minutes at most: make quick ARGS=app/frame.py
+# The tests nearest to what changed, in about three minutes: make quick ARGS=app/frame.py
 quick: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
 	@$(PYTHON) -m tools.quick $(ARGS)
 
-# The whole suite, with the tests that repeat others under other conditions.
+# The whole suite, with slow tests and those that repeat others under other conditions.
 test-full: $(VENV)/.installed-test
 	@$(PYTHON) -m utils.system --tests
 	$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist worksteal -m "full or not full" $(ARGS)
