@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from collections import defaultdict, deque
@@ -84,7 +85,9 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
     for test in test_modules(found):
         path = f"{test.replace('.', '/')}.py"
         pairs = zip(own, Path(path).parts[1:-1], strict=False)
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) / len(own or " ")
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) / max(
+            len(own), 1
+        )
         same_name = stem in path or Path(path).stem.removeprefix("test_") in stem
         listed = not near and path.startswith(folders)
         if path != file and test not in near and not (shared >= 0.5 or same_name or listed):
@@ -149,9 +152,14 @@ def main() -> int:
         SECONDS.write_text(json.dumps(seconds_of(args.store), indent=0) + "\n", "utf-8")
         return 0
     seconds = json.loads(SECONDS.read_text("utf-8"))
-    tests = chosen(graph(), args.files or changed(), seconds)
+    found, files = graph(), args.files or changed()
+    tests = chosen(found, files, seconds)
+    left_out = len(chosen(found, files, seconds, math.inf)) - len(tests)
     expected = sum(seconds.get(path, NEW_MODULE_S) for path in tests)
-    sys.stdout.write(f"{len(tests)} test modules, {expected:.0f} s on one core\n")
+    sys.stdout.write(
+        f"{len(tests)} test modules, {expected:.0f} s on one core; "
+        f"{left_out} farther ones are left to make test\n"
+    )
     sys.stdout.flush()
     if args.list:
         sys.stdout.writelines(f"{path}\n" for path in tests)

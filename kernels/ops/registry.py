@@ -138,6 +138,8 @@ def fused(
     """
     launches = (launch_cpu, library), (launch_cuda, cuda)
     _check_options(launches, save, backward, statistics)
+    if update is not None and not hidden:
+        raise ValueError("an operation with an update has hidden results that it reads")
 
     def register(signature: Callable[P, R]) -> Callable[P, R]:
         name = signature.__name__
