@@ -133,8 +133,8 @@ def fused(
             table, with their gradients. If it returns None, the operation runs.
 
     Raises:
-        ValueError: If a launch has no library, if only one of `save` and `backward` is given, or if
-            a name is taken.
+        ValueError: If a launch has no library, if only one of `save` and `backward` is given, if
+            `update` has no hidden results, or if a name is taken.
     """
     launches = (launch_cpu, library), (launch_cuda, cuda)
     _check_options(launches, save, backward, statistics)

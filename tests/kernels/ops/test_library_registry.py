@@ -182,6 +182,13 @@ def test_a_call_updates_a_tensor_while_the_operation_has_a_gradient(row):
     assert torch.equal(x.grad, torch.full((3,), 2.0))
 
 
+def test_an_update_without_hidden_results_is_refused(row):
+    def counted(x: Tensor) -> Tensor: ...
+
+    with pytest.raises(ValueError, match="hidden results"):
+        row(counted, reference=lambda x: x, update=lambda given, results: None)
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_program_asks_for_no_library_of_operations_for_any_model(device, monkeypatch):
     asked: list[str] = []
