@@ -85,9 +85,8 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
     for test in test_modules(found):
         path = f"{test.replace('.', '/')}.py"
         pairs = zip(own, Path(path).parts[1:-1], strict=False)
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) / max(
-            len(own), 1
-        )
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        shared = common / max(len(own), 1)
         same_name = stem in path or Path(path).stem.removeprefix("test_") in stem
         listed = not near and path.startswith(folders)
         if path != file and test not in near and not (shared >= 0.5 or same_name or listed):
