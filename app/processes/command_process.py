@@ -15,6 +15,7 @@ import psutil
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 import app
+from app.exit_status import INTERRUPTED
 from app.processes import language
 from utils.files import small_json
 from utils.translation.texts import tr
@@ -22,7 +23,6 @@ from utils.translation.texts import tr
 log = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[__name__.count(".")]  # where `python -m` finds the program
-STOPPED = 128 + 2  # exit status of a run stopped by request
 KEPT_LINES = 200  # last output lines of the process, for "Copy details"
 PREFIX = "styleforge: "  # prefix of the program's error message
 
@@ -166,11 +166,11 @@ class CommandProcess(QObject):
         self._emit_exit(self._classify_exit(code, crashed=status == QProcess.ExitStatus.CrashExit))
 
     def _classify_exit(self, code: int, *, crashed: bool) -> ProcessExit:
-        if self._stop_requested and (crashed or code == STOPPED):
+        if self._stop_requested and (crashed or code == INTERRUPTED):
             return ProcessExit("stopped")
         if not crashed and code == 0:
             return ProcessExit("done")
-        if not crashed and code == STOPPED:
+        if not crashed and code == INTERRUPTED:
             return ProcessExit("stopped")
         details, name = "\n".join(self._errors), tr(self._name)
         messages = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]

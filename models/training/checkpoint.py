@@ -7,12 +7,13 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import torch
 
 from models.safe_load import is_dict, load_tensors
 from models.training.errors import TrainingError
+from models.training.saved_run import SavedRun
 from utils.text import printable
 from utils.translation.joints import clauses, enumerated
 from utils.translation.numbers import number
@@ -21,35 +22,10 @@ from utils.translation.texts import tr
 PATH = 1000  # characters of a full path in a message
 
 
-class SavedRun(Protocol):
-    """A run that can be saved and resumed, such as models.training.run.Run."""
-
-    @property
-    def checkpoint_format(self) -> str:
-        """The name of the format, which distinguishes kinds of runs."""
-        ...
-
-    @property
-    def iteration(self) -> int: ...
-
-    def state(self) -> dict[str, Any]:
-        """Copy the state, which consists of tensors, numbers, text and containers only."""
-        ...
-
-    def differences(self, state: dict[str, Any]) -> list[str]:
-        """List the settings of a state that differ from this run's, as phrases."""
-        ...
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state.
-
-        If it is invalid, raise LookupError, ValueError, TypeError, AttributeError, RuntimeError or
-        OverflowError.
-        """
-        ...
+Run = SavedRun[Any, Any]
 
 
-def save_run(path: Path, run: SavedRun) -> None:
+def save_run(path: Path, run: Run) -> None:
     """Write a checkpoint atomically, and preserve the existing file as the previous checkpoint.
 
     For one process at a time: a save overwrites the leftovers of a killed process. Raise
@@ -80,7 +56,7 @@ def save_run(path: Path, run: SavedRun) -> None:
         raise TrainingError(clauses((unwritten, kept))) from exc
 
 
-def resume_run(path: Path, run: SavedRun) -> str:
+def resume_run(path: Path, run: Run) -> str:
     """Restore a new run with the same settings; the previous checkpoint replaces a damaged one.
 
     Return a sentence if the previous checkpoint was used; otherwise "".
@@ -150,7 +126,7 @@ class _DamagedError(TrainingError):
     """Raised if the file cannot be read as a checkpoint; the previous one may be readable."""
 
 
-def _resume(path: Path, run: SavedRun) -> None:
+def _resume(path: Path, run: Run) -> None:
     state, shown = _read(path, run.checkpoint_format), printable(str(path), PATH)
     try:
         differences = run.differences(state)

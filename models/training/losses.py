@@ -71,6 +71,15 @@ def style_loss(grams: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> Te
     return torch.stack(list(layers)).sum()
 
 
+def shrink(pictures: Tensor, scale: float) -> Tensor:
+    """Scale [B, 3, H, W] down with an antialiasing filter."""
+    if scale == 1:
+        return pictures
+    return F.interpolate(
+        pictures, scale_factor=scale, mode="bilinear", antialias=True, align_corners=False
+    )
+
+
 def total_variation(images: Tensor) -> Tensor:
     """Compute the mean squared difference of neighboring pixels, horizontal plus vertical.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from models.loss_terms import ObjectiveTerms
 from models.training.config import TILE, TrainingConfig
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
-from models.training.losses import content_loss, gram, style_loss, total_variation
+from models.training.losses import content_loss, gram, shrink, style_loss, total_variation
 from utils.translation.texts import tr
 
 CONTENT = "relu3_2"
@@ -52,7 +51,7 @@ class Objective:
         styles: list[Tensor] = []
         content = None
         for scale, targets in self._targets.items():
-            found = self._features(_shrink(result, scale))
+            found = self._features(shrink(result, scale))
             if scale == 1:
                 content = content_loss(found[CONTENT], target)
             styles.append(style_loss({name: gram(found[name]) for name in STYLE}, targets))
@@ -68,13 +67,5 @@ class Objective:
         return ObjectiveTerms(total, content, style, variation)
 
     def _grams(self, style: Tensor, scale: float) -> dict[str, Tensor]:
-        found = self._features(_shrink(style, scale))
+        found = self._features(shrink(style, scale))
         return {name: gram(found[name]) for name in STYLE}
-
-
-def _shrink(images: Tensor, scale: float) -> Tensor:
-    if scale == 1:
-        return images
-    return F.interpolate(
-        images, scale_factor=scale, mode="bilinear", antialias=True, align_corners=False
-    )

@@ -1,15 +1,12 @@
-"""A training run: the network, the optimizer, a training step, and the state to resume from."""
+"""A run that trains the network of one style: its step, and its previews."""
 
 from __future__ import annotations
 
-import copy
 import hashlib
-import itertools
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -19,16 +16,15 @@ from torch import Tensor, nn
 
 from models.layers import to_channels_last
 from models.loss_terms import floats
-from models.safe_load import is_weight
 from models.training.config import TrainingConfig
 from models.training.data import Crops, Photographs
 from models.training.features import Vgg19Features
 from models.training.losses import WeaveLoss
 from models.training.objective import Objective
 from models.training.projected_clamp import projected_clamp
+from models.training.saved_run import SavedRun, seeded
 from models.training.stability import Disturbance, disturb, inside, stability_loss
 from models.transformer_net import TransformerNetBaseline
-from utils.files import small_json
 from utils.translation.texts import tr
 
 
@@ -42,7 +38,7 @@ class StepLosses(NamedTuple):
     tv: float
     stability: float
     teacher: float
-    weave: float
+    weave: float = 0.0  # older versions did not write it
 
 
 class StepTerms(NamedTuple):
@@ -61,7 +57,7 @@ class StepTerms(NamedTuple):
         return StepLosses(iteration, *floats(torch.stack(self)))
 
 
-class Run:
+class Run(SavedRun[TransformerNetBaseline, StepLosses]):
     """The training of one network.
 
     Args:
@@ -70,11 +66,10 @@ class Run:
         weights: A state dict to start from; None for random weights.
         teacher: A trained network of the same style for the teacher loss; moved to `device`.
         compiled: Whether to compile the network and the features.
-
-    `iteration` and `seconds` count over all processes; `history` has the losses read so far.
     """
 
     checkpoint_format = "styleforge-training-1"
+    unwritten: ClassVar[Mapping[str, object]] = {"weave_weight": 0.0}
 
     def __init__(
         self,
@@ -88,27 +83,24 @@ class Run:
         teacher: nn.Module | None = None,
         compiled: bool = False,
     ) -> None:
+        identity = {
+            **asdict(config),
+            "clamped": True,
+            "style picture": hashlib.sha256(style.tobytes()).hexdigest()[:16],
+            "photographs": photographs.digest,
+        }
+        shape = asdict(config.shape)
+        network = seeded(lambda: TransformerNetBaseline(**shape), config.seed, weights, device)
+        optimizer = torch.optim.Adam(
+            network.parameters(), lr=config.lr, fused=device.type == "cuda"
+        )
+        super().__init__(network, optimizer, device, config.precision, identity)
         self.config = config
-        self.device = device
         self.skipped = len(photographs.skipped)
-        self.iteration = 0
-        self.seconds = 0.0
-        self.history: list[StepLosses] = []
-        # PyTorch: neither has complete annotations.
-        with torch.random.fork_rng(devices=[]):  # pyright: ignore[reportUnknownMemberType]
-            torch.manual_seed(config.seed)  # pyright: ignore[reportUnknownMemberType]
-            self.network = TransformerNetBaseline(**asdict(config.shape))
-        if weights is not None:
-            self.network.load_state_dict(weights)
-        to_channels_last(self.network, device)
         to_channels_last(features, device)
         self._teacher = None if teacher is None else teacher.requires_grad_(False).eval()
         if self._teacher is not None:
             to_channels_last(self._teacher, device)
-        self._parameters = list(self.network.parameters())
-        self._optimizer: torch.optim.Optimizer = torch.optim.Adam(
-            self._parameters, lr=config.lr, fused=device.type == "cuda"
-        )
         self._crops = Crops(photographs, config.window, config.batch_size, config.seed, device)
         picture = fit(style, config.style_size)
         with self._autocast():
@@ -121,14 +113,6 @@ class Run:
                 self.network, dynamic=False
             )
             features.compile(dynamic=False)  # pyright: ignore[reportUnknownMemberType]
-        self._identity = {
-            **asdict(config),
-            "style_scales": list(config.style_scales),
-            "widths": list(config.widths),
-            "clamped": True,
-            "style picture": hashlib.sha256(style.tobytes()).hexdigest()[:16],
-            "photographs": photographs.digest,
-        }
 
     @property
     def finished(self) -> bool:
@@ -136,8 +120,6 @@ class Run:
 
     def step(self) -> StepTerms:
         """Run one training step; return the losses before it, on the device."""
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.config.learning_rate(self.iteration)
         photographs, frames, later = self._frames()
         with self._autocast():
             results = projected_clamp(self._forward(frames).float())
@@ -154,10 +136,7 @@ class Run:
         stability_weight = config.motion_weight if moved else config.stability_weight
         loss = terms.total + stability_weight * stability + config.teacher_weight * teacher_loss
         loss = loss + config.weave_weight * weave
-        self._optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        self._optimizer.step()
-        self.iteration += 1
+        self.update(loss, config.learning_rate(self.iteration))
         losses = (loss, terms.content, terms.style, terms.tv, stability, teacher_loss, weave)
         return StepTerms(*(each.detach() for each in losses))
 
@@ -183,10 +162,6 @@ class Run:
             target = self._teacher(photographs).float().clamp(0, 255)
         return (result - target).square().mean() / target.var()
 
-    def healthy(self) -> bool:
-        """Return whether every weight is finite. Waits for the device."""
-        return bool(nn.utils.get_total_norm(self._parameters).isfinite())
-
     def go_back(self, weights: Mapping[str, Tensor], share: float) -> None:
         """Interpolate the network towards earlier weights (Wortsman et al. 2022, arXiv:2109.01903).
 
@@ -203,107 +178,20 @@ class Run:
             result = self.network(_images(picture, self.device))[0]
         return result.clamp(0, 255).round().to(torch.uint8).permute(1, 2, 0).cpu().numpy()
 
-    def state(self) -> dict[str, Any]:
-        """Copy the state from which a run continues bit for bit as if it had not stopped.
-
-        It has no generators: the random numbers of a step are a function of its number.
-        """
-        return copy.deepcopy(
-            {
-                "network": self.network.state_dict(),
-                "optimizer": self._optimizer.state_dict(),
-                "iteration": self.iteration,
-                "seconds": self.seconds,
-                "history": torch.tensor(self.history, dtype=torch.float64),
-                "identity": json.dumps(self._identity),
-            }
-        )
-
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state of this or another process, or from its copy read from a file.
-
-        If it is invalid, raise KeyError, TypeError, ValueError, RuntimeError, AttributeError or
-        OverflowError.
-        """
-        iteration, seconds = state["iteration"], state["seconds"]
-        if type(iteration) is not int or not 0 <= iteration <= self.config.iterations:
+        if state["iteration"] > self.config.iterations:
             raise ValueError("not the count of a run")
-        if not 0 <= seconds < math.inf:
-            raise ValueError("not the time of a run")
-        # The checkpoints of older versions have no history.
-        history = _read_history(state.get("history", torch.empty(0)), iteration)
-        if not all(is_weight(value) for value in state["network"].values()):
-            raise ValueError("not the weights of a run")
-        self.network.load_state_dict(state["network"])
-        moments = copy.deepcopy(state["optimizer"]["state"])
-        if not all(is_weight(x) for kept in moments.values() for x in kept.values()):
-            raise ValueError("not the moments of a run")
-        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": moments})
-        if iteration and not (self.healthy() and self._moments_fit()):
-            raise ValueError("not the weights of a run")
-        self.iteration, self.seconds, self.history = iteration, float(seconds), history
+        super().restore(state)
 
-    def _moments_fit(self) -> bool:
-        for weights in self._parameters:
-            kept = self._optimizer.state[weights]
-            moments = (kept["exp_avg"], kept["exp_avg_sq"])
-            if any(moment.shape != weights.shape for moment in moments):
-                return False
-            count = kept["step"]
-            if not all(bool(torch.isfinite(x).all()) for x in (*moments, count)):
-                return False
-            # Adam computes the square root of both.
-            if count.ndim or count < 0 or bool((kept["exp_avg_sq"] < 0).any()):
-                return False
-        return True
+    def _losses(self, row: list[float]) -> StepLosses:
+        return StepLosses(int(row[0]), *row[1:])
 
-    def differences(self, state: dict[str, Any]) -> list[str]:
-        # older versions did not write it
-        theirs = {"weave_weight": 0.0} | small_json.loads(state["identity"])
-        words = {
+    def _phrases(self) -> dict[str, str]:
+        return {
             "style picture": tr("another style picture"),
             "photographs": tr("other photographs"),
             "clamped": tr("a loss computed before clamping"),
         }
-        return [
-            words.get(name)
-            or tr(
-                "{setting} {stored} rather than {wanted}",
-                setting=name.replace("_", " "),
-                stored=theirs.get(name),
-                wanted=value,
-            )
-            for name, value in self._identity.items()
-            if theirs.get(name) != value
-        ]
-
-    def _autocast(self) -> torch.autocast:
-        enabled = self.config.precision == "bf16"
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
-
-
-def _read_history(stored: Tensor, iteration: int) -> list[StepLosses]:
-    """Decode a history, [N, 8].
-
-    Raises:
-        ValueError: If the history does not fit a run of `iteration` steps.
-    """
-    if stored.numel() == 0:
-        return []
-    if stored.ndim == 2 and stored.shape[1] == len(StepLosses._fields) - 1:
-        stored = nn.functional.pad(stored, (0, 1))  # from an older version, without the weave loss
-    if (
-        stored.ndim != 2
-        or stored.shape[1] != len(StepLosses._fields)
-        or not bool(stored.isfinite().all())
-    ):
-        raise ValueError("not the history of a run")
-    rows = (floats(row) for row in stored.unbind())
-    history = [StepLosses(int(step), *losses) for step, *losses in rows]
-    steps = [0, *(losses.iteration for losses in history)]
-    if steps[-1] > iteration or any(b <= a for a, b in itertools.pairwise(steps)):
-        raise ValueError("not the history of a run")
-    return history
 
 
 def fit(picture: NDArray[np.uint8], long_side: int) -> NDArray[np.uint8]:

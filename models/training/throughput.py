@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from models.training.run import Run
-from models.training.trainer import READ_EVERY
 
 MEASURED_S = 1.0  # duration of the measurement after the first step
 SLOW_S = 30.0  # a first step that takes this long is the whole measurement
@@ -16,7 +15,6 @@ def seconds_per_step(run: Run) -> float:
 
     The first step takes up to twice as long; it counts only if it took SLOW_S seconds.
     """
-    read_every = READ_EVERY if run.device.type == "cuda" else 1
     start = time.perf_counter()
     run.step().read(run.iteration)  # waits for the device
     first = time.perf_counter() - start
@@ -24,9 +22,9 @@ def seconds_per_step(run: Run) -> float:
         return first
     steps, start, elapsed = 0, time.perf_counter(), 0.0
     while elapsed < MEASURED_S:
-        for _ in range(read_every - 1):
+        for _ in range(run.read_every - 1):
             run.step()
         run.step().read(run.iteration)
-        steps += read_every
+        steps += run.read_every
         elapsed = time.perf_counter() - start
     return elapsed / steps

@@ -18,7 +18,6 @@ from utils.translation.joints import clauses
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-READ_EVERY = 20  # iterations between readings of the losses from a GPU, which wait for it
 PREVIEW_SHARE = 0.04  # of the time, for previews
 KEEP_EVERY = 100  # iterations between copies of the state in memory
 
@@ -75,7 +74,6 @@ def train(
         TrainingError: If a loss or a weight is not finite: the run returns to its last good state,
             which is saved. Also if a checkpoint cannot be written; the previous one remains.
     """
-    read_every = READ_EVERY if run.device.type == "cuda" else 1
     good = run.state()
     first, began, earlier = run.iteration, time.perf_counter(), run.seconds
     next_preview, kept = -math.inf, run.iteration
@@ -83,7 +81,7 @@ def train(
         terms = run.step()
         save = run.iteration % checkpoint_interval == 0
         keep = save or run.iteration % KEEP_EVERY == 0
-        if not (keep or run.finished or run.iteration % read_every == 0):
+        if not (keep or run.finished or run.iteration % run.read_every == 0):
             continue
         losses = terms.read(run.iteration)
         now = time.perf_counter()

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from app.commands.train.impression import first_impression
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
 from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
+from app.commands.training_recipe import given_fields, speed_up
 from app.errors import StyleForgeError, advice_for
-from app.exit_status import DONE
+from app.exit_status import DONE, INTERRUPTED
 from app.styles.library import Library
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
@@ -47,7 +48,6 @@ from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
 IMPRESSION_SIDE = 384  # likewise, for the first preview, which should come early
-STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
 
@@ -103,7 +103,9 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     if not 0 <= args.init_share < 1 or (args.init_share and not args.init):
         raise TrainingError("--init-share must be at least 0 and less than 1, and needs --init")
     weights = load_checkpoint(args.init) if args.init else None
-    config = _config(args, device, _shape(args, weights))
+    config = TrainingConfig(
+        **given_fields(args, TrainingConfig, device), **asdict(_shape(args, weights))
+    )
     teacher = _teacher(args)
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
@@ -122,10 +124,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     if args.epochs is not None and args.iterations is None:
         config = replace(config, iterations=config.for_epochs(args.epochs, len(photographs)))
     preview = PreviewImage(preview_path, photographs.pixels[0].numpy(), PREVIEW_SIDE)
-    if device.type == "cuda":
-        torch.backends.cudnn.benchmark = True  # every batch has the same shape
-        # In half precision only the Gram matrices use FP32; TF32 is accurate enough for them.
-        torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
+    speed_up(device, config.precision)
     training = Run(
         config,
         features,
@@ -161,7 +160,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
                 f"Stopped at iteration {training.iteration} of {config.iterations}; "
                 + (kept if output.checkpoint.exists() else "there is no checkpoint yet")
             )
-            return STOPPED
+            return INTERRUPTED
         if weights is not None and args.init_share:
             training.go_back(weights, args.init_share)
         written = complete and not args.overwrite and output.holds(training.network.state_dict())
@@ -284,15 +283,6 @@ def _teacher(args: argparse.Namespace) -> TransformerNetBaseline | None:
     network = TransformerNetBaseline(**asdict(network_config(state)))
     network.load_state_dict(state)
     return network
-
-
-def _config(args: argparse.Namespace, device: torch.device, shape: NetworkConfig) -> TrainingConfig:
-    asked = {f.name: getattr(args, f.name) for f in fields(TrainingConfig) if f.name in args}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if asked["precision"] == "auto":
-        modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
-        asked["precision"] = "bf16" if modern else "fp32"
-    return TrainingConfig(**asked, **asdict(shape))
 
 
 def _excluded(path: Path | None) -> list[str]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from app.commands.training_recipe import (
+    add_checkpoint_interval,
+    add_machine,
+    add_numbers,
+    add_style_scales,
+    add_vgg_input,
+    defaults_of,
+)
 from models.network_config import CONFIGS
-from models.training.config import PRECISIONS, TrainingConfig
+from models.training.config import TrainingConfig
 from models.training.download import DOWNLOADS
 from models.training.download.published import PART_MB, WHOLE_MB
-from models.training.features import INPUTS
 
-DEFAULTS = TrainingConfig()
+DEFAULTS = defaults_of(TrainingConfig)
 CACHED_PHOTOS = 8000  # 2 GB at the default sizes
 
 
@@ -55,16 +62,12 @@ def _add_judge(parser: argparse.ArgumentParser) -> None:
         help=f"what to download: the layers in use, {PART_MB} MB, or the whole file, {WHOLE_MB} "
         "MB, which has a published checksum (default: layers)",
     )
-    vgg.add_argument(
-        "--vgg-input",
-        choices=list(INPUTS),
-        help="input format that FILE was trained with (default: from its metadata)",
-    )
+    add_vgg_input(vgg)
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
     recipe = parser.add_argument_group("the recipe")
-    for name, kind, meaning in (
+    rows = (
         ("content_weight", float, "weight of the content loss"),
         ("style_weight", float, "weight of the style loss"),
         ("tv_weight", float, "weight of the total variation"),
@@ -77,28 +80,15 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         ("batch_size", int, "photographs per step"),
         ("lr", float, "Adam's learning rate at the start"),
         ("seed", int, "random seed"),
-    ):
-        default = getattr(DEFAULTS, name)
-        recipe.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=default,
-            metavar="N",
-            help=f"{meaning} (default: {default:g})",
-        )
-    recipe.add_argument(
-        "--style-scales",
-        type=_scales,
-        default=DEFAULTS.style_scales,
-        metavar="1,0.5",
-        help="scales at which to compare the result and the style picture (default: 1)",
     )
+    add_numbers(recipe, rows, DEFAULTS)
+    add_style_scales(recipe, DEFAULTS["style_scales"])
     recipe.add_argument("--epochs", type=int, metavar="N", help="passes over the photographs")
     recipe.add_argument(
         "--iterations",
         type=int,
         metavar="N",
-        help=f"number of steps; overrides --epochs (default: {DEFAULTS.iterations})",
+        help=f"number of steps; overrides --epochs (default: {DEFAULTS['iterations']})",
     )
     recipe.add_argument(
         "--init",
@@ -149,32 +139,13 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_machine(parser: argparse.ArgumentParser) -> None:
-    machine = parser.add_argument_group("the machine")
-    machine.add_argument(
-        "--device",
-        default="auto",
-        help="auto, cpu, cuda:0, ... (default: auto, a GPU if available)",
-    )
-    machine.add_argument(
-        "--precision",
-        choices=("auto", *PRECISIONS),
-        default="auto",
-        help="bf16 uses autocast (default: auto, which is bf16 on a GPU that supports it)",
-    )
-    machine.add_argument("--compile", action="store_true", help="compile the network for speed")
-    machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
+    machine = add_machine(parser)
     machine.add_argument(
         "--finish",
         action="store_true",
         help="with --resume: train no further, and write the style as it is",
     )
-    machine.add_argument(
-        "--checkpoint-interval",
-        type=int,
-        default=500,
-        metavar="N",
-        help="iterations between checkpoints (default: 500)",
-    )
+    add_checkpoint_interval(machine, 500, "iterations")
     machine.add_argument(
         "--estimate",
         action="store_true",
@@ -214,10 +185,3 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
     pack.add_argument(
         "--overwrite", action="store_true", help="replace an existing style of this name"
     )
-
-
-def _scales(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers like 1,0.5, not '{text}'") from None

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
 
 import torch
 
 from app.commands.command_line import command_line
+from app.commands.training_recipe import LOSSES, final_losses, made_with
 from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
 from models.training.checkpoint import clear_leftovers, forget_run
 from models.training.errors import TrainingError
@@ -23,7 +23,6 @@ from models.training.style_pack import (
     clear_staging,
     put_back,
 )
-from utils.devices import title
 from utils.files.atomic import remove_leftovers
 from utils.files.names import is_device
 from utils.files.toml import Value
@@ -33,7 +32,6 @@ NOT_RECORDED = {  # arguments that do not change the style
     *("checkpoint_interval", "thumbnail", "vgg_download", "finish"),
 }
 NAME_LETTERS = 200  # file systems allow 255; files next to a pack have longer names
-AVERAGED_STEPS = 20  # the losses in a pack are means over this many last steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +153,11 @@ def training_metadata(
     """Return the metadata of a pack: the recipe, the final losses, and how it was made."""
     facts: dict[str, Value] = dict(asdict(training.config)) | {"clamped": True}
     facts["iterations"] = training.iteration  # fewer with --finish
-    last = training.history[-AVERAGED_STEPS:]
-    for name in ("loss", "content", "style", "tv", "stability", "teacher", "weave") if last else ():
-        mean = fmean(getattr(reading, name) for reading in last)
-        facts[f"final_{name}"] = float(f"{mean:.4g}")
+    facts |= final_losses(training, (*LOSSES, "teacher", "weave"))
     facts |= {
         "photographs": photographs,
         "seconds": round(training.seconds, 1),
-        "device": title(training.device),
-        "torch": torch.__version__,
-        "command": command_line("train", args, NOT_RECORDED),
+        **made_with(training, command_line("train", args, NOT_RECORDED)),
     }
     if args.init:
         facts |= {"init": args.init.name, "init_share": args.init_share}

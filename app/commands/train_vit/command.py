@@ -7,16 +7,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
-from statistics import fmean
 
 import torch
 
 from app.commands.command_line import command_line
 from app.commands.stop_signal import stop_requested
+from app.commands.training_recipe import final_losses, given_fields, made_with, speed_up
 from app.errors import StyleForgeError
+from app.exit_status import DONE, INTERRUPTED
 from models.checkpoints import CheckpointError
 from models.training.checkpoint import clear_leftovers, resume_run
 from models.training.data import Photographs, find_photographs, load_photographs
@@ -36,9 +37,7 @@ from utils.files.locks import LockedError, locked
 from utils.files.writable import write_error
 from utils.text import printable
 
-STOPPED = 128 + 2  # the exit status that shells report for Ctrl+C
 LINES_S = 10.0  # seconds between lines of progress
-AVERAGED = 20  # the losses in the written file are means over this many last readings
 MOST_PICTURES = 100_000  # of each kind: 25 GB
 BEGUN = ("command", "steps", "seconds", "sha256")  # metadata copied from the initial network
 NOT_RECORDED = {"command", "parser", "resume", "stage_seconds", "checkpoint_interval", "output"}
@@ -70,7 +69,9 @@ def _run(args: argparse.Namespace, members: Team) -> int:
         )
     checkpoint = output.with_name(f"{output.stem}.training.pt")
     _check(args, output, checkpoint)
-    config = _config(args, members.device)
+    config = VitTrainingConfig(
+        **given_fields(args, VitTrainingConfig, members.device), network=VIT_VARIANTS[args.variant]
+    )
     held = HeldOut() if args.held_out is None else read_held_out(args.held_out)
     photographs, judged_photographs = _pictures(args.photos, held.photographs, members)
     paintings, judged_paintings = _pictures(args.paintings, held.paintings, members)
@@ -84,9 +85,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
                 f"'{printable(args.init.name)}' is not an any-style network of "
                 f"the variant {args.variant}"
             )
-    if members.device.type == "cuda":
-        torch.backends.cudnn.benchmark = True  # every batch has the same shape
-        torch.backends.cuda.matmul.allow_tf32 = config.precision != "fp32"
+    speed_up(members.device, config.precision)
     sampler = Sampler(
         photographs.pixels, paintings.pixels, config, members.device, rank=members.rank
     )
@@ -133,7 +132,7 @@ def _run(args: argparse.Namespace, members: Team) -> int:
             save_vit(output, config.network, training.mean_weights(), facts, args.storage)
         state = "Finished" if training.finished else "To be resumed"
         _say(members, f"{state} after {training.iteration} steps; written to {output}")
-    return STOPPED if stopped and not training.finished else 0
+    return INTERRUPTED if stopped and not training.finished else DONE
 
 
 def _check(args: argparse.Namespace, output: Path, checkpoint: Path) -> None:
@@ -151,15 +150,6 @@ def _check(args: argparse.Namespace, output: Path, checkpoint: Path) -> None:
         )
     if args.resume and not checkpoint.exists():
         raise TrainingError(f"there is no run to resume: '{shown}' does not exist")
-
-
-def _config(args: argparse.Namespace, device: torch.device) -> VitTrainingConfig:
-    names = {field.name for field in fields(VitTrainingConfig)} - {"network"}
-    asked = {name: getattr(args, name) for name in sorted(names)}
-    if asked["precision"] == "auto":
-        modern = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
-        asked["precision"] = "bf16" if modern else "fp32"
-    return VitTrainingConfig(**asked, network=VIT_VARIANTS[args.variant])
 
 
 def _pictures(
@@ -216,23 +206,16 @@ def _facts(
     args: argparse.Namespace, training: VitRun, photographs: int, paintings: int
 ) -> dict[str, str]:
     """Return the metadata of the written file: recipe, sources, and the last losses."""
-    last = training.history[-AVERAGED:]
-    facts: dict[str, object] = {
-        f"final_{name}": f"{fmean(getattr(losses, name) for losses in last):.4g}"
-        for name in ("loss", "content", "style", "tv", "stability")
-        if last
-    }
-    facts |= {
+    facts = {name: f"{loss:.4g}" for name, loss in final_losses(training).items()}
+    said = {
         "steps": training.iteration,
         "seconds": round(training.seconds, 1),
         "photographs": photographs,
         "paintings": paintings,
         "processes": training.team.size,
-        "device": title(training.team.device),
-        "torch": torch.__version__,
-        "command": command_line("train-vit", args, NOT_RECORDED),
+        **made_with(training, command_line("train-vit", args, NOT_RECORDED)),
     }
-    return {name: str(value) for name, value in facts.items()}
+    return facts | {name: str(value) for name, value in said.items()}
 
 
 def _say(members: Team, text: str) -> None:

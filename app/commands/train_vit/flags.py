@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 
-from models.training.config import PRECISIONS
-from models.training.features import INPUTS
+from app.commands.training_recipe import (
+    add_checkpoint_interval,
+    add_machine,
+    add_numbers,
+    add_style_scales,
+    add_vgg_input,
+    defaults_of,
+    numbers,
+)
 from models.training.vit.config import VitTrainingConfig
 from models.vit_checkpoints import STORAGES
 from models.vit_config import VIT_VARIANTS
 
-DEFAULTS = {field.name: field.default for field in fields(VitTrainingConfig)}
+DEFAULTS = defaults_of(VitTrainingConfig)
 
 # A field of VitTrainingConfig, its type, and its meaning.
 NUMBERS: tuple[tuple[str, type, str], ...] = (
@@ -81,25 +87,11 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     recipe.add_argument(
         "--seconds", type=float, metavar="N", help="duration of the run, over all its stages"
     )
-    for name, kind, meaning in NUMBERS:
-        default = DEFAULTS[name]
-        recipe.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=default,
-            metavar="N",
-            help=f"{meaning} (default: {default:g})",
-        )
-    recipe.add_argument(
-        "--style-scales",
-        type=_numbers,
-        default=DEFAULTS["style_scales"],
-        metavar="1,0.5",
-        help="scales at which to compare the result and the style picture (default: 1,0.5)",
-    )
+    add_numbers(recipe, NUMBERS, DEFAULTS)
+    add_style_scales(recipe, DEFAULTS["style_scales"])
     recipe.add_argument(
         "--style-zoom",
-        type=_numbers,
+        type=numbers,
         default=DEFAULTS["style_zoom"],
         metavar="0.6,1.5",
         help="smallest and largest enlargement of the style pictures (default: 0.6,1.5)",
@@ -111,38 +103,15 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         help="start from these weights of an earlier --output instead of random ones",
     )
     recipe.add_argument("--vgg", type=Path, required=True, metavar="FILE", help="VGG-19 weights")
-    recipe.add_argument(
-        "--vgg-input",
-        choices=list(INPUTS),
-        help="input format that FILE was trained with (default: from its metadata)",
-    )
+    add_vgg_input(recipe)
 
 
 def _add_machine(parser: argparse.ArgumentParser) -> None:
-    machine = parser.add_argument_group("the machine")
-    machine.add_argument(
-        "--device",
-        default="auto",
-        help="auto, cpu, cuda:0, ... (default: auto, a GPU if available)",
-    )
-    machine.add_argument(
-        "--precision",
-        choices=("auto", *PRECISIONS),
-        default="auto",
-        help="bf16 uses autocast (default: auto, which is bf16 on a GPU that supports it)",
-    )
-    machine.add_argument("--compile", action="store_true", help="compile the network for speed")
-    machine.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
+    machine = add_machine(parser)
     machine.add_argument(
         "--stage-seconds", type=float, metavar="N", help="end this process after N seconds"
     )
-    machine.add_argument(
-        "--checkpoint-interval",
-        type=int,
-        default=5000,
-        metavar="N",
-        help="steps between checkpoints (default: 5000)",
-    )
+    add_checkpoint_interval(machine, 5000, "steps")
     machine.add_argument(
         "--storage",
         choices=STORAGES,
@@ -150,10 +119,3 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
         help="precision of the written weights (default: float16); a finished run can be written "
         "again",
     )
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected numbers like 1,0.5, not '{text}'") from None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from models.loss_terms import ObjectiveTerms
 from models.training.features import Vgg19Features
-from models.training.losses import gram, total_variation
+from models.training.losses import gram, shrink, total_variation
 from models.training.vit.config import VitTrainingConfig
 
 CONTENT = ("relu3_2", "relu3_4")
@@ -20,15 +19,6 @@ LEAST = 1e-6  # of a squared norm in a divisor
 DARK = 0.1  # see `_ratio`
 
 Statistics = tuple[Tensor, Tensor, Tensor]  # Gram matrix, means and deviations of one layer
-
-
-class VitTerms(NamedTuple):
-    """The objective of a batch and its terms before weighting, as scalar tensors."""
-
-    total: Tensor
-    content: Tensor
-    style: Tensor
-    tv: Tensor
 
 
 class VitObjective:
@@ -41,7 +31,7 @@ class VitObjective:
     def __init__(self, config: VitTrainingConfig, features: Vgg19Features) -> None:
         self._config, self._features = config, features
 
-    def __call__(self, result: Tensor, content: Tensor, style: Tensor) -> VitTerms:
+    def __call__(self, result: Tensor, content: Tensor, style: Tensor) -> ObjectiveTerms[Tensor]:
         """Compute the objective; all pictures are [B, 3, S, S] float, RGB 0-255."""
         config, count = self._config, len(result)
         with torch.no_grad():
@@ -65,7 +55,7 @@ class VitObjective:
             + config.style_weight * style_term
             + config.tv_weight * variation
         )
-        return VitTerms(total, content_loss, style_term, variation)
+        return ObjectiveTerms(total, content_loss, style_term, variation)
 
 
 def normalized(features: Tensor) -> Tensor:
@@ -103,15 +93,6 @@ def style_loss(
         ratios = [_ratio(ours, theirs) for ours, theirs in zip(found[name], targets, strict=True)]
         losses.append(ratios[0] + moment_weight * (ratios[1] + ratios[2]))
     return torch.stack(losses).sum()
-
-
-def shrink(pictures: Tensor, scale: float) -> Tensor:
-    """Scale [B, 3, H, W] down with an antialiasing filter."""
-    if scale == 1:
-        return pictures
-    return F.interpolate(
-        pictures, scale_factor=scale, mode="bilinear", antialias=True, align_corners=False
-    )
 
 
 def _ratio(found: Tensor, wanted: Tensor) -> Tensor:

@@ -13,8 +13,6 @@ from models.training.vit.run import VitLosses, VitRun
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
-READ_EVERY = 20  # steps between readings of the losses from a GPU, which wait for it
-
 
 def train_vit(
     run: VitRun,
@@ -39,12 +37,11 @@ def train_vit(
             previous one remains.
     """
     team = run.team
-    read_every = READ_EVERY if team.device.type == "cuda" else 1
     earlier, began = run.seconds, time.perf_counter()
     ends, due = run.finished, run.iteration + checkpoint_interval
     while not ends:
         losses = run.step()
-        if run.iteration % read_every and not run.finished:
+        if run.iteration % run.read_every and not run.finished:
             continue
         elapsed = earlier + time.perf_counter() - began
         elapsed, stopped = team.agree(elapsed, stop())

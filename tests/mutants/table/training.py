@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run goes on without the moments of its optimizer",
-        "models/training/run.py",
+        "models/training/saved_run.py",
         '| {"state": moments})',
         '| {"state": {}})',
         (
@@ -54,7 +54,7 @@ MUTANTS = (
     ),
     Mutant(
         "a run is resumed with other settings",
-        "models/training/run.py",
+        "models/training/saved_run.py",
         "if theirs.get(name) != value",
         "if False",
         ("tests/models/training/test_run.py::test_a_run_is_not_resumed_with_other_settings",),
