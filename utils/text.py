@@ -22,3 +22,10 @@ def _visible(char: str) -> str:
     if char.isprintable() or unicodedata.category(char) == "Zs":
         return char
     return char.encode("unicode_escape").decode("ascii")
+
+
+def clock(seconds: int) -> str:
+    """Format a time as "3:20", or "1:02:05" from an hour on."""
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

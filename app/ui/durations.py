@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from utils.text import clock
 from utils.translation.texts import tr, trn
 
 # Seconds per unit, and its words for a count.
@@ -31,7 +32,4 @@ def format_remaining(seconds: float) -> str:
     if seconds >= 86_400:
         days, rest = divmod(round(seconds), 86_400)
         return tr("{days} d {hours} h left", days=days, hours=rest // 3600)
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    clock = f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
-    return tr("{clock} left", clock=clock)
+    return tr("{clock} left", clock=clock(round(seconds)))

@@ -1,4 +1,4 @@
-"""The training loop: steps, checkpoints, previews and progress."""
+"""The training loop: steps, checkpoints, previews and progress; and its measured speed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from utils.translation.texts import tr
 
 PREVIEW_SHARE = 0.04  # of the time, for previews
 KEEP_EVERY = 100  # iterations between copies of the state in memory
+MEASURED_S = 1.0  # duration of the measurement after the first step
+SLOW_S = 30.0  # a first step that takes this long is the whole measurement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,3 +134,23 @@ def _broken(run: Run, good: dict[str, object], checkpoint: Path) -> TrainingErro
         n=number(failed),
     )
     return TrainingError(clauses((stopped, kept, tr("try a smaller --lr"))))
+
+
+def seconds_per_step(run: Run) -> float:
+    """Measure the seconds per training step of a run that serves no other purpose.
+
+    The first step takes up to twice as long; it counts only if it took SLOW_S seconds.
+    """
+    start = time.perf_counter()
+    run.step().read(run.iteration)  # waits for the device
+    first = time.perf_counter() - start
+    if first >= SLOW_S:
+        return first
+    steps, start, elapsed = 0, time.perf_counter(), 0.0
+    while elapsed < MEASURED_S:
+        for _ in range(run.read_every - 1):
+            run.step()
+        run.step().read(run.iteration)
+        steps += run.read_every
+        elapsed = time.perf_counter() - start
+    return elapsed / steps

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from app.commands.reporting import Display
+from app.commands.reporting import Display, JsonLines
 from app.virtual_camera.sender import CameraStatus
 
 # The events of --progress json, with their fields besides the name.
@@ -30,9 +27,6 @@ class Reporter(Display):
     @abstractmethod
     def note(self, text: str) -> None:
         """Report a sentence."""
-
-    def waiting(self, text: str) -> AbstractContextManager[object]:
-        return nullcontext()
 
     @abstractmethod
     def camera(self, status: CameraStatus) -> None:
@@ -79,15 +73,12 @@ class LineReporter(Reporter):
             self._line.update(Text(f"{styled:.1f} frames/s styled, {sent} sent ({running})"))
 
 
-class JsonReporter(Reporter):
-    """A reporter that prints one JSON object per line on stdout, with the keys of EVENTS."""
-
-    def note(self, text: str) -> None:
-        self._emit("note", text=text)
+class JsonReporter(JsonLines, Reporter):
+    """A reporter that prints JSON lines with the keys of EVENTS."""
 
     def camera(self, status: CameraStatus) -> None:
         choice = status.choice
-        self._emit(
+        self.emit(
             "camera",
             state=status.state.value,
             device=status.device,
@@ -99,11 +90,7 @@ class JsonReporter(Reporter):
         )
 
     def rate(self, styled: float, sent: int, running: str) -> None:
-        self._emit("rate", styled=round(styled, 2), sent=sent, running=running)
-
-    def _emit(self, event: str, **values: Any) -> None:
-        sys.stdout.write(json.dumps({"event": event, **values}) + "\n")
-        sys.stdout.flush()  # a reader waits for the line
+        self.emit("rate", styled=round(styled, 2), sent=sent, running=running)
 
 
 def make_reporter(progress: str, *, quiet: bool) -> Reporter:

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
-from app.commands.train.impression import first_impression
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
-from app.commands.train.preview_image import PreviewImage
+from app.commands.train.previews import PreviewImage, save_preview, show_impression
 from app.commands.train.reporters import Reporter, make_reporter
 from app.commands.training_recipe import given_fields, speed_up
 from app.errors import StyleForgeError, advice_for
 from app.exit_status import DONE, INTERRUPTED
-from app.styles.library import Library
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
@@ -35,8 +33,7 @@ from models.training.errors import TrainingError
 from models.training.features import Vgg19Features, load_vgg
 from models.training.run import Run
 from models.training.style_pack import PackTexts, add_lite, write_pack
-from models.training.throughput import seconds_per_step
-from models.training.trainer import train
+from models.training.trainer import seconds_per_step, train
 from models.transformer_net import TransformerNetBaseline
 from utils.devices import resolve, title
 from utils.files.lists import read_list_file
@@ -44,10 +41,8 @@ from utils.files.locks import LockedError, locked
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
-from utils.images.writing import write_pixels
 
 PREVIEW_SIDE = 512  # long side, in pixels
-IMPRESSION_SIDE = 384  # likewise, for the first preview, which should come early
 LOCK_TIMEOUT_S = 30.0  # time for another process to complete its step on a slow machine
 ESTIMATE_PHOTOS = 64  # enough to measure the time of a step
 
@@ -110,7 +105,7 @@ def _run(args: argparse.Namespace, report: Reporter) -> int:
     style = read_pixels(args.style_image)
     thumbnail = _read_optional(args.thumbnail, args, report)
     preview_path = None if _read_optional(args.preview, args, report) is None else args.preview
-    _show_impression(style, preview_path if args.estimate else None, output, report)
+    show_impression(style, preview_path if args.estimate else None, output, report)
     paths = find_photographs(args.dataset, _excluded(args.exclude), args.skip_folder)
     features = _features(args, report)
     photographs = load_photographs(
@@ -333,7 +328,7 @@ def _run_training(
         ):
             try:
                 if progress.preview is not None:
-                    newest = _save_preview(output.preview, progress.preview, report)
+                    newest = save_preview(output.preview, progress.preview, report)
                 report.progress(progress, newest)
             except OSError as exc:
                 unheard = exc
@@ -346,33 +341,6 @@ def _estimate(training: Run, report: Reporter) -> int:
     pace = seconds_per_step(training)
     report.estimate(pace, training.config.iterations, title(training.device))
     return DONE
-
-
-def _show_impression(
-    style: NDArray[np.uint8], picture: Path | None, output: Output, report: Reporter
-) -> None:
-    """Show the picture as the any-style network paints it; the run's own has its old style."""
-    if picture is None:
-        return
-    try:
-        shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
-        painted = first_impression(Library.default().networks, style, shown)
-    except (CheckpointError, ValueError) as exc:
-        report.note(f"Cannot paint a first impression: {exc}")
-        return
-    if painted is not None:
-        report.impression(_save_preview(output.preview, painted, report))
-
-
-def _save_preview(path: Path, preview: NDArray[np.uint8], report: Reporter) -> Path | None:
-    """Save a preview; a failure is reported and does not end the run."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_pixels(path, preview)
-    except (ImageError, OSError) as exc:
-        report.note(f"Cannot save the preview: {exc}")
-        return None
-    return path
 
 
 if __name__ == "__main__":  # for machines with only the packages that training needs

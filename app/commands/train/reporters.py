@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from abc import abstractmethod
@@ -10,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from app.commands.reporting import Display
+from app.commands.reporting import Display, JsonLines, print_line
 from models.training.run import StepLosses
 from models.training.trainer import Progress
+from utils.text import clock
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -42,13 +42,17 @@ class Reporter(Display):
     def impression(self, preview: Path | None) -> None:
         """Report to a program a preview that was made before training."""
 
-    @abstractmethod
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
         """Report the measured time per iteration on `device`."""
+        whole = clock(round(seconds_per_iteration * iterations))
+        self.note(
+            f"{iterations} iterations would take {whole} on {device}: "
+            f"{seconds_per_iteration:.3g} s each, measured"
+        )
 
-    @abstractmethod
     def finished(self, result: Path, seconds: float) -> None:
         """Report that the style is written to `result`."""
+        self.note(f"Written to {result} after {clock(round(seconds))} of training")
 
 
 class LineReporter(Reporter):
@@ -58,24 +62,18 @@ class LineReporter(Reporter):
         self._next = 0.0
 
     def note(self, text: str) -> None:
-        _write(text)
+        print_line(text)
 
     def loading(self, what: str, done: int, total: int) -> None:
         """Print the count every few seconds and at the end."""
         if self._due() or done == total:
-            _write(f"{what}: {_count_text(done, total)}")
+            print_line(f"{what}: {_count_text(done, total)}")
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
         """Print the progress every few seconds and at the end."""
         if self._due() or progress.iteration == progress.total:
             shown = f"  {preview}" if preview and progress.preview is not None else ""
-            _write(progress_text(progress) + shown)
-
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        _write(estimate_text(seconds_per_iteration, iterations, device))
-
-    def finished(self, result: Path, seconds: float) -> None:
-        _write(f"Written to {result} after {clock(seconds)} of training")
+            print_line(progress_text(progress) + shown)
 
     def _due(self) -> bool:
         now = time.monotonic()
@@ -85,37 +83,34 @@ class LineReporter(Reporter):
         return True
 
 
-class JsonReporter(Reporter):
+class JsonReporter(JsonLines, Reporter):
     """A reporter that prints one JSON object per line.
 
     Its "event" is note, loading, whole_file_needed, impression, estimate,
     resumed, progress or finished.
     """
 
-    def note(self, text: str) -> None:
-        self._emit("note", text=text)
-
     def loading(self, what: str, done: int, total: int) -> None:
-        self._emit("loading", what=what, done=done, total=total)
+        self.emit("loading", what=what, done=done, total=total)
 
     def whole_file_needed(self, reason: str) -> None:
-        self._emit("whole_file_needed", reason=reason)
+        self.emit("whole_file_needed", reason=reason)
 
     def impression(self, preview: Path | None) -> None:
         if preview is not None:
-            self._emit("impression", preview=str(preview))
+            self.emit("impression", preview=str(preview))
 
     def resumed(self, iteration: int, history: Sequence[StepLosses]) -> None:
         super().resumed(iteration, history)
-        self._emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
+        self.emit("resumed", iteration=iteration, history=[list(reading) for reading in history])
 
     def progress(self, progress: Progress, preview: Path | None) -> None:
         values = asdict(progress)
         values["preview"] = str(preview) if preview and progress.preview is not None else None
-        self._emit("progress", **values)
+        self.emit("progress", **values)
 
     def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        self._emit(
+        self.emit(
             "estimate",
             seconds_per_iteration=seconds_per_iteration,
             iterations=iterations,
@@ -124,10 +119,7 @@ class JsonReporter(Reporter):
         )
 
     def finished(self, result: Path, seconds: float) -> None:
-        self._emit("finished", result=str(result), seconds=round(seconds, 1))
-
-    def _emit(self, event: str, **values: object) -> None:
-        _write(json.dumps({"event": event, **values}))
+        self.emit("finished", result=str(result), seconds=round(seconds, 1))
 
 
 class TerminalReporter(Reporter):
@@ -166,12 +158,6 @@ class TerminalReporter(Reporter):
             self.note(f"Preview: {preview}")
         self._show("Training", progress.iteration, progress.total, progress_text(progress))
 
-    def estimate(self, seconds_per_iteration: float, iterations: int, device: str) -> None:
-        self.note(estimate_text(seconds_per_iteration, iterations, device))
-
-    def finished(self, result: Path, seconds: float) -> None:
-        self.note(f"Written to {result} after {clock(seconds)} of training")
-
     def _show(self, what: str, done: int, total: int, text: str) -> None:
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(what, news="")
@@ -190,28 +176,9 @@ def progress_text(progress: Progress) -> str:
     return (
         f"{progress.iteration}/{progress.total}  "
         f"loss {progress.loss:.3f} (content {progress.content:.3f}, style {progress.style:.3f})  "
-        f"{progress.per_second:.1f} it/s, {clock(progress.seconds_left)} left"
+        f"{progress.per_second:.1f} it/s, {clock(round(progress.seconds_left))} left"
     )
-
-
-def estimate_text(seconds_per_iteration: float, iterations: int, device: str) -> str:
-    return (
-        f"{iterations} iterations would take {clock(seconds_per_iteration * iterations)} "
-        f"on {device}: {seconds_per_iteration:.3g} s each, measured"
-    )
-
-
-def clock(seconds: float) -> str:
-    """Format a time as "3:20", or "1:02:05" from an hour on."""
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def _count_text(done: int, total: int) -> str:
     return f"{done} of {total}" if total else str(done)
-
-
-def _write(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()

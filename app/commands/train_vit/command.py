@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from pathlib import Path
 import torch
 
 from app.commands.command_line import command_line
+from app.commands.reporting import print_line
 from app.commands.stop_signal import stop_requested
 from app.commands.training_recipe import final_losses, given_fields, made_with, speed_up
 from app.errors import StyleForgeError
@@ -221,5 +221,4 @@ def _facts(
 def _say(members: Team, text: str) -> None:
     """Print a line, on the first process only."""
     if members.leads:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        print_line(text)

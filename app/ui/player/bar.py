@@ -12,8 +12,8 @@ from app.frame import SourceInfo
 from app.ui.actions import set_available, tip_of
 from app.ui.player.part_slider import PartSlider
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.status_bar import clock
 from app.ui.widgets.toolbar import tool_button
+from utils.text import clock
 from utils.translation.joints import enumerated
 from utils.translation.texts import mark, tr
 
@@ -111,7 +111,7 @@ class PlaybackBar(QFrame):
         marks = (None if mark is None else self._value(mark) for mark in (start, end))
         self.slider.show_part(*marks, looped=looped)
         said = [
-            tr("{name} at {clock}", name=name, clock=clock(mark))
+            tr("{name} at {clock}", name=name, clock=clock(int(mark)))
             for name, mark in ((tr("loop start"), start), (tr("loop end"), end))
             if mark is not None
         ]
@@ -153,7 +153,7 @@ class PlaybackBar(QFrame):
     def _position_text(self, position: float) -> str:
         assert self._info is not None
         if self._info.duration:
-            return f"{clock(position)} / {clock(self._info.duration)}"
+            return f"{clock(int(position))} / {clock(int(self._info.duration))}"
         return tr("{position} of {count}", position=int(position) + 1, count=self._info.count)
 
     def _moved(self, value: int) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
-from app.ui.widgets.status_bar import clock
+from utils.text import clock
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 
@@ -75,7 +75,7 @@ class RecordingLight(QWidget):
     def _refresh(self) -> None:
         told = self._told()
         seconds, size = told or (0.0, 0)
-        self._text = f"{clock(seconds)}  {number(size / 1e6, 1)} MB"
+        self._text = f"{clock(int(seconds))}  {number(size / 1e6, 1)} MB"
         self.setAccessibleDescription(self._text)
         self._place()
         self.update()

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
 from app.ui.theme.tokens import SPACE
+from utils.text import clock
 from utils.translation.joints import clauses, enumerated
 from utils.translation.numbers import significant
 from utils.translation.texts import tr, trn
@@ -21,17 +22,10 @@ def source_text(info: SourceInfo | None) -> str:
     if info.fps:
         parts.append(tr("{fps} fps", fps=significant(info.fps, 4)))
     if info.duration:
-        parts.append(clock(info.duration))
+        parts.append(clock(int(info.duration)))
     if info.count > 1:
         parts.append(trn("{n} picture", "{n} pictures", info.count))
     return clauses((enumerated(parts), info.note))
-
-
-def clock(seconds: float) -> str:
-    """Format a time as "1:05" or "1:00:05"."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class ElidedLabel(QLabel):

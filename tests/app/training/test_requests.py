@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
 from app.commands.train import command as train
-from app.commands.train.preview_image import PreviewImage
+from app.commands.train.previews import PreviewImage
 from app.training import controller as studio_module
 from app.training.dataset_scan import scan_dataset
 from app.training.request import TrainingRequest

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
-from app.commands.train.impression import first_impression
+from app.commands.train.previews import first_impression
 from app.styles.any_style_networks import SHIPPED, AnyStyleNetworks
 from app.training.request import TrainingRequest
 from app.training.run_store import RunStore

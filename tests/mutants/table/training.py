@@ -106,7 +106,7 @@ MUTANTS = (
     ),
     Mutant(
         "the first impression is the same for every painting",
-        "app/commands/train/impression.py",
+        "app/commands/train/previews.py",
         "painter.code.copy_(network.encode(style).values)",
         "painter.code.zero_()",
         (
