@@ -5,23 +5,22 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QKeySequence, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
-    QDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
     QScrollArea,
     QTabWidget,
     QTextBrowser,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.diagnostics.questions import TITLE, as_markdown
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
+from app.ui.layouts import described, fill
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import mark, tr
 
@@ -72,25 +71,22 @@ def rows(group: str) -> list[tuple[str, str]]:
     return made
 
 
-class HelpDialog(QDialog):
+class HelpDialog(ModelessDialog):
     """A modeless dialog generated from the tables of actions and questions."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("StyleForge: keys and help"))
-        self.setModal(False)
+        super().__init__(tr("StyleForge: keys and help"), parent)
         content = QWidget()
-        columns = QHBoxLayout(content)
-        columns.setSpacing(5 * SPACE)
-        columns.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        for groups in _COLUMNS:
-            columns.addLayout(self._column(groups, notes=groups is _COLUMNS[-1]), 1)
-        scroll = QScrollArea()
+        fill(
+            QHBoxLayout(content),
+            *((self._column(groups, notes=groups is _COLUMNS[-1]), 1) for groups in _COLUMNS),
+            margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE),
+            spacing=5 * SPACE,
+        )
+        scroll = described(QScrollArea(), tr("Keys"), tr("All keys; scroll with the arrow keys"))
         scroll.setWidget(content)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        scroll.setAccessibleName(tr("Keys"))
-        scroll.setToolTip(tr("All keys; scroll with the arrow keys"))
         answers = QTextBrowser()
         answers.setMarkdown(as_markdown(tr))
         _space_questions(answers.document())
@@ -103,18 +99,9 @@ class HelpDialog(QDialog):
         self.pages.addTab(answers, tr("&Questions and answers"))
         self.pages.setDocumentMode(True)
         self.pages.setAccessibleName(tr("Help"))
-        self.pages.tabBar().setAccessibleName(tr("Pages"))
-        self.pages.tabBar().setToolTip(tr("Keys, and questions with answers"))
-        # Not a QDialogButtonBox, whose icons are black in every theme.
-        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(self.pages, 1)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(3 * SPACE, 0, 3 * SPACE, 0)
-        foot.addStretch(1)
-        foot.addWidget(close)
-        column.addLayout(foot)
+        described(self.pages.tabBar(), tr("Pages"), tr("Keys, and questions with answers"))
+        close = self.close_button(tr("&Close"), on_enter=True)
+        lay_out_dialog(self, self.pages, close, side=3 * SPACE)
         self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
         WindowGeometry(self)
 

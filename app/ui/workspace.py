@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QLinearGradient, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QStyle, QVBoxLayout, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_stack import MessageStack
 
@@ -43,11 +44,7 @@ class Workspace(QWidget):
         self._narrow = False
         self._click_catcher = _ClickCatcher(self)
         self._click_catcher.clicked.connect(self.close_drawer)
-        middle = QVBoxLayout()
-        middle.setContentsMargins(0, 0, 0, 0)
-        middle.setSpacing(0)
-        middle.addWidget(picture, 1)
-        middle.addWidget(foot)
+        middle = fill(QVBoxLayout(), (picture, 1), foot, margins=(0, 0, 0, 0), spacing=0)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(0)

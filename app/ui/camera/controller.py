@@ -57,9 +57,7 @@ class CameraController(QObject):
             self.dialog.mode_picked.connect(self._pick_mode)
             self.dialog.exposure_picked.connect(self._pick_exposure)
         self._refresh()
-        self.dialog.show()
-        self.dialog.raise_()
-        self.dialog.activateWindow()
+        self.dialog.bring_up()
 
     @property
     def _camera(self) -> bool:

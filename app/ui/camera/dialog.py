@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.frame import SourceInfo
 from app.sources.camera import Mode
 from app.sources.camera_modes.offers import Offers
-from app.ui.theme.tokens import SPACE
+from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
-from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.status_bar import source_text
@@ -32,7 +31,7 @@ NETWORK = mark("A network camera sets its own size and rate: change them on its 
 NO_CAMERA = mark("Open a camera first")
 
 
-class CameraModeDialog(QDialog):
+class CameraModeDialog(ModelessDialog):
     """A modeless dialog whose choices take effect at once.
 
     Signals:
@@ -44,9 +43,7 @@ class CameraModeDialog(QDialog):
     exposure_picked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("StyleForge: camera"))
-        self.setModal(False)
+        super().__init__(tr("StyleForge: camera"), parent)
         self._mode = Mode()
         self._offers: Offers | None = None
         self.size_box = OptionBox(tr("Size"), tr("Picture size to request from the camera"))
@@ -148,14 +145,5 @@ class CameraModeDialog(QDialog):
         form.add_below(self.exposure_remark)
         form.add_below(self.delivers, whole=True)
         form.add_stretch_row()
-        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
-        close.setAutoDefault(False)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
-        foot.addStretch(1)
-        foot.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(content, 1)
-        column.addLayout(foot)
+        lay_out_dialog(self, content, self.close_button(tr("&Close")))
         self.setMinimumWidth(WIDTH)

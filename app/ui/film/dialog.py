@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from app.ui.film.options import (
     DEFAULTS,
@@ -15,6 +15,7 @@ from app.ui.film.options import (
     quality_choices,
 )
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.dialogs import lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import OptionBox
@@ -57,23 +58,13 @@ class FilmDialog(QDialog):
         self.codec.picked.connect(lambda _: self._show_rest())
         self.encoder.picked.connect(self._pick_encoder)
         self.quality.picked.connect(lambda _: self._show_remarks())
-        # Not a QDialogButtonBox, whose icons are black in every theme.
         cancel = make_button(tr("&Cancel"), tr("Export nothing (Esc)"), self.reject)
         self.go_on = make_button(
             tr("&File..."), tr("Choose the file, and export (Enter)"), self.accept
         )
         self.go_on.setProperty("role", "primary")
         self.go_on.setDefault(True)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
-        foot.setSpacing(SPACE)
-        foot.addStretch(1)
-        foot.addWidget(cancel)
-        foot.addWidget(self.go_on)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(content, 1)
-        column.addLayout(foot)
+        lay_out_dialog(self, content, cancel, self.go_on)
         self.setMinimumWidth(WIDTH)
         self.accepted.connect(lambda: self.chosen(self.options))
 

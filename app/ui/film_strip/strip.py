@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import RADIUS, SPACE
 from utils.text import printable
 from utils.translation.texts import mark, tr
@@ -120,7 +121,7 @@ class FilmStrip(QFrame):
         super().__init__(parent)
         self.setObjectName("transport")  # styled like the bar below
         self._updating = False  # suppresses `picked` for programmatic changes
-        self.view = QListView(self)
+        self.view = described(QListView(self), tr("Film strip"), tr(TIP))
         self.model = StripModel(thumbnails, self)
         self.view.setModel(self.model)
         self.view.setItemDelegate(StripDelegate(self.view))
@@ -131,13 +132,9 @@ class FilmStrip(QFrame):
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # The position slider below the strip scrolls it too, and a bar would take up height.
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.view.setAccessibleName(tr("Film strip"))
-        self.view.setToolTip(tr(TIP))
         self.view.setFixedHeight(SIZE.height() + 2 * PADDING + 2)
         self.view.selectionModel().currentChanged.connect(self._on_current_changed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE, SPACE // 2, SPACE, 0)
-        row.addWidget(self.view)
+        fill(QHBoxLayout(self), self.view, margins=(SPACE, SPACE // 2, SPACE, 0))
         self.hide()
 
     def show_pictures(self, paths: Sequence[Path]) -> None:

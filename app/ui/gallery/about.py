@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.message_bars import make_button
+from app.ui.widgets.dialogs import ModelessDialog
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.joints import labeled
 from utils.translation.texts import tr
@@ -17,26 +18,17 @@ from utils.translation.texts import tr
 TEXT_WIDTH = 320  # wrap width in pixels
 
 
-class AboutStyle(QDialog):
+class AboutStyle(ModelessDialog):
     """A modeless dialog about one style at a time."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setModal(False)
+        super().__init__("", parent)
         self._picture, self._content = QLabel(self), QWidget(self)
-        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
-        row = QHBoxLayout()
-        row.setSpacing(3 * SPACE)
-        row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
-        self._row = row
-        row.addWidget(self._content, 1)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
-        column.addLayout(row, 1)
-        column.addLayout(foot)
+        self._row = fill(QHBoxLayout(), self._picture, (self._content, 1), spacing=3 * SPACE)
+        self._row.setAlignment(self._picture, Qt.AlignmentFlag.AlignTop)
+        foot = fill(QHBoxLayout(), None, self.close_button(tr("&Close"), on_enter=True))
+        margins = (3 * SPACE, 3 * SPACE, 3 * SPACE, 2 * SPACE)
+        fill(QVBoxLayout(self), (self._row, 1), foot, margins=margins)
         WindowGeometry(self)
 
     def show_facts(
@@ -64,6 +56,4 @@ class AboutStyle(QDialog):
         self._content.deleteLater()
         self._content = content
         self.adjustSize()
-        self.show()
-        self.raise_()
-        self.activateWindow()
+        self.bring_up()

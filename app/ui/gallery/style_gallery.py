@@ -32,6 +32,7 @@ from app.background_jobs import RunJob
 from app.options import Part, percentages
 from app.styles.pack import Style
 from app.ui.gallery.cards_view import CardsView
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card
 from app.ui.widgets.style_list import (
@@ -141,28 +142,21 @@ class StyleGallery(QFrame):
         self.view.moved.connect(self.moved)
         self.view.dropped_on.connect(self.dropped_on)
         self.view.star_clicked.connect(lambda index: self.star_clicked.emit(str(index.data(KEY))))
-        self.search = QLineEdit(self)
+        self.search = described(
+            QLineEdit(self),
+            tr("Search styles"),
+            tr("Show the styles with these words in title, artist or group (Ctrl+F)"),
+        )
         self.search.setPlaceholderText(tr("Search styles"))
         self.search.setClearButtonEnabled(True)
-        self.search.setAccessibleName(tr("Search styles"))
-        self.search.setToolTip(
-            tr("Show the styles with these words in title, artist or group (Ctrl+F)")
-        )
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._pop_up)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
-        row.addWidget(self.view, 1)
-        column = QVBoxLayout()
-        column.setSpacing(SPACE // 2)
-        column.addStretch(1)
-        column.addWidget(self.search)
         for button in buttons:
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            column.addWidget(button)
-        column.addStretch(1)
-        row.addLayout(column)
+        column = fill(QVBoxLayout(), None, self.search, *buttons, None, spacing=SPACE // 2)
+        margins = (SPACE, SPACE // 2, SPACE, SPACE // 2)
+        fill(QHBoxLayout(self), (self.view, 1), column, margins=margins)
         self._hint = _DropHint(self)
         self._fit()
 

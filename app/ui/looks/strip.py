@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.engine.result import StyledFrame
 from app.looks.look import Look
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
@@ -97,9 +98,11 @@ class LookStrip(QFrame):
         super().__init__(parent)
         self.setObjectName("looks")
         self._shown: list[ShownLook] = []
-        self.view = _List(self)
-        self.view.setAccessibleName(tr("Looks"))
-        self.view.setToolTip(tr("Saved looks, then recent ones; Enter uses one, F2 names it"))
+        self.view = described(
+            _List(self),
+            tr("Looks"),
+            tr("Saved looks, then recent ones; Enter uses one, F2 names it"),
+        )
         self.view.setViewMode(QListWidget.ViewMode.IconMode)
         self.view.setFlow(QListWidget.Flow.LeftToRight)
         self.view.setWrapping(False)
@@ -114,14 +117,8 @@ class LookStrip(QFrame):
         self.view.setGridSize(cell)
         bar = self.view.horizontalScrollBar().sizeHint().height()
         self.view.setFixedHeight(cell.height() + bar + SPACE)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE, SPACE // 2, SPACE, 0)
-        row.addWidget(self.view, 1)
-        beside = QVBoxLayout()
-        beside.addStretch(1)
-        beside.addWidget(tool_button(save, self, words=True))
-        beside.addStretch(1)
-        row.addLayout(beside)
+        beside = fill(QVBoxLayout(), None, tool_button(save, self, words=True), None)
+        fill(QHBoxLayout(self), (self.view, 1), beside, margins=(SPACE, SPACE // 2, SPACE, 0))
         self.view.itemClicked.connect(lambda item: self.used.emit(self._of(item)))
         self.view.renamed.connect(lambda item: self.named.emit(self._of(item)))
         self.view.deleted.connect(lambda item: self.removed.emit(self._of(item)))

@@ -190,9 +190,7 @@ class Commands:
         if self.help is None:
             self.help = HelpDialog(self._window)
         self.help.show_page(page)
-        self.help.show()
-        self.help.raise_()
-        self.help.activateWindow()
+        self.help.bring_up()
 
     def _ask_address(self) -> None:
         self._visibility.show_panel()

@@ -33,6 +33,7 @@ from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.incremental_work import IncrementalWork
 from app.ui.languages.menu import LanguageMenu
+from app.ui.layouts import fill
 from app.ui.looks.controller import LookController
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
@@ -273,13 +274,8 @@ class WindowParts(QMainWindow):
 
     def _lay_out(self) -> None:
         self.bottom_bars = QWidget(self)
-        foot = QVBoxLayout(self.bottom_bars)
-        foot.setContentsMargins(0, 0, 0, 0)
-        foot.setSpacing(0)
-        foot.addWidget(self.film_strip.strip)
-        foot.addWidget(self.playback_bar)
-        foot.addWidget(self.looks.strip)
-        foot.addWidget(self.gallery)
+        below = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
+        fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
         bars = self.problems, self.questions, self.job, self.painting, self.film
         self.messages = MessageStack(*bars, parent=self)
         self.toast = Toast(self.notices, parent=self)

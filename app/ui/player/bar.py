@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSlider, QWidget
 
 from app.frame import SourceInfo
 from app.ui.actions import set_available, tip_of
+from app.ui.layouts import described, fill
 from app.ui.player.part_slider import PartSlider
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import tool_button
@@ -42,37 +43,32 @@ class PlaybackBar(QFrame):
         self._actions = actions
         self._info: SourceInfo | None = None
         self._silence: str | None = None
-        self.slider = PartSlider(self)
-        self.slider.setAccessibleName(tr("Position"))
-        self.slider.setToolTip(tr("Position in the video or strip; drag, or use the arrow keys"))
+        self.slider = described(
+            PartSlider(self),
+            tr("Position"),
+            tr("Position in the video or strip; drag, or use the arrow keys"),
+        )
         self.slider.valueChanged.connect(self._moved)
         self._position_label = QLabel(self)
         self._position_label.setProperty("role", "muted")
-        self.volume = QSlider(Qt.Orientation.Horizontal, self)
+        volume = QSlider(Qt.Orientation.Horizontal, self)
+        self.volume = described(volume, tr("Volume"), tr(VOLUME_TIP))
         self.volume.setRange(0, LOUDEST)
         self.volume.setPageStep(LOUDEST // 10)
         self.volume.setSingleStep(LOUDEST // 20)
         self.volume.setFixedWidth(10 * SPACE)
-        self.volume.setAccessibleName(tr("Volume"))
-        self.volume.setToolTip(tr(VOLUME_TIP))
         self.volume.valueChanged.connect(lambda value: self.volume_changed.emit(value / LOUDEST))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
-        for key in ("previous", "pause", "next"):
-            row.addWidget(tool_button(actions[key], self))
-        self._frame_buttons = self._buttons(row, _FRAMES)
-        row.addWidget(self.slider, 1)
-        row.addWidget(self._position_label)
-        self._part_buttons = self._buttons(row, _PART)
-        [self._mute] = self._buttons(row, ("mute",))
-        row.addWidget(self.volume)
+        moving, self._frame_buttons, self._part_buttons, [self._mute] = (
+            [tool_button(actions[key], self) for key in keys]
+            for keys in (("previous", "pause", "next"), _FRAMES, _PART, ("mute",))
+        )
+        fill(
+            QHBoxLayout(self),
+            *(*moving, *self._frame_buttons, (self.slider, 1), self._position_label),
+            *(*self._part_buttons, self._mute, self.volume),
+            margins=(SPACE, SPACE // 2, 2 * SPACE, SPACE // 2),
+        )
         self.hide()
-
-    def _buttons(self, row: QHBoxLayout, keys: tuple[str, ...]) -> list[QToolButton]:
-        made = [tool_button(self._actions[key], self) for key in keys]
-        for each in made:
-            row.addWidget(each)
-        return made
 
     def show_source(self, info: SourceInfo | None) -> None:
         """Set the range of the slider for a newly opened source."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QMenu, QToolButton, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import tool_button
 from utils.text import printable
@@ -99,19 +100,15 @@ class AddingBar(QWidget):
         self.skip = _check(actions["skip"], self)
         self.watch = _check(actions["watch"], self)
         self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(SPACE)
+        fill(self._rows, margins=(0, 0, 0, 0), spacing=SPACE)
         self._lines: list[QHBoxLayout] = []
         for widgets in (
             (self.add, self.add_folder, self.styles),
             (self.output, self.skip, self.watch),
         ):
-            line = QHBoxLayout()
-            line.setSpacing(SPACE if self.add in widgets else 2 * SPACE)
-            for each in widgets:
-                line.addWidget(each)
-            self._rows.addLayout(line)
-            self._lines.append(line)
+            spacing = SPACE if self.add in widgets else 2 * SPACE
+            self._lines.append(fill(QHBoxLayout(), *widgets, spacing=spacing))
+            self._rows.addLayout(self._lines[-1])
         self._rows.addStretch(1)
         for line in self._lines:
             line.addStretch(1)

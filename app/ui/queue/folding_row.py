@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.toolbar import set_text_shown, text_width
 
@@ -29,16 +30,11 @@ class FoldingRow(QWidget):
         super().__init__(parent)
         self._wordy = [each for group in groups for each in group if each not in wordless]
         self._folded = False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE // 2)
-        for group in groups:
-            if group is groups[-1]:
-                row.addStretch(1)
-            for each in group:
-                row.addWidget(each)
-            if group is not groups[-1]:
-                row.addSpacing(2 * SPACE)
+        *left, right = groups
+        row = fill(QHBoxLayout(self), margins=(0, 0, 0, 0), spacing=SPACE // 2)
+        for group in left:
+            fill(row, *group, 2 * SPACE)
+        fill(row, None, *right)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self._whole() - self._gain(), super().minimumSizeHint().height())

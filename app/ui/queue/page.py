@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.ui.actions import build_actions
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.controllers.dropped_material import material_of
+from app.ui.layouts import described, fill
 from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.adding_bar import AddingBar
 from app.ui.queue.folding_row import FoldingRow
@@ -65,38 +66,31 @@ class QueuePage(QFrame):
         self._said = ""
         self._heading = QLabel(tr("Queue"), self)
         self._heading.setProperty("role", "title")
-        self.progress = QProgressBar(self)
+        self.progress = described(
+            QProgressBar(self), tr("Progress of the queue"), tr("How much of the queue is done")
+        )
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(SPACE)
-        self.progress.setAccessibleName(tr("Progress of the queue"))
-        self.progress.setToolTip(tr("How much of the queue is done"))
         self.finish = tool_button(actions["finish"], self, words=True)
         self.start = tool_button(actions["start"], self, words=True)
         buttons = [[tool_button(actions[key], self) for key in keys] for keys in _FOOT]
         for each in (*buttons[0], *buttons[2]):
             set_text_shown(each, True)
         self._foot = FoldingRow(buttons, buttons[1], self)
-        self._column = QVBoxLayout(self)
-        self._column.setSpacing(SPACE)
-        self._column.addLayout(self._head())
-        self._column.addWidget(self.progress)
-        self._column.addWidget(self.adding)
-        self._column.addWidget(self.list, 1)
-        self._column.addWidget(self._stream)
-        self._column.addWidget(self._foot)
+        head = (self._heading, SPACE, (self._summary, 1), self.finish, self.start)
+        self._column = fill(
+            QVBoxLayout(self),
+            fill(QHBoxLayout(), *head, spacing=SPACE),
+            self.progress,
+            self.adding,
+            (self.list, 1),
+            self._stream,
+            self._foot,
+            spacing=SPACE,
+        )
         self._stream.hide()
         self.set_covered_height(0)
-
-    def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE)
-        row.addWidget(self._heading)
-        row.addSpacing(SPACE)
-        row.addWidget(self._summary, 1)
-        row.addWidget(self.finish)
-        row.addWidget(self.start)
-        return row
 
     @property
     def summary(self) -> str:
@@ -106,8 +100,7 @@ class QueuePage(QFrame):
         """Show the status of the queue and the completed fraction, 0 to 1; None hides the bar."""
         self._said = text
         self._summary.setText(text)
-        self._summary.setAccessibleName(text)
-        self._summary.setToolTip(text)
+        described(self._summary, text, text)
         self.progress.setVisible(share is not None)
         self.progress.setValue(round(1000 * (share or 0.0)))
 

@@ -152,9 +152,7 @@ class ShowController(QObject):
             self.dialog = SlideshowDialog(self._window)
             self.dialog.picked.connect(self._pick)
         self.dialog.show_settings(self._settings(), self._session.library.styles)
-        self.dialog.show()
-        self.dialog.raise_()
-        self.dialog.activateWindow()
+        self.dialog.bring_up()
 
     def _pick(self, field: str, value: object) -> None:
         self._update(**{field: value})

@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.result import StyledFrame
+from app.ui.layouts import fill
 from app.ui.viewport.viewport import Viewport
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr
@@ -43,9 +44,7 @@ class ProjectorWindow(QWidget):
         self.picture = Viewport(lambda *_: None, self)
         self.picture.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.picture.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.picture)
+        fill(QVBoxLayout(self), self.picture, margins=(0, 0, 0, 0))
         self.picture.resized.connect(self.resized)
         self.resize(*SIZE)
 

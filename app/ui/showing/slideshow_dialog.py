@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialog,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.settings import Settings
 from app.styles.pack import Style
+from app.ui.layouts import described
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
-from app.ui.widgets.message_bars import make_button
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import tr
 
@@ -29,7 +27,7 @@ SHORTEST_S, LONGEST_S = 2, 3600
 _KEY = Qt.ItemDataRole.UserRole
 
 
-class SlideshowDialog(QDialog):
+class SlideshowDialog(ModelessDialog):
     """A modeless dialog whose choices take effect at once.
 
     Signals:
@@ -39,27 +37,27 @@ class SlideshowDialog(QDialog):
     picked = Signal(str, object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("StyleForge: slideshow"))
-        self.setModal(False)
-        self.seconds = QSpinBox()
+        super().__init__(tr("StyleForge: slideshow"), parent)
+        self.seconds = described(
+            QSpinBox(), tr("Time of each style"), tr("How long each style is shown")
+        )
         self.seconds.setRange(SHORTEST_S, LONGEST_S)
         self.seconds.setSuffix(tr(" s"))
         # A style sheet cannot pad the number.
         self.seconds.lineEdit().setTextMargins(SPACE, 0, 0, 0)
-        self.seconds.setAccessibleName(tr("Time of each style"))
-        self.seconds.setToolTip(tr("How long each style is shown"))
         self.seconds.valueChanged.connect(
             lambda value: self.picked.emit("slideshow_seconds", float(value))
         )
-        self.styles = QListWidget()
+        self.styles = described(
+            QListWidget(), tr("Styles of the slideshow"), tr("Select the styles to show")
+        )
         self.styles.setObjectName("ticked")
-        self.styles.setAccessibleName(tr("Styles of the slideshow"))
-        self.styles.setToolTip(tr("Select the styles to show"))
         self.styles.itemChanged.connect(lambda _: self._pick_styles())
-        self.cut = QCheckBox(tr("&Cut instead of fading"))
-        self.cut.setAccessibleName(tr("Cut instead of fading"))
-        self.cut.setToolTip(tr("Change from one style to the next at once, without a fade"))
+        self.cut = described(
+            QCheckBox(tr("&Cut instead of fading")),
+            tr("Cut instead of fading"),
+            tr("Change from one style to the next at once, without a fade"),
+        )
         self.cut.clicked.connect(lambda on: self.picked.emit("slideshow_cuts", on))
         self._lay_out()
         WindowGeometry(self)
@@ -91,14 +89,5 @@ class SlideshowDialog(QDialog):
         form.add(tr("&Time of each"), self.seconds)
         form.add(tr("&Styles"), self.styles)
         form.add_below(self.cut, whole=True)
-        close = make_button(tr("C&lose"), tr("Close this window (Esc)"), self.reject)
-        close.setAutoDefault(False)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
-        foot.addStretch(1)
-        foot.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(content, 1)
-        column.addLayout(foot)
+        lay_out_dialog(self, content, self.close_button(tr("C&lose")))
         self.setMinimumWidth(WIDTH)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
 
+from app.ui.layouts import described, fill
 from app.ui.speed.badge import fps_text
 from app.ui.speed.timing import FrameTime
 from app.ui.theme.tokens import SPACE
@@ -45,16 +46,17 @@ class SpeedBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.slider = _Slider(Qt.Orientation.Horizontal)
-        self.slider.setAccessibleName(tr("Smooth or sharp"))
-        self.slider.setToolTip(tr(TIP))
+        slider = _Slider(Qt.Orientation.Horizontal)
+        self.slider = described(slider, tr("Smooth or sharp"), tr(TIP))
         self.slider.setPageStep(1)
         self.slider.setTickPosition(QSlider.TickPosition.TicksBelow)
         self.slider.setTickInterval(1)
         self.slider.valueChanged.connect(self.picked)
-        self.automatic = QPushButton(tr("Automatic"))
-        self.automatic.setAccessibleName(tr("Automatic speed"))
-        self.automatic.setToolTip(tr("Let the program choose between smooth and sharp (Shift+A)"))
+        self.automatic = described(
+            QPushButton(tr("Automatic")),
+            tr("Automatic speed"),
+            tr("Let the program choose between smooth and sharp (Shift+A)"),
+        )
         self.automatic.clicked.connect(lambda: self.picked.emit(self.slider.maximum() // 2))
         policy = self.automatic.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -65,19 +67,12 @@ class SpeedBar(QWidget):
         self.heading = QLabel(tr("&Smooth or sharp"))
         self.heading.setProperty("role", "heading")
         self.heading.setBuddy(self.slider)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
-        column.setSpacing(SPACE // 2)
-        column.addWidget(self.heading)
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self.automatic)
-        column.addLayout(head)
-        column.addWidget(self.slider)
-        ends = QHBoxLayout()
-        ends.addWidget(self.left, 1)
-        ends.addWidget(self.right, 1, Qt.AlignmentFlag.AlignRight)
-        column.addLayout(ends)
+        head = fill(QHBoxLayout(), (self.title, 1), self.automatic)
+        ends = fill(QHBoxLayout(), (self.left, 1), (self.right, 1))
+        ends.setAlignment(self.right, Qt.AlignmentFlag.AlignRight)
+        parts = (self.heading, head, self.slider, ends)
+        margins = (0, 3 * SPACE // 2, 0, 0)
+        fill(QVBoxLayout(self), *parts, margins=margins, spacing=SPACE // 2)
         self.setFocusProxy(self.slider)
 
     def show_steps(

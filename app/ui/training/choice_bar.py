@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import make_button, message_label
@@ -31,14 +32,9 @@ class ChoiceBar(QFrame):
         self.setAccessibleName(tr("Question"))
         self._question = message_label(self)
         self._buttons: list[QPushButton] = []
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
-        column.setSpacing(SPACE)
-        column.addWidget(self._question)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(SPACE)
-        self._row.addStretch(1)
-        column.addLayout(self._row)
+        self._row = fill(QHBoxLayout(), None, spacing=SPACE)
+        margins = (2 * SPACE, SPACE, SPACE, SPACE)
+        fill(QVBoxLayout(self), self._question, self._row, margins=margins, spacing=SPACE)
         self.topic = ""
         self.hide()
 

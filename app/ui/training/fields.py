@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.ui.layouts import fill
 from app.ui.theme.tokens import RADIUS, SPACE
 
 
@@ -101,12 +102,7 @@ class PathLabel(QLabel):
 def path_row(label: QLabel, *buttons: QPushButton) -> QWidget:
     """Return a widget with `label` and its buttons on the right."""
     made = QWidget()
-    row = QHBoxLayout(made)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE)
-    row.addWidget(label, 1)
-    for each in buttons:
-        row.addWidget(each)
+    fill(QHBoxLayout(made), (label, 1), *buttons, margins=(0, 0, 0, 0), spacing=SPACE)
     return made
 
 
@@ -122,8 +118,6 @@ def add_titled(
     label.setProperty("role", "heading")
     if buddy is not None:
         label.setBuddy(buddy)
-    column.addSpacing(SPACE)
-    column.addWidget(label)
-    column.addWidget(control)
+    fill(column, SPACE, label, control)
     if remark is not None:
         column.addWidget(remark)

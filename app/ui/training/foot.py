@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from app.training.state import Phase, State
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
 from utils.translation.texts import tr
@@ -31,11 +32,11 @@ class Foot(QFrame):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("transport")  # styled like the bars of the main window
-        self.progress_bar = QProgressBar(self)
+        self.progress_bar = described(
+            QProgressBar(self), tr("Progress"), tr("Progress of the training")
+        )
         self.progress_bar.setTextVisible(False)
         self.progress_bar.setFixedHeight(SPACE)
-        self.progress_bar.setAccessibleName(tr("Progress"))
-        self.progress_bar.setToolTip(tr("Progress of the training"))
         self.progress_bar.setStyleSheet(
             "QProgressBar { background: palette(base); border: none; border-radius: 4px; }"
             "QProgressBar::chunk { background: palette(highlight); border-radius: 4px; }"
@@ -61,19 +62,10 @@ class Foot(QFrame):
         )
         for each in (self.start, self.resume, self.pause, self.cancel, self.discard):
             each.setAutoDefault(False)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        row = QVBoxLayout(self)
-        row.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, SPACE)
-        row.setSpacing(SPACE)
-        row.addWidget(self.progress_bar)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE)
-        buttons.addWidget(self.status, 1)
-        for each in (self.discard, self.cancel, self.pause, self.resume, self.start):
-            buttons.addWidget(each)
-        row.addLayout(buttons)
+        buttons = (self.discard, self.cancel, self.pause, self.resume, self.start)
+        row = fill(QHBoxLayout(), (self.status, 1), *buttons, spacing=SPACE)
+        margins = (2 * SPACE, SPACE, 2 * SPACE, SPACE)
+        fill(QVBoxLayout(self), self.progress_bar, row, margins=margins, spacing=SPACE)
 
     def show_state(self, state: State, text: str, *, startable: bool) -> None:
         """Show the progress, the status and the buttons of a phase.

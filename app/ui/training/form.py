@@ -26,6 +26,7 @@ from app.training.dataset_scan import DatasetScan, scan_dataset
 from app.training.request import TrainingRequest
 from app.training.run_store import RunDirectory
 from app.ui.file_dialogs import OPEN_FOLDER, OPEN_PICTURE, OPEN_WEIGHTS, FileDialogs
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.training.fields import PathLabel, PictureField, add_titled, path_row
 from app.ui.training.formatting import scan_text
@@ -93,9 +94,9 @@ class TrainingForm(QScrollArea):
             tr("Drop a painting here, or click to choose one"),
         )
         self.picture.clicked.connect(self.ask_picture)
-        self.title = QLineEdit()
-        self.title.setAccessibleName(tr("Title"))
-        self.title.setToolTip(tr("Name of the style in the gallery (Alt+T)"))
+        self.title = described(
+            QLineEdit(), tr("Title"), tr("Name of the style in the gallery (Alt+T)")
+        )
         self.title.setMaxLength(80)
         self.title.textEdited.connect(self._title_edited)
         self.folder = PathLabel(tr("Nothing chosen"))
@@ -112,12 +113,12 @@ class TrainingForm(QScrollArea):
         self.preset.set_options(Choice(row, tr(row.title), tr(row.words)) for row in PRESETS)
         self.preset.show_choice(next(row for row in PRESETS if row.key == "draft"))
         self.preset.picked.connect(lambda _: self._update_remarks())
-        self.advanced_button = QToolButton()
-        self.advanced_button.setText(tr("&Advanced"))
-        self.advanced_button.setAccessibleName(tr("Advanced"))
-        self.advanced_button.setToolTip(
-            tr("Show or hide title, quality, strokes and the helper network (Alt+A)")
+        self.advanced_button = described(
+            QToolButton(),
+            tr("Advanced"),
+            tr("Show or hide title, quality, strokes and the helper network (Alt+A)"),
         )
+        self.advanced_button.setText(tr("&Advanced"))
         self.advanced_button.setCheckable(True)
         self.advanced_button.setAutoRaise(True)
         self.advanced_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -149,9 +150,8 @@ class TrainingForm(QScrollArea):
     def _lay_out(self) -> None:
         content = QFrame()
         content.setObjectName("panel")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE // 2)
+        margins = (2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
+        column = fill(QVBoxLayout(content), margins=margins, spacing=SPACE // 2)
         self.picture_remark, self.folder_remark, self.preset_remark = (
             RemarkLabel() for _ in range(3)
         )
@@ -165,9 +165,7 @@ class TrainingForm(QScrollArea):
         column.addSpacing(SPACE)
         column.addWidget(self.advanced_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.advanced = QWidget()
-        inner = QVBoxLayout(self.advanced)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(SPACE // 2)
+        inner = fill(QVBoxLayout(self.advanced), margins=(0, 0, 0, 0), spacing=SPACE // 2)
         add_titled(inner, tr("&Title"), self.title, self.title)
         add_titled(inner, tr("&Quality"), self.preset, self.preset, self.preset_remark)
         add_titled(inner, tr("Stro&kes"), self.stroke, self.stroke, self.stroke_remark)

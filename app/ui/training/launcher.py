@@ -60,9 +60,7 @@ class TrainingLauncher(QObject):
             self.window.restore(settings.photographs, settings.vgg, settings.own_pictures)
         if picture is not None:
             self.window.use_picture(picture, title)
-        self.window.show()
-        self.window.raise_()
-        self.window.activateWindow()
+        self.window.bring_up()
 
     def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
         """Offer to train a style that was created from a picture without training."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.live.session import Session
 from app.training.state import Phase, State
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
@@ -44,15 +45,14 @@ class Results(QWidget):
             tr("Preview the style on the current picture"),
             self._use_current_frame,
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE)
-        column.addWidget(self.preview, 3)
-        under = QHBoxLayout()
-        under.addStretch(1)
-        under.addWidget(self.use_frame)
-        column.addLayout(under)
-        column.addWidget(self.loss_plot, 2)
+        fill(
+            QVBoxLayout(self),
+            (self.preview, 3),
+            fill(QHBoxLayout(), None, self.use_frame),
+            (self.loss_plot, 2),
+            margins=(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE),
+            spacing=SPACE,
+        )
         self._studio.history_replaced.connect(self._restart)
         self._studio.preview_saved.connect(self._show_preview)
         self._restart()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.errors import Problem
 from app.live.session import Session
@@ -26,6 +26,7 @@ from app.ui.training.own_pictures import OwnPictures
 from app.ui.training.questions import Questions
 from app.ui.training.results import Results
 from app.ui.training.starting import Starter
+from app.ui.widgets.dialogs import ModelessDialog
 from app.ui.widgets.message_bars import ProblemBar
 from app.ui.window_geometry import WindowGeometry
 from models.training.presets import PRESETS
@@ -35,7 +36,7 @@ from utils.translation.texts import tr
 FORM_WIDTH = 340
 
 
-class TrainingWindow(QDialog):
+class TrainingWindow(ModelessDialog):
     """A modeless window of the training studio; closing it does not stop a run.
 
     `frame` returns the current picture, [H, W, 3] uint8 RGB, or None.
@@ -49,12 +50,10 @@ class TrainingWindow(QDialog):
         picker: FileDialogs,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(tr("Train a style - StyleForge"), parent)
         self._studio = session.studio
         self._problem: Problem | None = None  # the problem already shown or dismissed
-        self.setWindowTitle(tr("Train a style - StyleForge"))
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
-        self.setModal(False)
         self.setAcceptDrops(True)
         self.form = TrainingForm(session.run, picker, self)
         self.problems = ProblemBar(self)

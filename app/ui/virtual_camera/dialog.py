@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES, Option
 from app.settings import Settings
-from app.ui.theme.tokens import SPACE
+from app.ui.layouts import described
+from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
-from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.window_geometry import WindowGeometry
@@ -20,15 +20,13 @@ from utils.translation.texts import tr
 WIDTH = 420  # pixels; every remark then fits on two lines
 
 
-class CameraDialog(QDialog):
+class CameraDialog(ModelessDialog):
     """A modeless dialog whose choices take effect at once."""
 
     picked = Signal(str, object)  # a field of Settings, and its new value
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(tr("StyleForge: virtual camera"))
-        self.setModal(False)
+        super().__init__(tr("StyleForge: virtual camera"), parent)
         sizes = [Choice(size, size.replace("x", " x ")) for size in CAMERA_SIZES]
         rates = [Choice(rate, tr("{rate} per second", rate=rate)) for rate in CAMERA_RATES]
         self.size_box = self._box(
@@ -49,20 +47,20 @@ class CameraDialog(QDialog):
             tr("How pictures of another shape fit the frame"),
             _choices(CAMERA_FITS),
         )
-        self.device = QLineEdit()
-        self.device.setAccessibleName(tr("Device"))
-        self.device.setPlaceholderText(tr("The first one found"))
-        self.device.setToolTip(
-            tr("Name of the virtual camera, such as /dev/video2 or OBS Virtual Camera")
+        self.device = described(
+            QLineEdit(),
+            tr("Device"),
+            tr("Name of the virtual camera, such as /dev/video2 or OBS Virtual Camera"),
         )
+        self.device.setPlaceholderText(tr("The first one found"))
         self.device.editingFinished.connect(self._pick_device)
-        self.always = QCheckBox(tr("&Also send while no program reads it"))
-        self.always.setAccessibleName(tr("Also send while no program reads it"))
-        self.always.setToolTip(
+        self.always = described(
+            QCheckBox(tr("&Also send while no program reads it")),
+            tr("Also send while no program reads it"),
             tr(
                 "Do not pause while no program reads it; StyleForge can see this with "
                 "v4l2loopback 0.13 or newer"
-            )
+            ),
         )
         self.always.clicked.connect(lambda on: self.picked.emit("camera_always", on))
         self.format_remark, self.fit_remark, self.status = (RemarkLabel() for _ in range(3))
@@ -106,16 +104,7 @@ class CameraDialog(QDialog):
         form.add_below(self.always)
         form.add_below(self.status, whole=True)
         form.add_stretch_row()
-        close = make_button(tr("&Close"), tr("Close this window (Esc)"), self.reject)
-        close.setAutoDefault(False)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
-        foot.addStretch(1)
-        foot.addWidget(close)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 2 * SPACE)
-        column.addWidget(content, 1)
-        column.addLayout(foot)
+        lay_out_dialog(self, content, self.close_button(tr("&Close")))
         self.setMinimumWidth(WIDTH)
 
 

@@ -80,9 +80,7 @@ class CameraSwitch(QObject):
             self._dialog = CameraDialog(self._settings(), self._window)
             self._dialog.picked.connect(self._pick)
             self._dialog.show_status(self._text)
-        self._dialog.show()
-        self._dialog.raise_()
-        self._dialog.activateWindow()
+        self._dialog.bring_up()
 
     def close(self) -> None:
         """Switch the camera off, even while it opens."""

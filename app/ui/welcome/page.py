@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import RADIUS, SPACE
 from utils.translation.texts import mark, tr
 
@@ -39,9 +40,8 @@ class Card(QPushButton):
         self.key.setText(action.shortcut().toString(action.shortcut().SequenceFormat.NativeText))
         for label, role in ((self.word, "title"), (self.line, "muted"), (self.key, "key")):
             label.setProperty("role", role)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-        column.setSpacing(SPACE)
+        margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
+        column = fill(QVBoxLayout(self), margins=margins, spacing=SPACE)
         for label in (self._icon, self.word, self.line, self.key):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -99,8 +99,7 @@ class WelcomePage(QScrollArea):
         self._parent = parent
         self.cards = [Card(action, line) for action, line in cards]
         self.setObjectName("welcome")
-        self.setAccessibleName(tr("Welcome"))
-        self.setToolTip("")
+        described(self, tr("Welcome"), "")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -114,17 +113,12 @@ class WelcomePage(QScrollArea):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         content = QWidget()
         content.setObjectName("welcomeContent")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
-        column.setSpacing(2 * SPACE)
-        column.addStretch(1)
-        column.addWidget(self.headline)
         self._grid = QGridLayout()
         self._grid.setSpacing(2 * SPACE)
         self._columns = 0
-        column.addLayout(self._grid)
-        column.addWidget(self.drop_zone)
-        column.addStretch(2)
+        margins = (3 * SPACE, 2 * SPACE, 3 * SPACE, 2 * SPACE)
+        parts = (None, self.headline, self._grid, self.drop_zone)
+        fill(QVBoxLayout(content), *parts, margins=margins, spacing=2 * SPACE).addStretch(2)
         self.setWidget(content)
         parent.installEventFilter(self)
         self.hide()

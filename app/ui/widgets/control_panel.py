@@ -22,6 +22,7 @@ from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
 from app.styles.pack import Style
+from app.ui.layouts import described, fill
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
 from app.ui.theme.tokens import SPACE
@@ -96,10 +97,12 @@ class ControlPanel(QScrollArea):
             tr("Source"), tr("The source: a camera, a file, a folder or the scene")
         )
         self.source.setPlaceholderText(tr("Nothing is open"))
-        self.address = QLineEdit()
+        self.address = described(
+            QLineEdit(),
+            tr("Network address"),
+            tr("The address of a network camera: http:// (MJPEG) or rtsp://"),
+        )
         self.address.setPlaceholderText(tr("http://... or rtsp://..."))
-        self.address.setAccessibleName(tr("Network address"))
-        self.address.setToolTip(tr("The address of a network camera: http:// (MJPEG) or rtsp://"))
         self.connect_button = make_button(
             tr("Co&nnect"), tr("Open this address (Enter)"), self._enter_address
         )
@@ -140,9 +143,7 @@ class ControlPanel(QScrollArea):
         form = FormLayout(content)
         self.address_row = QWidget()
         row = QHBoxLayout(self.address_row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.address, 1)
-        row.addWidget(self.connect_button)
+        fill(row, (self.address, 1), self.connect_button, margins=(0, 0, 0, 0))
         self.address_row.hide()
         form.add(tr("S&ource"), self.source)
         form.add_below(self.address_row, whole=True)

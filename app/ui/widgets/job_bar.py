@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 
+from app.ui.layouts import described
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
@@ -25,18 +26,13 @@ class JobBar(QFrame):
         self.setObjectName("job")
         self.setAccessibleName(tr("Work in progress"))
         self._label = message_label(self)
-        self.progress = QProgressBar(self)
+        self.progress = described(QProgressBar(self), tr("Progress"), tr("This is being worked on"))
         self.progress.setTextVisible(False)
         self.progress.setFixedSize(20 * SPACE, SPACE)
-        self.progress.setAccessibleName(tr("Progress"))
-        self.progress.setToolTip(tr("This is being worked on"))
         self.cancel = make_button(
             tr("Cance&l"), tr("Stop this and discard the result (Esc)"), self._cancel
         )
-        row = bar_layout(self)
-        row.addWidget(self._label, 1)
-        row.addWidget(self.progress)
-        row.addWidget(self.cancel)
+        bar_layout(self, self._label, self.progress, self.cancel)
         self._delay = QTimer(self, interval=DELAY_MS, singleShot=True)
         self._delay.timeout.connect(self._show)
         self._text = ""

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QAccessibleEvent, QGuiApplication, QResiz
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.errors import Problem
+from app.ui.layouts import Part, described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from utils.translation.mnemonics import without_mnemonic
@@ -47,14 +48,9 @@ class ProblemBar(QFrame):
             self.report_requested.emit,
         )
         self._dismiss = make_button(tr("Dis&miss"), tr("Close this message (Esc)"), self.dismiss)
-        row = self._row = bar_layout(self)
-        row.addWidget(self._text, 1)
-        buttons = self._buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE)
-        buttons.addStretch(1)
-        for widget in (self._count, self._copy, self._report, self._dismiss):
-            buttons.addWidget(widget)
-        row.addLayout(buttons)
+        buttons = (self._count, self._copy, self._report, self._dismiss)
+        self._buttons = fill(QHBoxLayout(), None, *buttons, spacing=SPACE)
+        self._row = bar_layout(self, self._text, self._buttons)
         self.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -119,10 +115,8 @@ class NoticeBar(QFrame):
         self.offer_button = make_button(
             tr("&Use it"), tr("Run the suggested action"), self._accept_offer
         )
-        row = bar_layout(self)
-        row.addWidget(self._text, 1)
-        row.addWidget(self.offer_button)
-        row.addWidget(make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss))
+        close = make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss)
+        bar_layout(self, self._text, self.offer_button, close)
         self._timer = QTimer(self, interval=NOTICE_MS, singleShot=True)
         self._timer.timeout.connect(self._on_time_up)
         self.hide()
@@ -179,25 +173,21 @@ class NoticeBar(QFrame):
         if button is not None:
             words, tip, _ = button
             self.offer_button.setText(words)
-            self.offer_button.setAccessibleName(without_mnemonic(words))
-            self.offer_button.setToolTip(tip)
+            described(self.offer_button, without_mnemonic(words), tip)
         self.offer_button.setVisible(button is not None)
         self.setAccessibleDescription(self.text)
         self.setVisible(bool(self.text))
 
 
-def bar_layout(frame: QFrame) -> QHBoxLayout:
-    row = QHBoxLayout(frame)
-    row.setContentsMargins(2 * SPACE, SPACE, SPACE, SPACE)
-    row.setSpacing(SPACE)
-    return row
+def bar_layout(frame: QFrame, text: QLabel, *parts: Part) -> QHBoxLayout:
+    """Lay out a bar: its text, which takes the space that is left, and the parts beside it."""
+    margins = (2 * SPACE, SPACE, SPACE, SPACE)
+    return fill(QHBoxLayout(frame), (text, 1), *parts, margins=margins, spacing=SPACE)
 
 
 def make_button(text: str, tip: str, clicked: Callable[[], object]) -> QPushButton:
     """Return a button with mnemonic, tooltip and accessible name."""
-    made = QPushButton(text)
-    made.setToolTip(tip)
-    made.setAccessibleName(without_mnemonic(text))
+    made = described(QPushButton(text), without_mnemonic(text), tip)
     made.clicked.connect(lambda: clicked())
     return made
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QCompleter, QFrame, QLabel, QLineEdit, QWidget
 
+from app.ui.layouts import described
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
 from utils.translation.mnemonics import without_mnemonic
@@ -36,10 +37,8 @@ class PromptBar(QFrame):
         for answer in (self.accept, self.other, self.cancel):
             answer.setAutoDefault(True)  # outside dialogs, Qt's buttons ignore Enter by default
         self.field.returnPressed.connect(self._accept)
-        row = bar_layout(self)
-        row.addWidget(self._question, 1)
-        for widget in (self._label, self.field, self.accept, self.other, self.cancel):
-            row.addWidget(widget)
+        answers = (self._label, self.field, self.accept, self.other, self.cancel)
+        bar_layout(self, self._question, *answers)
         self.hide()
 
     def ask(
@@ -75,8 +74,7 @@ class PromptBar(QFrame):
         self.setAccessibleDescription(question)
         self._label.setText(label)
         name = without_mnemonic(label).rstrip(":\uff1a")
-        self.field.setAccessibleName(name)
-        self.field.setToolTip(name)
+        described(self.field, name, name)
         self.field.setCompleter(QCompleter(choices, self.field))
         self.field.setText(text)
         self._label.setVisible(bool(label))

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.frame import SourceInfo
+from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from utils.text import clock
 from utils.translation.joints import clauses, enumerated
@@ -30,6 +31,12 @@ def source_text(info: SourceInfo | None) -> str:
 
 class ElidedLabel(QLabel):
     """A one-line label, elided if too long, since wrapping would move the picture."""
+
+    def show_text(self, text: str) -> None:
+        """Show a text, also as the tooltip; "" hides the label."""
+        self.setText(text)
+        self.setToolTip(text)
+        self.setVisible(bool(text))
 
     def minimumSizeHint(self) -> QSize:
         """Return a size of width 0, since excess text is elided."""
@@ -69,24 +76,17 @@ class StatusBar(QFrame):
         self.camera = self._label(tr("Virtual camera"), Qt.AlignmentFlag.AlignHCenter)
         self.camera.hide()
         self.source = self._label(tr("Source"), Qt.AlignmentFlag.AlignRight)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2 * SPACE, 0, 2 * SPACE, 0)
-        row.setSpacing(SPACE)
         self.running.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        row.addWidget(self.running, 4)
-        row.addWidget(details)
-        row.addStretch(1)
-        row.addWidget(self.progress, 3)
-        row.addWidget(self.camera, 2)
-        row.addWidget(self.source, 2)
+        left = ((self.running, 4), details, None)
+        right = ((self.progress, 3), (self.camera, 2), (self.source, 2))
+        margins = (2 * SPACE, 0, 2 * SPACE, 0)
+        fill(QHBoxLayout(self), *left, *right, margins=margins, spacing=SPACE)
 
-    def _label(self, name: str, side: Qt.AlignmentFlag) -> QLabel:
-        label = ElidedLabel(self)
+    def _label(self, name: str, side: Qt.AlignmentFlag) -> ElidedLabel:
+        label = described(ElidedLabel(self), name, name)
         label.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setProperty("role", "muted")
-        label.setAccessibleName(name)
-        label.setToolTip(name)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return label
 
@@ -100,15 +100,11 @@ class StatusBar(QFrame):
 
     def show_progress(self, text: str) -> None:
         """Show a background task that will speed up the program; "" for none."""
-        self.progress.setText(text)
-        self.progress.setToolTip(text)
-        self.progress.setVisible(bool(text))
+        self.progress.show_text(text)
 
     def show_camera(self, text: str) -> None:
         """Show the state of the virtual camera; "" while it is off."""
-        self.camera.setText(text)
-        self.camera.setToolTip(text)
-        self.camera.setVisible(bool(text))
+        self.camera.show_text(text)
 
     def show_source(self, info: SourceInfo | None) -> None:
         self.source.setText(source_text(info))

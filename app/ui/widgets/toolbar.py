@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from app.ui.actions import ACTIONS, GROUPS
+from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from utils.translation.texts import tr
 
@@ -52,9 +53,8 @@ class Toolbar(QFrame):
         self._spare: list[QToolButton] = []
         self._worded: dict[str, QToolButton] = {}
         self._words = {key: actions[key].iconText() for key in _TOLD}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE, SPACE // 2, SPACE, SPACE // 2)
-        row.setSpacing(2)
+        margins = (SPACE, SPACE // 2, SPACE, SPACE // 2)
+        row = fill(QHBoxLayout(self), margins=margins, spacing=2)
         for group in _LEFT:
             for key in group:
                 made = tool_button(actions[key], self, words=True)
@@ -71,9 +71,7 @@ class Toolbar(QFrame):
                     self.sources_button = made
                     self._sources = sources
             row.addSpacing(2 * SPACE)
-        row.addStretch(1)
-        row.addWidget(self._segments(actions))
-        row.addStretch(1)
+        fill(row, None, self._segments(actions), None)
         for key in _RIGHT:
             made = tool_button(actions[key], self)
             row.addWidget(made)
@@ -85,12 +83,8 @@ class Toolbar(QFrame):
     def _segments(self, actions: Mapping[str, QAction]) -> QFrame:
         frame = self._segments_frame = QFrame(self)
         frame.setObjectName("segments")
-        row = QHBoxLayout(frame)
-        row.setContentsMargins(2, 2, 2, 2)
-        row.setSpacing(2)
         self._views = [tool_button(actions[key], frame, words=True) for key in _VIEWS]
-        for made in self._views:
-            row.addWidget(made)
+        fill(QHBoxLayout(frame), *self._views, margins=(2, 2, 2, 2), spacing=2)
         return frame
 
     # Folding
