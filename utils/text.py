@@ -24,6 +24,11 @@ def _visible(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
 
 
+def capitalized(text: str) -> str:
+    """Return a clause as a sentence: its first letter in upper case, the others unchanged."""
+    return text[:1].upper() + text[1:]
+
+
 def clock(seconds: int) -> str:
     """Format a time as "3:20", or "1:02:05" from an hour on."""
     minutes, second = divmod(seconds, 60)

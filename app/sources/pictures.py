@@ -13,7 +13,7 @@ from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
-from utils.text import printable
+from utils.text import capitalized, printable
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
@@ -132,7 +132,7 @@ class Pictures(FrameSource):
                 "" if picture.alpha is None else tr("transparent parts are composited over white")
             )
             note = clauses((picture.loss, over_white))
-            status = tr("{fault}; skipped.", fault=fault[:1].upper() + fault[1:]) if fault else ""
+            status = tr("{fault}; skipped.", fault=capitalized(fault)) if fault else ""
             return LoadedPicture(at, frame, note, status)
         if len(self._paths) > 1:
             fault = tr(

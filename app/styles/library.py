@@ -128,6 +128,9 @@ class Library:
         except KeyError:
             raise StyleError(_unknown_style_message(key, list(self._styles))) from None
 
+    def find(self, key: str) -> Style | None:
+        return self._styles.get(key)
+
     def mixable_with(self, key: str) -> tuple[Style, ...]:
         """Return the other styles of the same family as `key`, in gallery order.
 

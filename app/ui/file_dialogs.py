@@ -138,6 +138,27 @@ class FileDialogs:
         made.setDirectory(str(self.start_folder(kind, *places)))
         return made
 
+    def ask(
+        self, parent: QWidget, title: str, kind: FileKind, chosen: Callable[[Path], object]
+    ) -> None:
+        """Open a dialog for one existing file; arguments as for `dialog`."""
+        mode = QFileDialog.FileMode.ExistingFile
+        self.dialog(parent, title, kind, mode, lambda names: chosen(Path(names[0]))).open()
+
+    def saving(
+        self,
+        parent: QWidget,
+        title: str,
+        kind: FileKind,
+        chosen: Callable[[Path], object],
+        *places: Path,
+    ) -> QFileDialog:
+        """Return a dialog for a file to write, ready to open; arguments as for `dialog`."""
+        mode = QFileDialog.FileMode.AnyFile
+        made = self.dialog(parent, title, kind, mode, lambda names: chosen(Path(names[0])), *places)
+        made.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        return made
+
     def _on_selected(self, title: str, kind: FileKind, names: list[str]) -> None:
         if kind is not QUEUE_FOLDER:  # the folder itself is the setting
             self._remember(kind, Path(names[0]))

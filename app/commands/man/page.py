@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from app.commands.parser_tree import Command, help_of, takes_value
 from app.exit_status import EXIT_STATUSES
+from utils.text import capitalized
 
 
 def manual_page(program: Command, version: str) -> str:
@@ -16,7 +17,7 @@ def manual_page(program: Command, version: str) -> str:
         f'.TH {_text(name).upper()} 1 "" "{_text(f"StyleForge {version}")}" "User Commands"',
         ".ad l",  # long lists of choices leave nothing to stretch
         ".SH NAME",
-        rf"{_text(name)} \- {_text(_first_sentence(program.parser.description or ''))}",
+        rf"{_text(name)} \- {_text((program.parser.description or '').partition('.')[0])}",
         ".SH SYNOPSIS",
         *_usage(program),
         ".SH DESCRIPTION",
@@ -67,12 +68,8 @@ def _value(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     return formatter._format_args(action, default)
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(".")[0]
-
-
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capitalized(text)}." if text else ""
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 
 from app.errors import Problem
 from app.live.session import Session
-from app.ui.controllers.drop_parser import DROPPABLE, Drop, parse_drop
+from app.ui.controllers.drop_parser import DROPPABLE, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.viewport.viewport import Viewport
@@ -48,12 +48,7 @@ class DropHandler:
     def enter(self, event: QDragEnterEvent) -> None:
         drop = parse_drop(event.mimeData())
         self._viewport.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
-        if drop.accepted:
-            accept_as_copy(event)
-        else:
-            # Accepted anyway, to receive the leave and drop events.
-            event.setDropAction(Qt.DropAction.IgnoreAction)
-            event.accept()
+        answer_drag(event, accepted=drop.accepted)
 
     def leave(self) -> None:
         self._viewport.hide_drop_hint()
@@ -61,18 +56,13 @@ class DropHandler:
     def drop(self, event: QDropEvent) -> None:
         self._viewport.hide_drop_hint()
         accept_as_copy(event)
-        data = event.mimeData()
-        image = data.imageData() if data.hasImage() else None
-        self._open(parse_drop(data), image if isinstance(image, QImage) else QImage())
+        self._open(event.mimeData(), picture_in(event.mimeData()))
 
     def paste(self) -> None:
-        data = QGuiApplication.clipboard().mimeData() or QMimeData()  # None for an empty clipboard
-        if data.hasImage() or data.hasUrls() or data.hasText():
-            self._open(parse_drop(data), QGuiApplication.clipboard().image())
-        else:
-            self._session.problem.emit(nothing_to_paste())
+        take_clipboard(self._session, self._open)
 
-    def _open(self, drop: Drop, image: QImage) -> None:
+    def _open(self, data: QMimeData, image: QImage) -> None:
+        drop = parse_drop(data)
         held = drop.image and not image.isNull()
         if drop.weights is not None:
             self._installer.ask_install(drop.weights)
@@ -103,6 +93,31 @@ def nothing_to_paste() -> Problem:
         tr("There is nothing on the clipboard to paste"),
         advice=tr("Copy a picture, a file or an address in another program first."),
     )
+
+
+def take_clipboard(session: Session, take: Callable[[QMimeData, QImage], object]) -> None:
+    """Take the clipboard's data and picture, or report that there is nothing to paste."""
+    clipboard = QGuiApplication.clipboard()
+    data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
+    if data.hasImage() or data.hasUrls() or data.hasText():
+        take(data, clipboard.image())
+    else:
+        session.problem.emit(nothing_to_paste())
+
+
+def picture_in(data: QMimeData) -> QImage:
+    """Return the picture in dropped data; null without one."""
+    image = data.imageData() if data.hasImage() else None
+    return image if isinstance(image, QImage) else QImage()
+
+
+def answer_drag(event: QDragEnterEvent, *, accepted: bool) -> None:
+    """Accept a drag as a copy, or for nothing, to receive its leave and drop events."""
+    if accepted:
+        accept_as_copy(event)
+    else:
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.accept()
 
 
 def accept_as_copy(event: QDropEvent) -> None:

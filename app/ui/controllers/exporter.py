@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
@@ -106,16 +106,13 @@ class Exporter:
         styled = self._current_or_notice()
         if styled is None:
             return
-        any_file = QFileDialog.FileMode.AnyFile
-        dialog = self._picker.dialog(
+        dialog = self._picker.saving(
             parent,
             tr("Save the picture"),
             SAVED_AS,
-            any_file,
-            lambda names: self.save(styled, Path(names[0])),
+            lambda path: self.save(styled, path),
             self._folder(),
         )
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
         info = self._session.info
         style = styled.running.style or styled.config.style

@@ -6,16 +6,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QObject, Qt, QTemporaryDir, Signal
-from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.errors import Problem
 from app.live.session import Session
 from app.ui.actions import set_available, tip_of
-from app.ui.controllers.drop_handler import accept_as_copy, drop_advice, nothing_to_paste
+from app.ui.controllers.drop_handler import (
+    accept_as_copy,
+    answer_drag,
+    drop_advice,
+    picture_in,
+    take_clipboard,
+)
 from app.ui.controllers.drop_parser import parse_style_drop
 from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
 from app.ui.gallery.style_gallery import StyleGallery
+from utils.text import capitalized
 from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
@@ -76,12 +83,7 @@ class PictureStyles(QObject):
             self._session.user_styles.install_picture(picture)
 
     def paste(self) -> None:
-        clipboard = QGuiApplication.clipboard()
-        data = clipboard.mimeData() or QMimeData()  # None for an empty clipboard
-        if not (data.hasImage() or data.hasUrls() or data.hasText()):
-            self._session.problem.emit(nothing_to_paste())
-        else:
-            self._take_data(data, clipboard.image())
+        take_clipboard(self._session, self._take_data)
 
     def _enter(self, event: QDragEnterEvent) -> None:
         drop = parse_style_drop(event.mimeData())
@@ -95,18 +97,12 @@ class PictureStyles(QObject):
             )
         else:
             self._gallery.show_drop_hint(drop.title, drop.detail, accepted=drop.accepted)
-        if drop.accepted:
-            accept_as_copy(event)
-        else:  # accepted anyway, to receive the leave and drop events
-            event.setDropAction(Qt.DropAction.IgnoreAction)
-            event.accept()
+        answer_drag(event, accepted=drop.accepted)
 
     def _drop(self, event: QDropEvent) -> None:
         self._gallery.hide_drop_hint()
         accept_as_copy(event)
-        data = event.mimeData()
-        image = data.imageData() if data.hasImage() else None
-        self._take_data(data, image if isinstance(image, QImage) else QImage())
+        self._take_data(event.mimeData(), picture_in(event.mimeData()))
 
     def _take_data(self, data: QMimeData, image: QImage) -> None:
         drop = parse_style_drop(data)
@@ -161,6 +157,6 @@ class PictureStyles(QObject):
         )
 
     def _show_reason(self, reason: str) -> None:
-        self._reason = f"{reason[:1].upper()}{reason[1:]}"
+        self._reason = capitalized(reason)
         for key in MAKERS:
             set_available(self._actions[key], tip_of(key), self._reason)

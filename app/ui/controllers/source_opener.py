@@ -164,14 +164,7 @@ class SourceOpener(QObject):
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
         """Ask for a style file and pass its path to `chosen`."""
-        one = QFileDialog.FileMode.ExistingFile
-        self._picker.dialog(
-            self._window,
-            tr("Install a style"),
-            OPEN_STYLE,
-            one,
-            lambda names: chosen(Path(names[0])),
-        ).open()
+        self._picker.ask(self._window, tr("Install a style"), OPEN_STYLE, chosen)
 
     def open_image(self, image: QImage) -> None:
         """Open a picture that is not a file; a job writes it to a temporary file."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.live.session import Session
 from app.styles.facts import facts_of
@@ -75,7 +75,7 @@ class StyleMenu:
         }
 
     def entries(self, key: str) -> Iterator[MenuEntry]:
-        style = self._find(key)
+        style = self._session.library.find(key)
         if style is None:
             return
         for name, title in STYLE_ACTIONS.items():
@@ -89,22 +89,19 @@ class StyleMenu:
 
         The other actions stay enabled and tell the reason, since their keys are known.
         """
-        style = self._find(self._session.config.style)
+        style = self._session.library.find(self._session.config.style)
         reason = tr("No style is chosen") if style is None else self._reason("train_picture", style)
         set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
 
     def act(self, name: str) -> None:
         """Run one of STYLE_ACTIONS on the chosen style, or show why it does not apply."""
-        style = self._find(self._session.config.style)
+        style = self._session.library.find(self._session.config.style)
         if style is None:
             return
         if reason := self._reason(name, style):
             self._session.notice.emit(reason)
         else:
             self._acts[name](style)
-
-    def _find(self, key: str) -> Style | None:
-        return next((s for s in self._session.library.styles if s.key == key), None)
 
     def _reason(self, name: str, style: Style) -> str:
         """Return why an action does not apply to a style, as a sentence; "" if it does."""
@@ -138,14 +135,12 @@ class StyleMenu:
 
     def _export(self, style: Style) -> None:
         """Ask for a file and export the style to it; the stream continues."""
-        dialog = self._picker.dialog(
+        dialog = self._picker.saving(
             self._window,
             tr("Export the style"),
             SAVE_STYLE,
-            QFileDialog.FileMode.AnyFile,
-            lambda names: self.export(style, Path(names[0])),
+            lambda path: self.export(style, path),
         )
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(ENDING.removeprefix("."))
         dialog.selectFile(f"{portable_name(style.key)}{ENDING}")
         dialog.open()

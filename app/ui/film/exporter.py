@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
@@ -134,15 +134,13 @@ class FilmExporter(QObject):
     def _ask_file(self, parent: QWidget, folder: Path, source: Path, options: FilmOptions) -> None:
         self._options = options
         self._keep(**options.settings)
-        dialog = self._picker.dialog(
+        dialog = self._picker.saving(
             parent,
             tr("Export the film"),
             SAVE_FILM,
-            QFileDialog.FileMode.AnyFile,
-            lambda names: self.export(source, Path(names[0]), options),
+            lambda path: self.export(source, path, options),
             folder,
         )
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         title, usual = CODECS[options.codec].title, options.endings[0]
         dialog.setNameFilters([name_filter(title, *options.endings)])
         dialog.setDefaultSuffix(usual.removeprefix("."))

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
 from app.ui.layouts import described, fill
 from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.widgets.style_list import paint_focus
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
@@ -107,8 +108,7 @@ class StripDelegate(QStyledItemDelegate):
             ring = QRectF(place).adjusted(-1.5, -1.5, 1.5, 1.5)
             painter.drawRoundedRect(ring, RADIUS + 1, RADIUS + 1)
         if state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
-            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+            paint_focus(painter, palette, area)
         painter.restore()
 
 

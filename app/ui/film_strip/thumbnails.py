@@ -7,20 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QPixmap
 
 from app.background_jobs import RunJob
 from app.errors import StyleForgeError
 from app.ui.viewport.frame_painter import as_image
-from utils.images.conversion import orientation_of, to_rgb, upright
-from utils.images.opening import ImageError, opened
+from app.ui.widgets.small_pictures import Pixels, cropped, read_reduced
+from utils.images.opening import ImageError
 
 log = logging.getLogger(__name__)
-Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 Paint = Callable[[Pixels], Pixels]  # keeps the size; on another thread, one call at a time
 
 SIZE = QSize(88, 66)
@@ -149,18 +145,7 @@ class StripThumbnails(QObject):
 
 def read_small(path: Path) -> Pixels | None:
     """Read a picture, cropped to SIZE times SCALE; None if it cannot be read."""
-    width, height = SIZE.width() * SCALE, SIZE.height() * SCALE
-    longest = 2 * width  # enough for either orientation
     try:
-        with opened(path) as image:
-            image.draft("RGB", (longest, longest))  # decodes JPEG at a reduced size
-            orientation = orientation_of(image)
-            image.thumbnail((longest, longest), Image.Resampling.BILINEAR)
-            pixels = np.ascontiguousarray(upright(to_rgb(image), orientation))
+        return cropped(read_reduced(path, SIZE * SCALE), SIZE * SCALE)
     except (ImageError, OSError):  # opening the picture reports the reason
         return None
-    scale = max(width / pixels.shape[1], height / pixels.shape[0])
-    size = max(width, round(pixels.shape[1] * scale)), max(height, round(pixels.shape[0] * scale))
-    small = Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR)
-    left, top = (size[0] - width) // 2, (size[1] - height) // 2
-    return np.asarray(small.crop((left, top, left + width, top + height)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtGui import QImage, QPixmap
+from PySide6.QtGui import QPixmap
 
 from app.frame import SourceInfo
 from app.live.previews.painter import Preview
 from app.live.session import Session
 from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.viewport.frame_painter import as_image
 
 ASK_MS = 100  # delay after the last change of the visible cards
 
@@ -54,9 +56,5 @@ class CardPreviews(QObject):
     def _show(self, preview: Preview) -> None:
         pixmap = QPixmap()
         if preview.pixels is not None:
-            height, width = preview.pixels.shape[:2]
-            image = QImage(
-                preview.pixels.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888
-            )
-            pixmap = QPixmap.fromImage(image)
+            pixmap = QPixmap.fromImage(as_image(np.ascontiguousarray(preview.pixels)))
         self._gallery.model.set_preview(preview.style, pixmap, preview.reason)

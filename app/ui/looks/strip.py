@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QIcon, QImage, QKeyEvent, QKeySequence, QPixmap
+from PySide6.QtGui import QAction, QIcon, QImage, QKeyEvent, QKeySequence, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -24,6 +24,7 @@ from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
+from app.ui.widgets.style_list import color_of
 from app.ui.widgets.toolbar import tool_button
 from utils.translation.joints import labeled
 from utils.translation.texts import tr
@@ -162,8 +163,7 @@ class LookStrip(QFrame):
         pixmap = QPixmap.fromImage(shown.picture)
         if pixmap.isNull():
             pixmap = QPixmap(THUMBNAIL)
-            hue = sum(map(ord, shown.title)) * 37 % 360
-            pixmap.fill(QColor.fromHsv(hue, 110, 110))
+            pixmap.fill(color_of(shown.title))
         icon = QIcon(pixmap)
         icon.addPixmap(pixmap, QIcon.Mode.Selected)  # otherwise Qt tints the current picture
         item = QListWidgetItem(icon, shown.title)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPalette, QPen, QPixmap
+from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPalette, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.batch.description import Kind
@@ -12,6 +12,7 @@ from app.ui.queue.rows import Row, RowState
 from app.ui.queue.thumbnails import SIZE
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import scaled
+from app.ui.widgets.style_list import paint_focus
 from utils.translation.texts import mark, tr
 
 STATE_WIDTH = 190  # px, width of the state column
@@ -78,9 +79,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.setBrush(palette.light())
             painter.drawRoundedRect(area, RADIUS, RADIUS)
         if state & QStyle.StateFlag.State_HasFocus:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
-            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+            paint_focus(painter, palette, area)
 
     def _picture(
         self, painter: QPainter, place: QRect, palette: QPalette, index: _Index, row: Row

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QImage, QPixmap
 
@@ -15,9 +12,10 @@ from app.background_jobs import RunJob
 from app.errors import StyleForgeError
 from app.sources import pictures_in
 from app.sources.video_decoder import VideoReader
-from utils.images.conversion import orientation_of, to_rgb, upright
+from app.ui.viewport.frame_painter import as_image
+from app.ui.widgets.small_pictures import Pixels, cropped, read_reduced
 from utils.images.moving import likely_kind
-from utils.images.opening import ImageError, opened
+from utils.images.opening import ImageError
 
 SIZE = QSize(72, 54)
 SCALE = 2  # for scaled displays
@@ -84,40 +82,15 @@ def read_thumbnail(path: Path) -> QImage:
     try:
         if path.is_dir():
             path = pictures_in(path)[0]
-        pixels = _frame(path) if likely_kind(path) == "film" else _picture(path)
+        pixels = _frame(path) if likely_kind(path) == "film" else read_reduced(path, SIZE * SCALE)
     except (StyleForgeError, ImageError, OSError):  # the row of a failed job tells why
         return QImage()
-    return QImage() if pixels is None else _cropped(pixels)
+    return QImage() if pixels is None else as_image(cropped(pixels, SIZE * SCALE)).copy()
 
 
-def _picture(path: Path) -> NDArray[np.uint8]:
-    longest = 2 * SCALE * SIZE.width()  # enough for either orientation
-    with opened(path) as image:
-        image.draft("RGB", (longest, longest))  # decodes JPEG at a reduced size
-        orientation = orientation_of(image)
-        image.thumbnail((longest, longest), Image.Resampling.BILINEAR)
-        return np.ascontiguousarray(upright(to_rgb(image), orientation))
-
-
-def _frame(path: Path) -> NDArray[np.uint8] | None:
+def _frame(path: Path) -> Pixels | None:
     reader = VideoReader(path)
     try:
         return None if reader.grab() is None else reader.decode()
     finally:
         reader.close()
-
-
-def _cropped(pixels: NDArray[np.uint8]) -> QImage:
-    """Scale pixels [H, W, 3] RGB to cover the thumbnail, and crop the rest."""
-    height, width = pixels.shape[:2]
-    target = SIZE * SCALE
-    scale = max(target.width() / width, target.height() / height)
-    size = max(target.width(), round(width * scale)), max(target.height(), round(height * scale))
-    image = Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR)
-    left, top = (size[0] - target.width()) // 2, (size[1] - target.height()) // 2
-    image = image.crop((left, top, left + target.width(), top + target.height()))
-    data = image.tobytes()
-    made = QImage(
-        data, target.width(), target.height(), 3 * target.width(), QImage.Format.Format_RGB888
-    )
-    return made.copy()  # QImage does not own the bytes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.engine.result import StyledFrame
 from app.export.before_after.picture import before_and_after, write_before_after
@@ -70,15 +70,13 @@ class BeforeAfter:
         styled = self._current_or_notice()
         if styled is None:
             return
-        dialog = self._dialogs.dialog(
+        dialog = self._dialogs.saving(
             parent,
             tr("Save a wipe"),
             SAVE_WIPE,
-            QFileDialog.FileMode.AnyFile,
-            lambda names: self.save_wipe(styled, Path(names[0]), dialog.selectedNameFilter()),
+            lambda path: self.save_wipe(styled, path, dialog.selectedNameFilter()),
             films_folder(),
         )
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         info = self._session.info
         name = suggested_name(info.title if info else "", styled.running.style)
         dialog.selectFile(name.removesuffix(".png"))

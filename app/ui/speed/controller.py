@@ -56,8 +56,7 @@ class SpeedController(QObject):
 
     def refresh(self) -> None:
         config = self._session.config
-        known = {style.key: style for style in self._session.library.styles}
-        style = known.get(config.style)
+        style = self._session.library.find(config.style)
         has_lite = style is None or style.lite is not None or style.family != FEED_FORWARD
         self._machine = replace(self._machine, strokes=config.strokes, has_lite=has_lite)
         chosen = Step(config.network, config.size, config.precision)

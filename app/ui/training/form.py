@@ -30,6 +30,7 @@ from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.training.fields import PathLabel, PictureField, add_titled, path_row
 from app.ui.training.formatting import scan_text
+from app.ui.viewport.frame_painter import as_image
 from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.option_box import Choice, OptionBox
@@ -40,6 +41,7 @@ from models.training.presets import PRESETS, STROKES, STYLE_WEIGHT, STYLE_WEIGHT
 from models.training.run import fit
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
+from utils.text import capitalized
 from utils.translation.numbers import significant
 from utils.translation.texts import mark, tr
 
@@ -144,7 +146,7 @@ class TrainingForm(QScrollArea):
         self.clear_vgg = make_button(
             tr("Use the &default"),
             tr("Use torchvision's weights instead of this file"),
-            lambda: self._set_vgg(""),
+            lambda: self._set_vgg(None),
         )
 
     def _lay_out(self) -> None:
@@ -193,7 +195,7 @@ class TrainingForm(QScrollArea):
 
         def done(found: NDArray[np.uint8] | str) -> None:
             if not isinstance(found, str) and not self._content.isEnabled():
-                self.picture.show_image(_image(found))
+                self.picture.show_image(as_image(np.ascontiguousarray(found)).copy())
 
         self._run(
             lambda: _read(run.style_picture), done, failure="Could not show the style picture"
@@ -250,14 +252,7 @@ class TrainingForm(QScrollArea):
     # The style picture
 
     def ask_picture(self) -> None:
-        one = QFileDialog.FileMode.ExistingFile
-        self._picker.dialog(
-            self,
-            tr("Choose a painting"),
-            OPEN_PICTURE,
-            one,
-            lambda names: self.set_picture(Path(names[0])),
-        ).open()
+        self._picker.ask(self, tr("Choose a painting"), OPEN_PICTURE, self.set_picture)
 
     def set_picture(self, path: Path, title: str = "") -> None:
         """Set the style picture, which is read in the background.
@@ -269,9 +264,9 @@ class TrainingForm(QScrollArea):
         def done(found: NDArray[np.uint8] | str) -> None:
             if isinstance(found, str):
                 self._picture, self._shown = None, QImage()
-                self.picture_remark.show_text(_capitalized(found))
+                self.picture_remark.show_text(capitalized(found))
             else:
-                self._picture, self._shown = path, _image(found)
+                self._picture, self._shown = path, as_image(np.ascontiguousarray(found)).copy()
                 small = max(found.shape[:2]) < GOOD_SIDE
                 self.picture_remark.show_text(tr(_SMALL) if small else "")
                 if title:
@@ -328,18 +323,11 @@ class TrainingForm(QScrollArea):
     def ask_vgg(self, then: Callable[[], object] = lambda: None) -> None:
         """Ask for a file with VGG-19's weights; call `then` once the user has chosen one."""
 
-        def chosen(names: list[str]) -> None:
-            self._set_vgg(names[0])
+        def chosen(path: Path) -> None:
+            self._set_vgg(path)
             then()
 
-        one = QFileDialog.FileMode.ExistingFile
-        self._picker.dialog(
-            self,
-            tr("Choose VGG-19's weights"),
-            OPEN_WEIGHTS,
-            one,
-            chosen,
-        ).open()
+        self._picker.ask(self, tr("Choose VGG-19's weights"), OPEN_WEIGHTS, chosen)
 
     def show_vgg(self, path: Path | None) -> None:
         """Set the file with VGG-19's weights; None uses torchvision's."""
@@ -350,8 +338,8 @@ class TrainingForm(QScrollArea):
         missing = path is not None and not path.is_file()
         self.vgg_remark.show_text(tr("This file no longer exists") if missing else "")
 
-    def _set_vgg(self, name: str) -> None:
-        self.show_vgg(Path(name) if name else None)
+    def _set_vgg(self, path: Path | None) -> None:
+        self.show_vgg(path)
         self.changed.emit()
 
     # Remarks
@@ -382,15 +370,3 @@ def _read(path: Path) -> NDArray[np.uint8] | str:
     except ImageError as exc:
         return str(exc)
     return fit(pixels, min(SHOWN_SIDE, max(pixels.shape[:2])))
-
-
-def _image(pixels: NDArray[np.uint8]) -> QImage:
-    """Return a QImage with its own copy of [H, W, 3] uint8 RGB pixels."""
-    height, width = pixels.shape[:2]
-    pixels = np.ascontiguousarray(pixels)
-    form = QImage.Format.Format_RGB888
-    return QImage(pixels.data, width, height, pixels.strides[0], form).copy()
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

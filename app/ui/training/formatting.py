@@ -8,6 +8,7 @@ from app.training.state import Forecast, Phase, State, TrainingProgress
 from app.ui.durations import format_duration, format_remaining
 from models.training.download import layers_proven
 from models.training.download.published import HOST, PART_MB, WHOLE_MB
+from utils.text import capitalized
 from utils.translation.numbers import number, significant
 from utils.translation.texts import tr, trn
 
@@ -49,7 +50,7 @@ def pace_text(per_second: float) -> str:
 def scan_text(scan: DatasetScan) -> str:
     """Return the result of a scan in one or two sentences."""
     if scan.problem:
-        return f"{scan.problem[:1].upper()}{scan.problem[1:]}"
+        return capitalized(scan.problem)
     unusable, all_checked = len(scan.faults), scan.decoded == scan.found
     text = trn("{n} photograph", "{n} photographs", scan.found, n=number(scan.found))
     decoded = number(scan.decoded)

@@ -13,6 +13,7 @@ from app.frame import Frame
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
 from models.precision import Precision
+from utils.text import capitalized
 from utils.translation.numbers import number, significant
 from utils.translation.texts import mark, tr
 
@@ -96,11 +97,10 @@ def difference_text(comparison: Comparison) -> str:
 def summary(comparison: Comparison) -> str:
     baseline = ", ".join(latency_text(comparison.baseline_latency))
     fused = ", ".join(latency_text(comparison.fused_latency))
-    ratio = ratio_text(comparison)
     return (
         f"{network_name(comparison.baseline_title)}: {baseline}. "
         f"{network_name(comparison.fused_title)}: {fused}. "
-        f"{ratio[:1].upper()}{ratio[1:]}. {conditions_text(comparison)}. "
+        f"{capitalized(ratio_text(comparison))}. {conditions_text(comparison)}. "
         f"{difference_text(comparison)}"
     )
 

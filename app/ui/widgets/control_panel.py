@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QImage, QPixmap
+from PySide6.QtGui import QAction, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -36,7 +36,7 @@ from app.ui.widgets.parameter_controls import (
     control_of,
 )
 from app.ui.widgets.remark_label import RemarkLabel
-from app.ui.widgets.style_list import read_thumbnail
+from app.ui.widgets.style_list import load_thumbnail
 from app.ui.widgets.toolbar import tool_button
 from kernels.ops.registry import STYLE, KernelStatus, statuses
 from models.families.keys import FEED_FORWARD
@@ -45,6 +45,7 @@ from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import DeviceChoice, devices, resolve
+from utils.text import capitalized
 from utils.translation.joints import enumerated, labeled
 from utils.translation.texts import tr
 
@@ -284,8 +285,8 @@ class ControlPanel(QScrollArea):
         top, middle = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignVCenter
         self._share_label.setAlignment(top if wheel else middle)
         if wheel:
-            known = {style.key: style for style in self._session.library.styles}
-            styles = [self._wheel_style(key, known.get(key)) for key, _ in parts]
+            find = self._session.library.find
+            styles = [self._wheel_style(key, find(key)) for key, _ in parts]
             self.wheel.show_mix(styles, [amount for _, amount in parts])
 
     def _wheel_style(self, key: str, style: Style | None) -> WheelStyle:
@@ -293,22 +294,17 @@ class ControlPanel(QScrollArea):
         if path is not None and path not in self._pictures:
             self._pictures[path] = QPixmap()
 
-            def done(image: QImage) -> None:
-                self._pictures[path] = QPixmap.fromImage(image)
+            def done(picture: QPixmap) -> None:
+                self._pictures[path] = picture
                 self._show_mix(self._session.config)
 
-            self._session.run(
-                lambda: read_thumbnail(path),
-                done,
-                failure=tr("Could not read {name}", name=path.name),
-            )
+            load_thumbnail(self._session.run, path, done)
         picture = self._pictures[path] if path else QPixmap()
         return WheelStyle(style.title if style else key, picture)
 
     def _enable_for_family(self) -> None:
         """Disable controls that do not apply to the style's family, with the reason as tooltip."""
-        known = {style.key: style for style in self._session.library.styles}
-        style = known.get(self._session.config.style)
+        style = self._session.library.find(self._session.config.style)
         self._family = style.family if style else FEED_FORWARD
         unavailable = FAMILIES[self._family].unavailable
         for name, control in self.controls.items():
@@ -316,7 +312,7 @@ class ControlPanel(QScrollArea):
             for part in control.parts:
                 if name != "mix_amount":  # it depends on the mix
                     part.setEnabled(not reason)
-                part.setToolTip(_said(reason) or tr(PARAMETERS[name].tip))
+                part.setToolTip(capitalized(tr(reason)) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
             self._set_family_options()
 
@@ -329,8 +325,8 @@ class ControlPanel(QScrollArea):
             Choice(
                 member,
                 member.title,
-                _said(self._precision_remarks.get(member, "")),
-                _said(precisions.get(member.name, "")),
+                capitalized(tr(self._precision_remarks.get(member, ""))),
+                capitalized(tr(precisions.get(member.name, ""))),
             )
             for member in Precision
         )
@@ -340,7 +336,7 @@ class ControlPanel(QScrollArea):
                 key,
                 family.variants[key].title if key in family.variants else variant.title,
                 self._runtimes.get(key, ""),
-                _said(kernels.get(key, "")),
+                capitalized(tr(kernels.get(key, ""))),
             )
             for key, variant in ALL_VARIANTS.items()
             if key not in RUNTIMES or key in self._runtimes or key == current
@@ -437,7 +433,7 @@ class ControlPanel(QScrollArea):
         if runtime := FAMILIES[self._family].variant(self._session.config.kernels).runtime:
             return self._runtimes.get(runtime.key, "")
         if remark := FAMILIES[self._family].kernels_remark:
-            return _said(remark)
+            return capitalized(tr(remark))
         missing: dict[str, list[str]] = {}
         for status in self._statuses:
             if not (status.ready or status.by_choice):
@@ -526,9 +522,3 @@ def _is_reached(control: QWidget) -> bool:
 def _kernels_text(names: list[str]) -> str:
     few = len(names) <= MAX_NAMED_KERNELS
     return enumerated(names) if few else tr("{n} kernels", n=len(names))
-
-
-def _said(clause: str) -> str:
-    """Return a table's clause as a sentence, in the chosen language."""
-    said = tr(clause) if clause else ""
-    return said[:1].upper() + said[1:]

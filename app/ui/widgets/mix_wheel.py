@@ -24,7 +24,8 @@ from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from app.options import blend_label, percentages
 from app.ui.theme.tokens import SPACE
-from app.ui.viewport.text_painting import INK, SHADE, scaled
+from app.ui.viewport.text_painting import INK, scaled
+from app.ui.widgets.style_list import color_of, initials, paint_badge
 from utils.translation.texts import tr
 
 STEP = 0.05  # fraction of the radius per arrow key
@@ -246,7 +247,7 @@ class MixWheel(QAbstractSlider):
         palette, picture = self.palette(), style.picture
         painter.setPen(QPen(palette.window().color(), 2))
         if picture.isNull():
-            painter.setBrush(QColor.fromHsv(sum(map(ord, style.title)) * 37 % 360, 110, 110))
+            painter.setBrush(color_of(style.title))
         else:
             scale = 2 * _MARK / min(picture.width(), picture.height())
             brush = QBrush(picture)
@@ -258,8 +259,7 @@ class MixWheel(QAbstractSlider):
             painter.setPen(INK)
             painter.setFont(scaled(self.font(), 0.9, bold=True))
             around = QRectF(place.x() - _MARK, place.y() - _MARK, 2 * _MARK, 2 * _MARK)
-            initials = "".join(word[0] for word in style.title.split()[:2]).upper()
-            painter.drawText(around, Qt.AlignmentFlag.AlignCenter, initials)
+            painter.drawText(around, Qt.AlignmentFlag.AlignCenter, initials(style.title))
         painter.setFont(scaled(self.font(), 0.85))
         text = f"{percent} %"
         width = painter.fontMetrics().horizontalAdvance(text) + SPACE
@@ -268,8 +268,4 @@ class MixWheel(QAbstractSlider):
         pill.moveCenter(QPointF(place.x(), place.y() + _MARK).toPoint())
         pill.moveLeft(min(max(pill.left(), 0), self.width() - width))
         pill.moveBottom(min(pill.bottom(), self.height() - 1))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(SHADE)
-        painter.drawRoundedRect(pill, 4, 4)
-        painter.setPen(INK)
-        painter.drawText(pill, Qt.AlignmentFlag.AlignCenter, text)
+        paint_badge(painter, pill, text)

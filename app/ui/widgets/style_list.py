@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     QSize,
     Qt,
 )
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPalette, QPen, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.background_jobs import RunJob
@@ -57,15 +57,13 @@ class StyleModel(QAbstractListModel):
         """Mark the favorite styles, which form a group of their own."""
         self._favorites = frozenset(keys)
         self._headings = self._headed()
-        last = self.index(max(0, len(self._styles) - 1))
-        self.dataChanged.emit(self.index(0), last, [FAVORITE, HEADING])
+        self._tell_changed(FAVORITE, HEADING)
         self.layoutChanged.emit()  # headings make cards wider
 
     def set_tried(self, key: str) -> None:
         if key != self._tried:
             self._tried = key
-            last = self.index(max(0, len(self._styles) - 1))
-            self.dataChanged.emit(self.index(0), last, [TRIED])
+            self._tell_changed(TRIED)
 
     def set_preview(self, key: str, preview: QPixmap, reason: str = "") -> None:
         """Show the user's picture in a style instead of its thumbnail; a null one restores it."""
@@ -82,15 +80,13 @@ class StyleModel(QAbstractListModel):
     def clear_previews(self) -> None:
         self._previews.clear()
         self._refusals.clear()
-        last = self.index(max(0, len(self._styles) - 1))
-        self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
+        self._tell_changed(Qt.ItemDataRole.DecorationRole)
 
     def set_shares(self, shares: dict[str, int]) -> None:
         """Set the percentages of the mixed styles by key; empty without a mix."""
         if shares != self._shares:
             self._shares = shares
-            last = self.index(max(0, len(self._styles) - 1))
-            self.dataChanged.emit(self.index(0), last, [SHARE])
+            self._tell_changed(SHARE)
 
     def set_styles(self, styles: tuple[Style, ...]) -> None:
         self.beginResetModel()
@@ -113,14 +109,16 @@ class StyleModel(QAbstractListModel):
         return tuple(g if g != b else "" for g, b in zip(groups, before, strict=True))
 
     def _load_thumbnail(self, path: Path) -> None:
-        def done(image: QImage) -> None:
-            self._pixmaps[path] = QPixmap.fromImage(image)
-            last = self.index(max(0, len(self._styles) - 1))
-            self.dataChanged.emit(self.index(0), last, [Qt.ItemDataRole.DecorationRole])
+        def done(picture: QPixmap) -> None:
+            self._pixmaps[path] = picture
+            self._tell_changed(Qt.ItemDataRole.DecorationRole)
 
-        self._run(
-            lambda: read_thumbnail(path), done, failure=tr("Could not read {name}", name=path.name)
-        )
+        load_thumbnail(self._run, path, done)
+
+    def _tell_changed(self, *roles: int) -> None:
+        """Tell the views that these roles changed in any of the rows."""
+        last = self.index(max(0, len(self._styles) - 1))
+        self.dataChanged.emit(self.index(0), last, list(roles))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008  (Qt's signature)
         return 0 if parent.isValid() else len(self._styles)
@@ -164,7 +162,39 @@ class StyleModel(QAbstractListModel):
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 
-def read_thumbnail(path: Path) -> QImage:
+def load_thumbnail(run: RunJob, path: Path, done: Callable[[QPixmap], object]) -> None:
+    """Read a thumbnail in a job; `done` gets it, null if the file is not a picture."""
+    failure = tr("Could not read {name}", name=path.name)
+    run(lambda: _read(path), lambda image: done(QPixmap.fromImage(image)), failure=failure)
+
+
+def initials(title: str) -> str:
+    """Return the initials of a style without a thumbnail, at most two."""
+    return "".join(word[0] for word in title.split()[:2]).upper()
+
+
+def color_of(title: str) -> QColor:
+    """Return the color of a style or a look without a picture, derived from its title."""
+    return QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110)
+
+
+def paint_badge(painter: QPainter, place: QRect, text: str) -> None:
+    """Paint a text on a dark rounded rectangle."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(SHADE)
+    painter.drawRoundedRect(place, 4, 4)
+    painter.setPen(INK)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def paint_focus(painter: QPainter, palette: QPalette, area: QRect) -> None:
+    """Paint the dashed frame of a focused item."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
+    painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+
+
+def _read(path: Path) -> QImage:
     """Read a thumbnail, cropped to the gallery's aspect ratio, at twice its size for scaling.
 
     The image is null if the file is not a picture; the gallery then paints initials.
@@ -234,7 +264,7 @@ class StyleDelegate(QStyledItemDelegate):
         self._picture(painter, place, index)
         hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         if hovered or index.data(FAVORITE):
-            _badge(painter, star_place(area), "\u2605" if index.data(FAVORITE) else "\u2606")
+            paint_badge(painter, star_place(area), "\u2605" if index.data(FAVORITE) else "\u2606")
         mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
         if chosen or mixed or tried:
             line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine
@@ -243,9 +273,7 @@ class StyleDelegate(QStyledItemDelegate):
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
         if state & QStyle.StateFlag.State_HasFocus:
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.text().color(), 1, Qt.PenStyle.DashLine))
-            painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
+            paint_focus(painter, palette, area)
         base = option.font
         painter.setFont(scaled(base, 1.0, bold=chosen))
         painter.setPen((palette.text() if chosen or mixed else palette.placeholderText()).color())
@@ -265,22 +293,22 @@ class StyleDelegate(QStyledItemDelegate):
         if isinstance(pixmap, QPixmap) and not pixmap.isNull():
             painter.drawPixmap(place, pixmap)
         else:
-            # A style without a thumbnail gets a color derived from its title.
-            painter.fillRect(place, QColor.fromHsv(sum(map(ord, title)) * 37 % 360, 110, 110))
+            painter.fillRect(place, color_of(title))
             painter.setPen(INK)
             painter.setFont(scaled(base, 1.8, bold=True))
-            initials = "".join(word[0] for word in title.split()[:2]).upper()
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials)
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials(title))
         painter.setClipping(False)
         painter.setFont(scaled(base, 1.0))
         if index.row() < STYLE_KEYS:
-            _badge(painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1))
+            paint_badge(
+                painter, QRect(place.left() + 4, place.top() + 4, 18, 18), str(index.row() + 1)
+            )
         share = index.data(SHARE)
         if share is not None:
             text = f"{share} %"
             width = painter.fontMetrics().horizontalAdvance(text) + SPACE
             corner = place.right() - 3 - width, place.bottom() - 21
-            _badge(painter, QRect(*corner, width, 18), text)
+            paint_badge(painter, QRect(*corner, width, 18), text)
 
 
 def _heading(painter: QPainter, option: QStyleOptionViewItem, card: QRect, heading: str) -> None:
@@ -300,11 +328,3 @@ def _heading(painter: QPainter, option: QStyleOptionViewItem, card: QRect, headi
     place = QRect(0, 3 if left_to_right else -3, strip.height(), HEADING_WIDTH)
     painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
     painter.restore()
-
-
-def _badge(painter: QPainter, place: QRect, text: str) -> None:
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(SHADE)
-    painter.drawRoundedRect(place, 4, 4)
-    painter.setPen(INK)
-    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)

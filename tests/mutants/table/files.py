@@ -201,7 +201,7 @@ MUTANTS = (
     Mutant(
         "a bad picture of a strip is skipped in silence",
         "app/sources/pictures.py",
-        'tr("{fault}; skipped.", fault=fault[:1].upper() + fault[1:]) if fault else ""',
+        'tr("{fault}; skipped.", fault=capitalized(fault)) if fault else ""',
         '""',
         ("tests/app/sources/test_pictures.py::test_a_bad_picture_in_a_strip_is_skipped_aloud",),
     ),
