@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -46,6 +47,19 @@ MAX_PICKLE_BYTES = 4 << 20  # bytes of a PyTorch file's data.pkl; the network's 
 
 class CheckpointError(ValueError):
     """Raised if a file cannot be used as weights; one sentence names the file and its fault."""
+
+
+@contextmanager
+def reading(name: str) -> Generator[None]:
+    """Turn an OSError while a file is read into a CheckpointError that names the file."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
+    except OSError as error:
+        raise CheckpointError(
+            tr("'{file}' cannot be read: {error}", file=name, error=error.strerror)
+        ) from error
 
 
 # Prefixes that wrappers (DataParallel, torch.compile) leave on every key.
@@ -100,15 +114,8 @@ def load_checkpoint(path: Path | str) -> State:
     """
     path = Path(path)
     name = printable(path.name, NAME)
-    try:
-        with open_regular(path, MAX_BYTES) as file:
-            content = _read(name, file)
-    except FileNotFoundError as error:
-        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
-    except OSError as error:
-        raise CheckpointError(
-            tr("'{file}' cannot be read: {error}", file=name, error=error.strerror)
-        ) from error
+    with reading(name), open_regular(path, MAX_BYTES) as file:
+        content = _read(name, file)
     return _conform(name, _unwrap(name, content))
 
 

@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from models.checkpoints import CheckpointError
+from models.checkpoints import CheckpointError, reading
 from models.safe_load import is_dict
 from models.vit_config import VitConfig, variant_name, vit_config
 from models.vit_style_transfer import StyleForgeTransformer
@@ -100,14 +100,8 @@ def load_vit(path: Path | str) -> VitCheckpoint:
     """
     path = Path(path)
     name = printable(path.name, NAME)
-    try:
+    with reading(name):
         data = read_regular(path, MAX_BYTES)
-    except FileNotFoundError as error:
-        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
-    except OSError as error:
-        raise CheckpointError(
-            tr("'{file}' cannot be read: {error}", file=name, error=error.strerror)
-        ) from error
     metadata = _metadata(name, data)
     try:
         config = vit_config(small_json.loads(metadata.get("config", "")))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.styles.pack import MAX_NAME_LENGTH, StyleError
+from app.styles.pack import MAX_NAME_LENGTH, StyleError, style_errors
 from utils.files.atomic import replacing
 from utils.text import printable
 from utils.translation.joints import clauses
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # PyTorch is imported only when a network is read
 # one of the files exists, it is the full one.
 SHIPPED = ("small.safetensors", "tiny.safetensors")
 MISSING = mark("a style picture needs an any-style network, and none is installed")
+_NOT_COPIED = mark("the network '{file}' could not be copied to '{folder}': {error}")
 _ENDING = ".safetensors"
 _KEPT = 2  # networks in memory: a full and a lite one; each further network takes 90 MB
 
@@ -127,19 +128,11 @@ class AnyStyleNetworks:
             return
         if any(_digest(path) == network.digest for path in self._shipped_files()):
             return
-        try:
+        name = printable(source.name, MAX_NAME_LENGTH)
+        with style_errors(_NOT_COPIED, file=name, folder=self._user):
             self._user.mkdir(parents=True, exist_ok=True)
             with replacing(target) as temporary:
                 shutil.copyfile(source, temporary)
-        except OSError as exc:
-            raise StyleError(
-                tr(
-                    "the network '{file}' could not be copied to '{folder}': {error}",
-                    file=printable(source.name, MAX_NAME_LENGTH),
-                    folder=self._user,
-                    error=exc.strerror or exc,
-                )
-            ) from exc
 
     def drop_unused(self, needed: set[str]) -> None:
         """Delete the user's networks that no style needs.

@@ -24,6 +24,7 @@ from app.styles.pack import (
     check_all_weights,
     load_pack,
     one_line,
+    style_errors,
 )
 from app.styles.pack_files import copy_pack, make_staging, move, set_title
 from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
@@ -44,6 +45,10 @@ MAX_KEY_LENGTH = 64  # of a new pack's folder; file systems allow 255, and snaps
 NETWORKS_FOLDER = "any_style"
 _NOT_RENAMED = mark("'{style}' is built in and cannot be renamed")
 _NOT_REMOVED = mark("'{style}' is built in and cannot be removed")
+_NOT_MOVED = mark("the style '{style}' could not be moved to '{folder}': {error}")
+_TITLE_NOT_SET = mark("the style '{style}' could not be renamed: {error}")
+_NOT_COPIED = mark("the style '{style}' could not be exported: {error}")
+_NOT_EXPORTED = mark("the style '{style}' could not be exported to '{file}': {error}")
 
 
 def user_folder() -> Path:
@@ -282,22 +287,13 @@ class Library:
         spec = load_pack(folder)
         check_all_weights(spec)
         with self._lock:
-            try:
+            with style_errors(_NOT_MOVED, style=spec.title, folder=self._user):
                 title = self._free_title(spec.title)
                 if title != spec.title:
                     set_title(folder / "style.toml", title)
                 self._user.mkdir(parents=True, exist_ok=True)
                 key = self._free_key(title)
                 move(folder, self._user / key)
-            except OSError as exc:
-                raise StyleError(
-                    tr(
-                        "the style '{style}' could not be moved to '{folder}': {error}",
-                        style=spec.title,
-                        folder=self._user,
-                        error=exc.strerror or exc,
-                    )
-                ) from exc
             self.reload()
             return self.get(key)
 
@@ -315,16 +311,8 @@ class Library:
                 raise StyleError(tr("the style '{style}' needs a title", style=style.title))
             if any(s.title.casefold() == wanted.casefold() for s in self.styles if s.key != key):
                 raise StyleError(tr("another style is already named '{style}'", style=wanted))
-            try:
+            with style_errors(_TITLE_NOT_SET, style=style.title):
                 set_title(style.weights.parent / "style.toml", wanted)
-            except OSError as exc:
-                raise StyleError(
-                    tr(
-                        "the style '{style}' could not be renamed: {error}",
-                        style=style.title,
-                        error=exc.strerror or exc,
-                    )
-                ) from exc
             self.reload()
             return self.get(key)
 
@@ -336,16 +324,8 @@ class Library:
                 remains.
         """
         style = self.get(key)
-        try:
+        with style_errors(_NOT_COPIED, style=style.title):
             return copy_pack(style.weights.parent, folder / key)
-        except OSError as exc:
-            raise StyleError(
-                tr(
-                    "the style '{style}' could not be exported: {error}",
-                    style=style.title,
-                    error=exc.strerror or exc,
-                )
-            ) from exc
 
     def export_file(self, key: str, target: Path) -> Path:
         """Write a style as one file for another machine; return its path.
@@ -356,18 +336,10 @@ class Library:
             StyleError: If the style is unknown, or the file, left unchanged, cannot be written.
         """
         style = self.get(key)
-        try:
+        name = printable(target.name, MAX_NAME_LENGTH)
+        with style_errors(_NOT_EXPORTED, style=style.title, file=name):
             target.parent.mkdir(parents=True, exist_ok=True)
             return write_style_file(style, target)
-        except OSError as exc:
-            raise StyleError(
-                tr(
-                    "the style '{style}' could not be exported to '{file}': {error}",
-                    style=style.title,
-                    file=printable(target.name, MAX_NAME_LENGTH),
-                    error=exc.strerror or exc,
-                )
-            ) from exc
 
     def remove(self, key: str) -> None:
         """Delete one of the user's own packs.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +28,15 @@ _UNREADABLE_PICTURE = mark("'{pack}' names a style picture that cannot be read: 
 
 class StyleError(StyleForgeError):
     """Raised for a style pack that cannot be used."""
+
+
+@contextmanager
+def style_errors(text: str, **values: object) -> Iterator[None]:
+    """Turn an OSError in the block into a StyleError; `text`, in English, has its `{error}`."""
+    try:
+        yield
+    except OSError as exc:
+        raise StyleError(tr(text, **values, error=exc.strerror or exc)) from exc
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from models.checkpoints import CheckpointError
+from models.checkpoints import CheckpointError, reading
 from models.safe_load import is_dict
 from models.vit_config import MAX_WIDTH
 from utils.files import small_json
@@ -66,10 +66,10 @@ def load_code(path: Path | str) -> StyleCode:
     if texts.get("format") != FORMAT:
         raise CheckpointError(tr("'{file}' is not a style code", file=name))
     network = texts.get("network", "")
+    with reading(name):
+        data = read_regular(path, MAX_BYTES)
     try:
-        found = safetensors.torch.load(read_regular(path, MAX_BYTES))
-    except OSError as error:
-        raise _unreadable(name, error) from error
+        found = safetensors.torch.load(data)
     except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
         raise CheckpointError(tr("'{file}' is a damaged style code", file=name)) from error
     values = found.get(KEY)
@@ -98,26 +98,16 @@ def header_texts(path: Path) -> dict[str, str]:
     Raises:
         CheckpointError: If the file is missing or cannot be read.
     """
-    name = printable(path.name, NAME)
-    try:
-        # The file itself may have any size: only its head is read.
-        with open_regular(path, 1 << 62) as file:
-            start = file.read(9)
-            length = int.from_bytes(start[:8], "little")
-            if len(start) < 9 or start[8:] != b"{" or not 2 <= length <= MAX_HEADER:
-                return {}
-            data = start[8:] + file.read(length - 1)
-    except FileNotFoundError as error:
-        raise CheckpointError(tr("'{file}' does not exist", file=name)) from error
-    except OSError as error:
-        raise _unreadable(name, error) from error
+    # The file itself may have any size: only its head is read.
+    with reading(printable(path.name, NAME)), open_regular(path, 1 << 62) as file:
+        start = file.read(9)
+        length = int.from_bytes(start[:8], "little")
+        if len(start) < 9 or start[8:] != b"{" or not 2 <= length <= MAX_HEADER:
+            return {}
+        data = start[8:] + file.read(length - 1)
     try:
         header = small_json.loads(data)
     except small_json.SmallJsonError:
         return {}
     texts = header.get("__metadata__") if is_dict(header) else None
     return {str(key): str(text) for key, text in texts.items()} if is_dict(texts) else {}
-
-
-def _unreadable(name: str, error: OSError) -> CheckpointError:
-    return CheckpointError(tr("'{file}' cannot be read: {error}", file=name, error=error.strerror))
