@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
 from app.frame import SourceInfo
-from app.live.session import Session
 from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
 from app.sources.camera_modes.offers import Offers, offers_of
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.camera.held_picture import HeldPicture
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 FROZEN = mark("Frozen: you can still change styles and settings (Space continues)")
@@ -25,27 +23,22 @@ class CameraController(QObject):
     """Connects the camera's settings and the session; owns the message on the picture.
 
     Args:
-        picture: The widget under the message.
         offers: Returns a camera's options by its name; called on another thread.
     """
 
     def __init__(
-        self,
-        session: Session,
-        actions: Mapping[str, QAction],
-        picture: QWidget,
-        window: QWidget,
-        offers: Callable[[str], Offers] | None = None,
+        self, context: WindowContext, offers: Callable[[str], Offers] | None = None
     ) -> None:
-        super().__init__(window)
-        self._session, self._pause, self._window = session, actions["pause"], window
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._pause, self._window = context.actions["pause"], context.window
         self._offers_of = offers or _offers
         self._offers: tuple[str, Offers] | None = None  # the camera's name and its options
         self._exposure: float | None = None
         self._title = ""
         self._fault = ""
         self._live = False
-        self.held = HeldPicture(picture)
+        self.held = HeldPicture(context.viewport)
         self.dialog: CameraModeDialog | None = None
         session.source_changed.connect(self._on_source_changed)
         session.source_status.connect(self._on_status)

@@ -13,7 +13,7 @@ from app.live.session import Session
 from app.ui.controllers.drop_parser import DROPPABLE, parse_drop
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
-from app.ui.viewport.viewport import Viewport
+from app.ui.window_context import WindowContext
 from utils.translation.joints import sentences
 from utils.translation.texts import tr
 
@@ -24,7 +24,6 @@ class DropHandler:
     """Handles drags over the window.
 
     Args:
-        viewport: Shows the effect of a drop.
         ask_many: Asks how to use several files. Its second argument opens the pictures among
             them as a strip, or is None.
 
@@ -35,15 +34,15 @@ class DropHandler:
 
     def __init__(
         self,
-        session: Session,
-        viewport: Viewport,
+        context: WindowContext,
         opener: SourceOpener,
         installer: StyleInstaller,
         ask_many: Callable[[Sequence[Path], Callable[[], object] | None], object],
     ) -> None:
-        self._session, self._viewport, self._ask_many = session, viewport, ask_many
+        self._session, self._viewport = context.session, context.viewport
+        self._ask_many = ask_many
         self._opener, self._installer = opener, installer
-        self.open_spec: Callable[[str | list[str], Otherwise], object] = session.open
+        self.open_spec: Callable[[str | list[str], Otherwise], object] = context.session.open
 
     def enter(self, event: QDragEnterEvent) -> None:
         drop = parse_drop(event.mimeData())

@@ -18,13 +18,13 @@ from app.errors import Problem
 from app.export.picture_file import write_result
 from app.export.video_recorder import Recording, RecordingError
 from app.live.display_copy import full_size
-from app.live.session import Session
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
-from app.ui.file_dialogs import FileDialogs, suggested_name
+from app.ui.file_dialogs import suggested_name
 from app.ui.viewport.frame_painter import as_image
+from app.ui.window_context import WindowContext
 from utils.images.writing import SAVED
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr, trn
@@ -61,30 +61,23 @@ class Exporter:
     """Saves, copies and records results; background jobs encode them.
 
     Args:
-        say: Shows a notice.
         recording: Called when a recording starts or ends.
-        sound: Returns the sound of recordings, one of RECORDED.
-        saved: Receives the path of a saved file and a sentence; by default,
-            `say` shows the sentence.
+        saved: Receives the path of a saved file and a sentence.
     """
 
     def __init__(
         self,
-        session: Session,
-        current: Callable[[], StyledFrame | None],
-        say: Callable[[str], None],
-        picker: FileDialogs,
-        recording: Callable[[bool], None] = lambda on: None,
-        sound: Callable[[], str] = lambda: "none",
+        context: WindowContext,
+        recording: Callable[[bool], None],
+        saved: Callable[[Path, str], None],
         microphone: Callable[[Listener, Callable[[], None]], Input] = PortAudioInput,
-        saved: Callable[[Path, str], None] | None = None,
     ) -> None:
-        self._session, self._current, self._say = session, current, say
-        self._picker = picker
-        self._saved = saved or (lambda path, text: say(text))
+        session = self._session = context.session
+        self._current, self._say, self._picker = context.styled, context.say, context.dialogs
+        self._settings, self._saved = context.settings, saved
         self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
-        self._sound, self._open_microphone = sound, microphone
+        self._open_microphone = microphone
         self._recording: Recording | None = None
         self._opening: object | None = None  # token of a recording that waits for the microphone
         self._microphone: Input | None = None
@@ -186,10 +179,11 @@ class Exporter:
         if self._session.still:
             self._say(tr(STILL_SOURCE))
             return
-        if self._sound() == "microphone":
+        sound = self._settings().record_sound
+        if sound == "microphone":
             self._begin_with_microphone(styled)
         else:
-            self._start(styled, with_sound=self._sound() == "film")
+            self._start(styled, with_sound=sound == "film")
 
     def _begin_with_microphone(self, styled: StyledFrame) -> None:
         """Open the microphone, then start, unless the user presses R again before."""

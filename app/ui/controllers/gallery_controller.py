@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
-from app.live.session import Session
-from app.settings import Settings
 from app.ui.actions import STYLE_KEYS
 from app.ui.controllers.picture_styles import PictureStyles
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_menu import STYLE_ACTIONS, StyleMenu
 from app.ui.controllers.style_mixer import StyleMixer
-from app.ui.file_dialogs import FileDialogs
 from app.ui.gallery.arranging import Arranging
 from app.ui.gallery.card_previews import CardPreviews
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.gallery.style_trial import StyleTrial
+from app.ui.window_context import WindowContext
 
 _CHOOSERS = tuple(f"style_{n}" for n in range(1, STYLE_KEYS + 1))
 _ADDITIONS = ("style_picture", "paste_style", "install_style")
@@ -51,29 +48,20 @@ class GalleryController(QObject):
 
     def __init__(
         self,
-        session: Session,
+        context: WindowContext,
         gallery: StyleGallery,
         mixer: StyleMixer,
         installer: StyleInstaller,
         opener: SourceOpener,
-        picker: FileDialogs,
         train: Callable[[Path, str], object],
-        settings: Callable[[], Settings],
-        keep: Callable[..., object],
-        show_title: Callable[[str], object],
-        actions: Mapping[str, QAction],
-        parent: QWidget,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(context.window)
+        session, settings, actions = context.session, context.settings, context.actions
         self._session, self._gallery = session, gallery
-        self.pictures = PictureStyles(
-            session, gallery, installer.ask_install, picker, actions, parent
-        )
+        self.pictures = PictureStyles(context, gallery, installer.ask_install)
         self.pictures.train_wanted.connect(lambda picture: train(picture, ""))
-        self.arranging = Arranging(session, gallery, settings, keep)
-        self._menu = StyleMenu(
-            session, installer, train, picker, self.arranging, gallery.model, actions, parent
-        )
+        self.arranging = Arranging(context, gallery)
+        self._menu = StyleMenu(context, installer, train, self.arranging, gallery.model)
         gallery.entries = self._menu.entries
         gallery.mix_reason = mixer.unavailable_reason
         gallery.additions = [actions[key] for key in _ADDITIONS]
@@ -86,9 +74,9 @@ class GalleryController(QObject):
             gallery,
             lambda: settings().try_styles,
             mixer.choose_style,
-            lambda title: show_title(title or mixer.label()),
+            lambda title: context.viewport.set_style_title(title or mixer.label()),
         )
-        self._hover_action, self._keep = actions["try_on_hover"], keep
+        self._hover_action, self._keep = actions["try_on_hover"], context.keep
         self._hover_action.setChecked(settings().try_styles)
         session.config_changed.connect(self._show_config)
         session.styles_changed.connect(self.show_styles)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QObject, Qt, QTemporaryDir, Signal
-from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QImage
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
+from PySide6.QtWidgets import QFileDialog
 
 from app.errors import Problem
-from app.live.session import Session
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.drop_handler import (
     accept_as_copy,
@@ -20,8 +19,9 @@ from app.ui.controllers.drop_handler import (
     take_clipboard,
 )
 from app.ui.controllers.drop_parser import parse_style_drop
-from app.ui.file_dialogs import OPEN_PICTURE, FileDialogs
+from app.ui.file_dialogs import OPEN_PICTURE
 from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.window_context import WindowContext
 from utils.text import capitalized
 from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
@@ -38,17 +38,12 @@ class PictureStyles(QObject):
     train_wanted = Signal(object)  # Path of a picture that needs training to become a style
 
     def __init__(
-        self,
-        session: Session,
-        gallery: StyleGallery,
-        install: Callable[[Path], object],
-        picker: FileDialogs,
-        actions: Mapping[str, QAction],
-        parent: QWidget,
+        self, context: WindowContext, gallery: StyleGallery, install: Callable[[Path], object]
     ) -> None:
-        super().__init__(parent)
-        self._session, self._gallery, self._install = session, gallery, install
-        self._picker, self._actions, self._window = picker, actions, parent
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._gallery, self._install, self._picker = gallery, install, context.dialogs
+        self._actions, self._window = context.actions, context.window
         self._pasted = QTemporaryDir()  # deleted with this object
         self._count = 0  # of pasted pictures
         self._looks = 0  # searches for a network

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTemporaryDir
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.frame import SourceInfo
-from app.live.session import Session
 from app.sources import SOURCES
 from app.sources.camera import CameraName, is_camera, parse_spec
 from app.sources.network import with_scheme
-from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
+from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice
+from app.ui.window_context import WindowContext
 from utils.translation.texts import tr
 
 
@@ -39,21 +39,13 @@ def camera_spec(camera: CameraName) -> str:
 
 
 class SourceOpener(QObject):
-    """Fills the panel's list and the menu of sources; `act(key)` triggers an action."""
+    """Fills the panel's list and the menu of sources."""
 
-    def __init__(
-        self,
-        session: Session,
-        panel: ControlPanel,
-        menu: QMenu,
-        act: Callable[[str], None],
-        picker: FileDialogs,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._panel, self._menu, self._act = session, panel, menu, act
-        self._picker = picker
-        self._window = parent
+    def __init__(self, context: WindowContext, panel: ControlPanel, menu: QMenu) -> None:
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._panel, self._menu, self._actions = panel, menu, context.actions
+        self._picker, self._window = context.dialogs, context.window
         self._cameras: tuple[CameraName, ...] = ()
         self._used: dict[str, str] = {}  # specs of cameras used so far, by name
         self._address = ""  # the typed address while it opens
@@ -98,7 +90,7 @@ class SourceOpener(QObject):
         if value.key == "cameras":
             self._session.cameras()
         else:
-            self._act(value.key)
+            self._actions[value.key].trigger()
 
     def _open_address(self, typed: str) -> None:
         address = with_scheme(typed)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from app.live.session import Session
 from app.styles.pack import MAX_NAME_LENGTH, Style
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.window_context import WindowContext
 from utils.text import printable
 from utils.translation.texts import tr
 
 
 class StyleInstaller:
-    """Asks through `questions`; `session` installs, renames and removes."""
+    """Asks in the window's bar; the session installs, renames and removes."""
 
-    def __init__(self, session: Session, questions: PromptBar) -> None:
-        self._session, self._questions = session, questions
+    def __init__(self, context: WindowContext) -> None:
+        self._session, self._questions = context.session, context.questions
         self._requests = 0  # counts calls of ask_install; only the newest asks
 
     def ask_install(self, path: Path) -> None:

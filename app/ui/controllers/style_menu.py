@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
-from app.live.session import Session
 from app.styles.facts import facts_of
 from app.styles.pack import Style
 from app.styles.style_file import ENDING
 from app.ui.actions import set_available, tip_of
 from app.ui.controllers.style_installer import StyleInstaller
-from app.ui.file_dialogs import SAVE_STYLE, FileDialogs
+from app.ui.file_dialogs import SAVE_STYLE
 from app.ui.gallery.about import AboutStyle
 from app.ui.gallery.arranging import Arranging
 from app.ui.gallery.style_gallery import MenuEntry
 from app.ui.widgets.style_list import StyleModel
+from app.ui.window_context import WindowContext
 from models.families.keys import ANY_STYLE
 from utils.files.names import portable_name
 from utils.translation.texts import mark, tr
@@ -41,24 +39,20 @@ STYLE_ACTIONS = {
 class StyleMenu:
     """The additional entries of a style's context menu, and the actions of the same names.
 
-    Args:
-        actions: The actions of the window, by key; they act on the chosen style.
+    The actions act on the chosen style.
     """
 
     def __init__(
         self,
-        session: Session,
+        context: WindowContext,
         installer: StyleInstaller,
         train: Callable[[Path, str], object],
-        picker: FileDialogs,
         arranging: Arranging,
         model: StyleModel,
-        actions: Mapping[str, QAction],
-        parent: QWidget,
     ) -> None:
-        self._session, self._train = session, train
-        self._picker, self._actions, self._window = picker, actions, parent
-        self._model = model
+        self._session, self._train, self._model = context.session, train, model
+        self._picker, self._actions = context.dialogs, context.actions
+        self._window = context.window
         self._about: AboutStyle | None = None
         self._acts: dict[str, Callable[[Style], object]] = {
             "favorite_style": lambda style: arranging.toggle_favorite(style.key),

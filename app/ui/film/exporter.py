@@ -24,12 +24,12 @@ from app.export.film.report import FilmReport
 from app.export.film.store import store_folder
 from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
-from app.live.session import Session
 from app.styles.library import Library
-from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
+from app.ui.file_dialogs import SAVE_FILM, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
 from app.ui.film.order import ExportOrder
+from app.ui.window_context import WindowContext
 from app.version import styleforge_version
 from utils.text import printable
 from utils.translation.joints import clauses
@@ -60,8 +60,8 @@ class FilmExporter(QObject):
     The stream is paused meanwhile, since both would take turns on one device.
 
     Args:
+        saved: Receives the saved path and one sentence.
         styling: Creates the frame styling on the job's thread; for tests.
-        saved: Receives the saved path and one sentence; by default, `say` shows the sentence.
     """
 
     progressed = Signal(object)  # ExportShown
@@ -69,21 +69,16 @@ class FilmExporter(QObject):
 
     def __init__(
         self,
-        session: Session,
-        say: Callable[[str], None],
-        picker: FileDialogs,
-        options: FilmOptions = DEFAULTS,
-        keep: Callable[..., object] = lambda **fields: None,
+        context: WindowContext,
+        saved: Callable[[Path, str], None],
         styling: Callable[[Library, EngineConfig], Styling] | None = None,
-        saved: Callable[[Path, str], None] | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._session, self._say, self._picker = session, say, picker
-        self._options, self._keep = options, keep
+        super().__init__(context.window)
+        self._session, self._say, self._picker = context.session, context.say, context.dialogs
+        self._options, self._keep = FilmOptions.stored(context.settings()), context.keep
         self._dialog: FilmDialog | None = None
         self._styling = styling or _styling
-        self._saved = saved or (lambda path, text: say(text))
+        self._saved = saved
         self._lock = threading.Lock()
         self._job: FilmJob | None = None
         self._under_way = self._cancelled = self._discards = self._closed = False

@@ -10,10 +10,9 @@ from PySide6.QtCore import QObject
 
 from app.errors import Problem
 from app.export.film.store import delete_parts, is_idle
-from app.live.session import Session
 from app.ui.film.exporter import FilmExporter
 from app.ui.film.order import ExportOrder, read_order
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.window_context import WindowContext
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
@@ -47,11 +46,10 @@ def find_interrupted(folder: Path) -> Found:
 class InterruptedExports(QObject):
     """Asks about interrupted exports one by one."""
 
-    def __init__(
-        self, session: Session, exporter: FilmExporter, questions: PromptBar, parent: QObject
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._exporter, self._questions = session, exporter, questions
+    def __init__(self, context: WindowContext, exporter: FilmExporter) -> None:
+        super().__init__(context.window)
+        self._session, self._questions = context.session, context.questions
+        self._exporter = exporter
         self._waiting: deque[ExportOrder] = deque()
 
     def look(self) -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject
 
-from app.live.session import Session
-from app.settings import Settings
 from app.styles.pack import Style
 from app.ui.gallery.arrangement import (
     arranged,
@@ -20,21 +16,16 @@ from app.ui.gallery.arrangement import (
     with_group,
 )
 from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.window_context import WindowContext
 
 
 class Arranging(QObject):
     """Shows the library's styles in the user's order, filtered by the search."""
 
-    def __init__(
-        self,
-        session: Session,
-        gallery: StyleGallery,
-        settings: Callable[[], Settings],
-        keep: Callable[..., object],
-    ) -> None:
+    def __init__(self, context: WindowContext, gallery: StyleGallery) -> None:
         super().__init__(gallery)
-        self._session, self._gallery = session, gallery
-        self._settings, self._keep = settings, keep
+        self._session, self._gallery = context.session, gallery
+        self._settings, self._keep = context.settings, context.keep
         gallery.search.textChanged.connect(lambda _: self.show())
         gallery.moved.connect(self.move_before)
         gallery.star_clicked.connect(self.toggle_favorite)

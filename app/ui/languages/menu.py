@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu
 
+from app.ui.window_context import WindowContext
 from utils.translation.catalog import available, share
 from utils.translation.joints import sentences
 from utils.translation.languages import LANGUAGES, SYSTEM
@@ -17,28 +15,12 @@ from utils.translation.texts import tr
 
 
 class LanguageMenu(QMenu):
-    """Shows and stores the language, which applies from the next start.
+    """Shows and stores the language, which applies from the next start."""
 
-    Args:
-        action: The entry of the main menu that opens this menu.
-        choice: The setting `language`.
-        run: Runs a job: `run(work, done, failure=...)`.
-        update: Stores the setting: `update(language=...)`.
-        say: Shows a notice.
-    """
-
-    def __init__(
-        self,
-        action: QAction,
-        choice: str,
-        run: Callable[..., Any],
-        update: Callable[..., Any],
-        say: Callable[[str], None],
-        window: QWidget,
-    ) -> None:
-        super().__init__(window)
-        self._run, self._update, self._say = run, update, say
-        self._window = window
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context.window)
+        self._run, self._update, self._say = context.session.run, context.keep, context.say
+        self._window = context.window
         self.setToolTipsVisible(True)
         group = QActionGroup(self)
         for key in (SYSTEM, *available()):
@@ -46,10 +28,10 @@ class LanguageMenu(QMenu):
             made.setToolTip(tr("Use this language from the next start"))
             made.setData(key)
             made.setCheckable(True)
-            made.setChecked(key == choice)
+            made.setChecked(key == context.settings().language)
             group.addAction(made)
         group.triggered.connect(lambda chosen: self._choose(chosen.data()))
-        action.setMenu(self)
+        context.actions["language"].setMenu(self)
 
     def pop_up(self) -> None:
         size = self.sizeHint()

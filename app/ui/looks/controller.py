@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QTimer
-from PySide6.QtGui import QAction, QImage
+from PySide6.QtGui import QImage
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.errors import ADVICE, Problem
-from app.live.session import Session
 from app.looks.look import KEY, Look, LookError, parse_look
 from app.looks.look_file import LookFile, NamedLook, look_name
 from app.options import blend_label
 from app.ui.looks.strip import LookStrip, ShownLook, thumbnail
-from app.ui.widgets.message_bars import NoticeBar
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.window_context import WindowContext
 from utils.images.metadata import read_metadata
 from utils.images.opening import ImageError
 from utils.text import printable
@@ -36,19 +34,12 @@ _NAME = 100  # characters of a file's name in a message
 class LookController(QObject):
     """Connects the strip, the file of looks and the session."""
 
-    def __init__(
-        self,
-        session: Session,
-        styled: Callable[[], StyledFrame | None],
-        questions: PromptBar,
-        notices: NoticeBar,
-        actions: Mapping[str, QAction],
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._styled = session, styled
-        self._questions, self._notices = questions, notices
-        self.strip = LookStrip(actions["save_look"])
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._styled = context.styled
+        self._questions, self._notices = context.questions, context.notices
+        self.strip = LookStrip(context.actions["save_look"])
         self._file = LookFile()
         self._saved: list[NamedLook] = []
         self._pictures: dict[str, QImage] = {}  # pictures of the saved looks, by name

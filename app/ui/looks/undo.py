@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction
 
 from app.engine.config import EngineConfig
-from app.live.session import Session
 from app.ui.actions import set_available, tip_of
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.history import History
+from app.ui.window_context import WindowContext
 from utils.translation.texts import tr
 
 
 class UndoController(QObject):
     """Records changes of the session's config; all changes while the slideshow plays are one."""
 
-    def __init__(
-        self,
-        session: Session,
-        gestures: Gestures,
-        actions: Mapping[str, QAction],
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: WindowContext, gestures: Gestures) -> None:
+        super().__init__(context.window)
+        session, actions = context.session, context.actions
         self._session, self._gestures = session, gestures
         self._undo, self._redo = actions["undo"], actions["redo"]
         self._slideshow = actions["slideshow"]

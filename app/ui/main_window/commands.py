@@ -66,7 +66,7 @@ class Commands:
             "queue": lambda: window.queue.toggle(),
             **{key: lambda key=key: window.styles.act(key) for key in GALLERY_ACTIONS},
             **{key: lambda key=key: self._act_in_gallery(key) for key in IN_GALLERY},
-            "train": lambda: window.training_launcher.open(window.settings.value),
+            "train": lambda: window.training_launcher.open(),
             **{f"view_{view}": lambda view=view: views.choose(view) for view in VIEWS},
             "compare": views.toggle_compare,
             "undo": lambda: window.undo.undo(),

@@ -28,7 +28,6 @@ from app.ui.controllers.style_mixer import StyleMixer
 from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import FilmExporter
 from app.ui.film.interrupted import InterruptedExports
-from app.ui.film.options import FilmOptions
 from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.incremental_work import IncrementalWork
@@ -65,6 +64,7 @@ from app.ui.widgets.parameter_controls import FractionControl
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.toolbar import Toolbar, tool_button
+from app.ui.window_context import WindowContext
 from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace
 
@@ -140,137 +140,52 @@ class WindowParts(QMainWindow):
             self,
         )
         self.file_dialogs = FileDialogs(self.settings.get, self.settings.update)
-        self.opener = SourceOpener(
-            self.session, self.panel, self.sources_menu, self._trigger, self.file_dialogs, self
-        )
-        self.installer = StyleInstaller(self.session, self.questions)
-        self.queue = QueueController(
+        context = WindowContext(
+            self,
             self.session,
             self.viewport,
-            self.mixer.label,
+            self.actions_by_key,
             self.settings.get,
             self.settings.update,
             self.file_dialogs,
             self.questions,
             self.notices,
-            self.theme,
-            self,
         )
-        self.drop_handler = DropHandler(
-            self.session, self.viewport, self.opener, self.installer, self.queue.ask_add
-        )
-        saved = SavedFiles(self.notices, self.session.problem.emit, self.session.run)
-        self.exporter = Exporter(
-            self.session,
-            lambda: self.viewport.styled,
-            self.notices.show_notice,
-            self.file_dialogs,
-            self._show_recording,
-            lambda: self.settings.value.record_sound,
-            saved=saved.tell,
-        )
+        self._make_controllers(context)
+
+    def _make_controllers(self, context: WindowContext) -> None:
+        self.opener = SourceOpener(context, self.panel, self.sources_menu)
+        self.installer = StyleInstaller(context)
+        self.queue = QueueController(context, self.mixer.label, self.theme)
+        self.drop_handler = DropHandler(context, self.opener, self.installer, self.queue.ask_add)
+        saved = SavedFiles(context)
+        self.exporter = Exporter(context, self._show_recording, saved.tell)
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
-        self.virtual_camera = CameraSwitch(
-            self.session,
-            self.actions_by_key["virtual_camera"],
-            lambda: self.viewport.styled,
-            self.settings.get,
-            self.settings.update,
-            self.status.show_camera,
-            self,
-        )
-        self.film_exporter = FilmExporter(
-            self.session,
-            self.notices.show_notice,
-            self.file_dialogs,
-            FilmOptions.stored(self.settings.value),
-            self.settings.update,
-            saved=saved.tell,
-            parent=self,
-        )
-        self.interrupted_exports = InterruptedExports(
-            self.session, self.film_exporter, self.questions, self
-        )
-        self.training_launcher = TrainingLauncher(
-            self.session,
-            lambda: self.viewport.styled,
-            self.settings.update,
-            self.file_dialogs,
-            self.actions_by_key["train"].shortcut(),
-            self,
-        )
+        self.virtual_camera = CameraSwitch(context, self.status.show_camera)
+        self.film_exporter = FilmExporter(context, saved.tell)
+        self.interrupted_exports = InterruptedExports(context, self.film_exporter)
+        self.training_launcher = TrainingLauncher(context)
         self.styles = GalleryController(
-            self.session,
+            context,
             self.gallery,
             self.mixer,
             self.installer,
             self.opener,
-            self.file_dialogs,
-            lambda *style: self.training_launcher.open(self.settings.value, *style),
-            self.settings.get,
-            self.settings.update,
-            self.viewport.set_style_title,
-            self.actions_by_key,
-            self,
+            self.training_launcher.open,
         )
-        self.player = Player(
-            self.session,
-            self.playback_bar,
-            self.actions_by_key,
-            self.settings.get,
-            self.settings.update,
-            self.notices.show_notice,
-            self,
-        )
-        self.looks = LookController(
-            self.session,
-            lambda: self.viewport.styled,
-            self.questions,
-            self.notices,
-            self.actions_by_key,
-            self,
-        )
+        self.player = Player(context, self.playback_bar)
+        self.looks = LookController(context)
         self.drop_handler.open_spec = self.looks.open_dropped
         self.reset = ResetController(self.session, self.panel)
         sliders = self.panel.findChildren(FractionControl)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
-        self.undo = UndoController(self.session, gestures, self.actions_by_key, self)
-        self.welcome = WelcomeController(
-            self.session,
-            self.actions_by_key,
-            self.file_dialogs,
-            self.notices.show_notice,
-            self.viewport,
-            self,
-        )
+        self.undo = UndoController(context, gestures)
+        self.welcome = WelcomeController(context)
         self.film_strip = FilmStripController(self.session, self)
-        self.camera = CameraController(self.session, self.actions_by_key, self.viewport, self)
-        self.showing = ShowController(
-            self.session,
-            self.viewport,
-            self.actions_by_key,
-            self.settings.get,
-            self.settings.update,
-            self.notices.show_notice,
-            saved,
-            self.file_dialogs,
-            self,
-        )
-        self.report_copier = ReportCopier(
-            self.session.run,
-            self.settings.save,
-            self.notices.show_notice,
-            self.problems.add,
-            self.actions_by_key["copy_report"],
-        )
-        self.languages = LanguageMenu(
-            self.actions_by_key["language"],
-            self.settings.value.language,
-            self.session.run,
-            self.settings.update,
-            self.notices.show_notice,
-            self,
-        )
+        self.camera = CameraController(context)
+        self.showing = ShowController(context, saved)
+        self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
+        self.languages = LanguageMenu(context)
 
     def _lay_out(self) -> None:
         self.bottom_bars = QWidget(self)
@@ -293,9 +208,6 @@ class WindowParts(QMainWindow):
         shown = self.toolbar, self.viewport, *bars, self.notices
         for part in (*shown, self.bottom_bars, self.panel, self.status):
             self.theme.add_widget(part)
-
-    def _trigger(self, key: str) -> None:
-        self.actions_by_key[key].trigger()
 
     def _reserve_headroom(self, height: int) -> None:
         """Reserve the top of a comparison for the overlay."""

@@ -67,9 +67,7 @@ class MainWindow(WindowParts):
         session.paused_changed.connect(self.actions_by_key["pause"].setChecked)
         session.styles_changed.connect(lambda: display.show_config(session.config))
         session.trained.connect(display.offer_trained)
-        session.picture_styled.connect(
-            lambda style: self.training_launcher.offer(style, self.notices, self.settings.get)
-        )
+        session.picture_styled.connect(self.training_launcher.offer)
         self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.address_left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)

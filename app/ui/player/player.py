@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
 
 from app.frame import SourceInfo
-from app.live.session import Session
-from app.settings import Settings
 from app.ui.player.bar import PlaybackBar
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 STEP = 0.1  # of the volume, per key press
@@ -22,19 +17,11 @@ NO_PART = mark("Mark a part first: press A at its start and B at its end")
 class Player(QObject):
     """Connects the playback bar and its actions to the session."""
 
-    def __init__(
-        self,
-        session: Session,
-        bar: PlaybackBar,
-        actions: Mapping[str, QAction],
-        settings: Callable[[], Settings],
-        update: Callable[..., Any],
-        say: Callable[[str], None],
-        parent: QObject,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._bar, self._actions = session, bar, actions
-        self._settings, self._update, self._say = settings, update, say
+    def __init__(self, context: WindowContext, bar: PlaybackBar) -> None:
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._bar, self._actions = bar, context.actions
+        self._settings, self._update, self._say = context.settings, context.keep, context.say
         self._start: float | None = None
         self._end: float | None = None
         self._told = ""  # the last reason shown for missing sound

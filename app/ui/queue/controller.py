@@ -7,14 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
 from app.batch.job_queue import JobQueue
 from app.batch.overview import JobView
-from app.live.session import Session
-from app.settings import Settings
 from app.ui.actions import apply_icons
-from app.ui.file_dialogs import FileDialogs
 from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.control.adding import QueueAdding
 from app.ui.queue.control.enabling import enable_actions
@@ -28,8 +25,7 @@ from app.ui.queue.store import QueueStore
 from app.ui.queue.thumbnails import Thumbnails
 from app.ui.theme.icons import icon
 from app.ui.theme.theme import Theme
-from app.ui.widgets.message_bars import NoticeBar
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.window_context import WindowContext
 from utils.translation.texts import tr, trn
 
 LOOK_MS = 1000  # interval for reading the queue's files, which other processes may change
@@ -45,30 +41,18 @@ class QueueController(QObject):
     shown_changed = Signal()
     words_changed = Signal(str)
 
-    def __init__(
-        self,
-        session: Session,
-        picture: QWidget,
-        look: Callable[[], str],
-        settings: Callable[[], Settings],
-        keep: Callable[..., None],
-        picker: FileDialogs,
-        questions: PromptBar,
-        notices: NoticeBar,
-        theme: Theme,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._picture = session, picture
-        self._questions, self._notices, self._theme = questions, notices, theme
-        self.pages = QStackedWidget(parent)
+    def __init__(self, context: WindowContext, look: Callable[[], str], theme: Theme) -> None:
+        super().__init__(context.window)
+        session, picture = self._session, self._picture = context.session, context.viewport
+        self._questions, self._notices, self._theme = context.questions, context.notices, theme
+        self.pages = QStackedWidget(context.window)
         self.pages.addWidget(picture)
         self.pages.setFocusProxy(picture)
         self.page: QueuePage | None = None  # created when first shown
         self._covered = 0
         self.store = QueueStore(JobQueue.default(), self)
         self.runner = QueueRunner(self.store.queue.root, self)
-        self._adding = QueueAdding(session, self.store, look, settings, keep, picker, parent)
+        self._adding = QueueAdding(context, self.store, look)
         self.watching = self._adding.watching
         self.model = RowModel(Thumbnails(session.run, self), self)
         self._entries = QueueEntries(session, self.store, lambda: self.rows, self._chosen)

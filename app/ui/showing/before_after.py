@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from app.engine.result import StyledFrame
 from app.export.before_after.picture import before_and_after, write_before_after
 from app.export.before_after.wipe import ANIMATION, FILM, write_wipe
 from app.live.display_copy import full_size
-from app.live.session import Session
 from app.ui.controllers.exporter import films_folder, pictures_folder
-from app.ui.file_dialogs import FileDialogs, FileKind, Place, suggested_name
+from app.ui.file_dialogs import FileKind, Place, suggested_name
 from app.ui.showing.saved_files import SavedFiles
+from app.ui.window_context import WindowContext
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr
 
@@ -29,30 +28,18 @@ SAVE_WIPE = FileKind(
 
 
 class BeforeAfter:
-    """Saves before/after pictures and wipes, encoded in background jobs.
+    """Saves before/after pictures and wipes, encoded in background jobs."""
 
-    Args:
-        divider: Returns the divider's position in the before/after view, 0 to 1; otherwise None.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        current: Callable[[], StyledFrame | None],
-        divider: Callable[[], float | None],
-        say: Callable[[str], None],
-        saved: SavedFiles,
-        dialogs: FileDialogs,
-    ) -> None:
-        self._session, self._current, self._divider = session, current, divider
-        self._say, self._saved, self._dialogs = say, saved, dialogs
+    def __init__(self, context: WindowContext, saved: SavedFiles) -> None:
+        self._session, self._current, self._say = context.session, context.styled, context.say
+        self._viewport, self._saved, self._dialogs = context.viewport, saved, context.dialogs
 
     def save(self) -> None:
         """Save one picture of both: divided as in the before/after view, or side by side."""
         styled = self._current_or_notice()
         if styled is None:
             return
-        at = self._divider()
+        at = self._viewport.split if self._viewport.view == "split" else None
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
         path = pictures_folder() / f"{styled.config.style}_{moment}_before-after.png"
 

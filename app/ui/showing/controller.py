@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from PySide6.QtCore import QObject, QPoint
-from PySide6.QtGui import QAction, QScreen
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtGui import QScreen
+from PySide6.QtWidgets import QMenu
 
 from app.engine.result import StyledFrame
-from app.live.session import Session
-from app.settings import Settings
-from app.ui.file_dialogs import FileDialogs
 from app.ui.showing.before_after import BeforeAfter
 from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
 from app.ui.showing.saved_files import SavedFiles
 from app.ui.showing.slideshow import Slideshow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
-from app.ui.viewport.viewport import Viewport
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 SHOW_ACTIONS = (
@@ -37,33 +31,16 @@ ONE_SCREEN = mark(
 class ShowController(QObject):
     """Owns the projector, the slideshow and before/after saving."""
 
-    def __init__(
-        self,
-        session: Session,
-        viewport: Viewport,
-        actions: Mapping[str, QAction],
-        settings: Callable[[], Settings],
-        update: Callable[..., Any],
-        say: Callable[[str], None],
-        saved: SavedFiles,
-        dialogs: FileDialogs,
-        window: QWidget,
-    ) -> None:
-        super().__init__(window)
-        self._session, self._viewport, self._window = session, viewport, window
-        self._settings, self._update, self._say = settings, update, say
+    def __init__(self, context: WindowContext, saved: SavedFiles) -> None:
+        super().__init__(context.window)
+        session, viewport, actions = context.session, context.viewport, context.actions
+        self._session, self._viewport, self._window = session, viewport, context.window
+        self._settings, self._update, self._say = context.settings, context.keep, context.say
         self._projecting = actions["projector"]
         self._leaving = actions["back"], actions["fullscreen"]
         self.saved = saved
-        self.before_after = BeforeAfter(
-            session,
-            lambda: viewport.styled,
-            lambda: viewport.split if viewport.view == "split" else None,
-            say,
-            saved,
-            dialogs,
-        )
-        self.slideshow = Slideshow(session, actions["slideshow"], settings, say)
+        self.before_after = BeforeAfter(context, saved)
+        self.slideshow = Slideshow(context)
         self.projector: ProjectorWindow | None = None
         self.dialog: SlideshowDialog | None = None
         session.styled.connect(self._show_styled)

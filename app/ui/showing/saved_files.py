@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QProcess, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from app.background_jobs import RunJob
 from app.errors import ADVICE, Problem
-from app.ui.widgets.message_bars import NoticeBar
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 NOTHING = mark("Nothing was saved yet: S saves this picture, R records")
@@ -22,8 +20,9 @@ WORDS = mark("Show in &folder")
 class SavedFiles:
     """Remembers the last saved file; jobs show it, since a network folder may respond slowly."""
 
-    def __init__(self, notices: NoticeBar, fail: Callable[[Problem], object], run: RunJob) -> None:
-        self._notices, self._fail, self._run = notices, fail, run
+    def __init__(self, context: WindowContext) -> None:
+        self._notices, self._fail = context.notices, context.session.problem.emit
+        self._run = context.session.run
         self._newest: Path | None = None
 
     def tell(self, path: Path, text: str) -> None:

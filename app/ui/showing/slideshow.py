@@ -6,14 +6,12 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QAction
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
-from app.live.session import Session
 from app.options import Part
-from app.settings import Settings
 from app.ui.theme.motion import system_is_still
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 FADE_S = 2.0  # at most half the time between two changes
@@ -29,22 +27,13 @@ class Slideshow(QObject):
     A fade starts with the first result of the mix and advances with each, so that a slow machine
     shows fewer steps in the same time. If the user chooses a style meanwhile, the slideshow
     continues from that style.
-
-    Args:
-        say: Shows a notice.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        action: QAction,
-        settings: Callable[[], Settings],
-        say: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__(action)
-        self._session, self._action, self._settings, self._say = session, action, settings, say
-        self._clock = clock
+    def __init__(self, context: WindowContext, clock: Callable[[], float] = time.monotonic) -> None:
+        self._action = context.actions["slideshow"]
+        super().__init__(self._action)
+        session = self._session = context.session
+        self._settings, self._say, self._clock = context.settings, context.say, clock
         self._target = ""  # the style being faded in
         self._from: tuple[Part, ...] = ()
         self._set: tuple[Part, ...] = ()  # the slideshow's last choice

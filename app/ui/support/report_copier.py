@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 
-from app.background_jobs import RunJob
 from app.diagnostics.report_process import ReportError, make_report
 from app.errors import Problem
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 COLLECTING = mark("Checking this machine for the report; this takes a few seconds")
@@ -24,16 +24,14 @@ class ReportCopier(QObject):
 
     def __init__(
         self,
-        run: RunJob,
+        context: WindowContext,
         save_settings: Callable[[], object],
-        show_notice: Callable[[str], object],
         show_problem: Callable[[Problem], object],
-        action: QAction,
     ) -> None:
-        super().__init__(action)
-        self._run, self._save_settings = run, save_settings
-        self._show_notice, self._show_problem = show_notice, show_problem
-        self._action = action
+        self._action = context.actions["copy_report"]
+        super().__init__(self._action)
+        self._run, self._save_settings = context.session.run, save_settings
+        self._show_notice, self._show_problem = context.say, show_problem
 
     def copy(self) -> None:
         self._action.setEnabled(False)

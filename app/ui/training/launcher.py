@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QWidget
 
-from app.engine.result import StyledFrame
-from app.live.session import Session
-from app.settings import Settings
 from app.styles.pack import Style
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.actions import tooltip_with_shortcut
-from app.ui.file_dialogs import FileDialogs
 from app.ui.training.notification import Notification
 from app.ui.training.window import TrainingWindow
-from app.ui.widgets.message_bars import NoticeBar
+from app.ui.window_context import WindowContext
 from utils.translation.texts import tr
 
 
@@ -31,18 +24,12 @@ class TrainingLauncher(QObject):
     progress_text_changed = Signal(str)  # progress as text; "" without a training
     report_requested = Signal()  # for a problem of the studio
 
-    def __init__(
-        self,
-        session: Session,
-        current: Callable[[], StyledFrame | None],
-        keep: Callable[..., None],
-        picker: FileDialogs,
-        key: QKeySequence,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._current, self._keep = session, current, keep
-        self._picker, self._key, self._parent = picker, key, parent
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context.window)
+        session, parent = self._session, self._parent = context.session, context.window
+        self._current, self._keep, self._picker = context.styled, context.keep, context.dialogs
+        self._settings, self._notices = context.settings, context.notices
+        self._key = context.actions["train"].shortcut()
         self.window: TrainingWindow | None = None
         self._unfinished_announced = False
         self.notification = Notification(parent)
@@ -50,27 +37,28 @@ class TrainingLauncher(QObject):
         session.studio.changed.connect(self._on_state_changed)
         session.studio.unfinished_changed.connect(self._show_unfinished)
 
-    def open(self, settings: Settings, picture: Path | None = None, title: str = "") -> None:
+    def open(self, picture: Path | None = None, title: str = "") -> None:
         """Show the studio, first with the stored choices; a `picture` of None keeps the form's."""
         if self.window is None:
             self.window = TrainingWindow(
                 self._session, self._source_pixels, self._keep, self._picker, self._parent
             )
             self.window.problems.report_requested.connect(self.report_requested)
+            settings = self._settings()
             self.window.restore(settings.photographs, settings.vgg, settings.own_pictures)
         if picture is not None:
             self.window.use_picture(picture, title)
         self.window.bring_up()
 
-    def offer(self, style: Style, notices: NoticeBar, settings: Callable[[], Settings]) -> None:
+    def offer(self, style: Style) -> None:
         """Offer to train a style that was created from a picture without training."""
         if style.picture is None or self._session.studio.state.phase is not Phase.IDLE:
             return
-        notices.show_offer(
+        self._notices.show_offer(
             tr("'{title}' is made in an instant. Training makes it finer", title=style.title),
             tr("&Train it..."),
             tr("Open the studio with this painting"),
-            lambda: self.open(settings(), style.picture, style.title),
+            lambda: self.open(style.picture, style.title),
         )
 
     def close(self) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
 
 from app.engine.result import StyledFrame
 from app.errors import ADVICE, Problem, StyleForgeError
-from app.live.session import Session
 from app.settings import Settings
 from app.ui.virtual_camera.dialog import CameraDialog
+from app.ui.window_context import WindowContext
 from app.virtual_camera.choice import CameraChoice, parse_size
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
 from utils.translation.texts import mark, tr
@@ -40,20 +38,12 @@ class CameraSwitch(QObject):
 
     _told = Signal(object)  # CameraStatus, from the camera's thread
 
-    def __init__(
-        self,
-        session: Session,
-        action: QAction,
-        current: Callable[[], StyledFrame | None],
-        settings: Callable[[], Settings],
-        update: Callable[..., None],
-        say: Callable[[str], None],
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
-        self._session, self._action, self._current = session, action, current
-        self._settings, self._update, self._say = settings, update, say
-        self._window = parent
+    def __init__(self, context: WindowContext, say: Callable[[str], None]) -> None:
+        super().__init__(context.window)
+        session = self._session = context.session
+        self._action, self._current = context.actions["virtual_camera"], context.styled
+        self._settings, self._update, self._say = context.settings, context.keep, say
+        self._window = context.window
         self._camera: VirtualCamera | None = None
         self._wanted = 0  # the number of the wanted opening; 0 while the camera is off
         self._openings = 0

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from PySide6.QtCore import QEvent, QObject, QPoint
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.frame import SourceInfo
-from app.live.session import Session
 from app.sources import SCENE
 from app.sources.camera import CameraName
 from app.ui.controllers.source_opener import camera_spec
-from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileDialogs, FileKind
+from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileKind
 from app.ui.welcome.page import WelcomePage
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 # The actions of the cards in order, with one line each.
@@ -32,25 +29,14 @@ class WelcomeController(QObject):
 
     After `offer`, the page is shown whenever no source is open or opening. It hides during a drag
     over the window, since the picture shows the effect of dropping.
-
-    Args:
-        say: Shows a notice.
-        picture: The widget that the page covers.
-        window: Owns the dialogs and receives drags.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        actions: Mapping[str, QAction],
-        dialogs: FileDialogs,
-        say: Callable[[str], None],
-        picture: QWidget,
-        window: QWidget,
-    ) -> None:
-        super().__init__(window)
-        self._session, self._dialogs, self._say, self._window = session, dialogs, say, window
-        self.page = WelcomePage([(actions[key], tr(line)) for key, line in CARDS.items()], picture)
+    def __init__(self, context: WindowContext) -> None:
+        super().__init__(context.window)
+        session, window = self._session, self._window = context.session, context.window
+        self._dialogs, self._say = context.dialogs, context.say
+        cards = [(context.actions[key], tr(line)) for key, line in CARDS.items()]
+        self.page = WelcomePage(cards, context.viewport)
         self._offered = self._opening = self._dragging = self._camera_wanted = False
         session.opening_changed.connect(self._on_opening_changed)
         session.source_changed.connect(self._on_source_changed)

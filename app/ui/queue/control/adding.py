@@ -6,20 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog
 
 from app.batch.job_queue import JobQueue
 from app.errors import Problem
-from app.live.session import Session
-from app.settings import Settings
 from app.ui.controllers.exporter import pictures_folder
-from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileDialogs, FileKind
+from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileKind
 from app.ui.queue.adding_bar import StyleName
 from app.ui.queue.control.words import left_out_words
 from app.ui.queue.look import Order
 from app.ui.queue.page import QueuePage
 from app.ui.queue.store import QueueStore
 from app.ui.queue.watching import FolderWatch
+from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 DIRECTORY = QFileDialog.FileMode.Directory
@@ -31,20 +30,11 @@ LEFT_OUT_ADVICE = mark("The others were added. Convert this one with another pro
 class QueueAdding(QObject):
     """Holds the options for added files, and shows them on the page once it exists."""
 
-    def __init__(
-        self,
-        session: Session,
-        store: QueueStore,
-        look: Callable[[], str],
-        settings: Callable[[], Settings],
-        keep: Callable[..., None],
-        picker: FileDialogs,
-        window: QWidget,
-    ) -> None:
-        super().__init__(window)
-        self._session, self._store, self._look = session, store, look
-        self._settings, self._keep, self._picker = settings, keep, picker
-        self._window = window
+    def __init__(self, context: WindowContext, store: QueueStore, look: Callable[[], str]) -> None:
+        super().__init__(context.window)
+        session, settings = self._session, self._settings = context.session, context.settings
+        self._store, self._look, self._window = store, look, context.window
+        self._keep, self._picker = context.keep, context.dialogs
         self.page: QueuePage | None = None
         self.watching = FolderWatch(store, self.order, self)
         self.watching.stopped.connect(lambda: self._keep(watched_folder=""))

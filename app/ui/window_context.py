@@ -1,0 +1,47 @@
+"""The parts of the main window that its controllers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from app.engine.result import StyledFrame
+from app.live.session import Session
+from app.settings import Settings
+from app.ui.file_dialogs import FileDialogs
+from app.ui.viewport.viewport import Viewport
+from app.ui.widgets.message_bars import NoticeBar
+from app.ui.widgets.prompt_bar import PromptBar
+
+
+@dataclass(frozen=True, slots=True)
+class WindowContext:
+    """The session, the picture, the settings, and the ways to ask and to tell the user.
+
+    Attributes:
+        window: Owns dialogs and menus, and receives drags.
+        actions: The window's actions by key.
+        settings: Returns the current settings.
+        keep: Changes settings, given by name, and saves them.
+    """
+
+    window: QWidget
+    session: Session
+    viewport: Viewport
+    actions: Mapping[str, QAction]
+    settings: Callable[[], Settings]
+    keep: Callable[..., None]
+    dialogs: FileDialogs
+    questions: PromptBar
+    notices: NoticeBar
+
+    def say(self, text: str) -> None:
+        """Show a notice."""
+        self.notices.show_notice(text)
+
+    def styled(self) -> StyledFrame | None:
+        """Return the result on screen; None before the first."""
+        return self.viewport.styled
