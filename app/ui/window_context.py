@@ -15,6 +15,9 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.viewport.viewport import Viewport
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
+from utils.translation.texts import mark, tr
+
+NO_PICTURE = mark("There is no picture yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +48,10 @@ class WindowContext:
     def styled(self) -> StyledFrame | None:
         """Return the result on screen; None before the first."""
         return self.viewport.styled
+
+    def styled_or_notice(self) -> StyledFrame | None:
+        """Return the result on screen; before the first, tell the user that there is none."""
+        styled = self.viewport.styled
+        if styled is None:
+            self.say(tr(NO_PICTURE))
+        return styled

@@ -73,7 +73,11 @@ class Exporter:
         microphone: Callable[[Listener, Callable[[], None]], Input] = PortAudioInput,
     ) -> None:
         session = self._session = context.session
-        self._current, self._say, self._picker = context.styled, context.say, context.dialogs
+        self._current, self._say, self._picker = (
+            context.styled_or_notice,
+            context.say,
+            context.dialogs,
+        )
         self._settings, self._saved = context.settings, saved
         self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
@@ -90,13 +94,13 @@ class Exporter:
 
     def snapshot(self) -> None:
         """Save the picture at once, named after the style and the time."""
-        if styled := self._current_or_notice():
+        if styled := self._current():
             moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
             self._write(styled, self._folder() / f"{styled.config.style}_{moment}.png")
 
     def save_as(self, parent: QWidget) -> None:
         """Ask for a file name while streaming; the picture saved is the one now on screen."""
-        styled = self._current_or_notice()
+        styled = self._current()
         if styled is None:
             return
         dialog = self._picker.saving(
@@ -119,7 +123,7 @@ class Exporter:
         self._write(styled, path)
 
     def copy(self) -> None:
-        if styled := self._current_or_notice():
+        if styled := self._current():
             # The clipboard outlives the frame, so it needs its own copy of the pixels.
 
             def work() -> QImage:
@@ -173,7 +177,7 @@ class Exporter:
             self._microphone.close()
 
     def _begin(self) -> None:
-        styled = self._current_or_notice()
+        styled = self._current()
         if styled is None:
             return
         if self._session.still:
@@ -263,12 +267,6 @@ class Exporter:
             recording.add(styled.frame.pixels, styled.source.moment)
         except RecordingError:
             self.record()
-
-    def _current_or_notice(self) -> StyledFrame | None:
-        styled = self._current()
-        if styled is None:
-            self._say(tr("There is no picture yet"))
-        return styled
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
         def work() -> list[str]:

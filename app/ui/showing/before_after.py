@@ -18,7 +18,6 @@ from app.ui.window_context import WindowContext
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr
 
-NO_PICTURE = mark("There is no picture yet")
 MAKING = mark("Making the wipe...")
 SAVE_WIPE = FileKind(
     "save_folder",
@@ -31,12 +30,16 @@ class BeforeAfter:
     """Saves before/after pictures and wipes, encoded in background jobs."""
 
     def __init__(self, context: WindowContext, saved: SavedFiles) -> None:
-        self._session, self._current, self._say = context.session, context.styled, context.say
+        self._session, self._current, self._say = (
+            context.session,
+            context.styled_or_notice,
+            context.say,
+        )
         self._viewport, self._saved, self._dialogs = context.viewport, saved, context.dialogs
 
     def save(self) -> None:
         """Save one picture of both: divided as in the before/after view, or side by side."""
-        styled = self._current_or_notice()
+        styled = self._current()
         if styled is None:
             return
         at = self._viewport.split if self._viewport.view == "split" else None
@@ -54,7 +57,7 @@ class BeforeAfter:
         self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 
     def ask_wipe(self, parent: QWidget) -> None:
-        styled = self._current_or_notice()
+        styled = self._current()
         if styled is None:
             return
         dialog = self._dialogs.saving(
@@ -84,9 +87,3 @@ class BeforeAfter:
         self._session.write(
             work, lambda _: self._saved.tell(path, tr("Saved {path}", path=path)), failure=failure
         )
-
-    def _current_or_notice(self) -> StyledFrame | None:
-        styled = self._current()
-        if styled is None:
-            self._say(tr(NO_PICTURE))
-        return styled

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.export.before_after.composing import line_width
 from app.ui.showing import before_after
-from app.ui.showing.before_after import NO_PICTURE
+from app.ui.window_context import NO_PICTURE
 from tests.app.ui.window.conftest import press
 from utils.images.metadata import read_metadata
 
