@@ -25,11 +25,10 @@ from models.training.errors import TrainingError
 from models.training.features import load_vgg
 from models.training.vit.config import STORED, VitTrainingConfig
 from models.training.vit.distributed import Team, team
-from models.training.vit.held_out import HeldOut, read_held_out
+from models.training.vit.held_out import HeldOut, held_out_losses, read_held_out
 from models.training.vit.run import VitLosses, VitRun
 from models.training.vit.sampling import Sampler
 from models.training.vit.trainer import train_vit
-from models.training.vit.validation import held_out_losses
 from models.vit_checkpoints import load_vit, save_vit
 from models.vit_config import VIT_VARIANTS
 from utils.devices import resolve, title

@@ -1,24 +1,67 @@
-"""Shows the strip while several pictures are open, and follows the picture and its style."""
+"""Shows the strip while several pictures are open, and styles its thumbnails in their style."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
-from app.frame import SourceInfo
+from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
+from app.frame import Frame, SourceInfo
 from app.live.session import Session, Spec
 from app.sources import strip_of
-from app.ui.film_strip.painter import StripPainter
+from app.styles.library import Library
 from app.ui.film_strip.strip import TIP, FilmStrip
-from app.ui.film_strip.thumbnails import Pixels, StripThumbnails
+from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels, StripThumbnails
 from utils.translation.texts import tr
 
 SETTLED_MS = 400  # delay after a change of the config before thumbnails are styled again
+
+
+def small_config(config: EngineConfig) -> EngineConfig:
+    """Return the look of `config` on the processor: quick for small pictures, it frees the GPU."""
+    return replace(
+        config,
+        size=SIZE.width() * SCALE,
+        device="cpu",
+        precision=EngineConfig().precision,
+        kernels=EngineConfig().kernels,
+        network="lite",
+        smoothing=0.0,
+        compare=False,
+    )
+
+
+class StripPainter:
+    """Styles one thumbnail at a time, on the calling thread."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._engine: Engine | None = None
+
+    def look(self, config: EngineConfig) -> Hashable:
+        """Return the part of a config that affects thumbnails; equal for equal thumbnails."""
+        return small_config(config)
+
+    def paint(self, config: EngineConfig, pixels: Pixels) -> Pixels:
+        """Style a thumbnail, [H, W, 3] uint8 RGB.
+
+        Raises:
+            StyleForgeError: If the style or the engine cannot be used.
+        """
+        engine = self._engine = self._engine or Engine(self._library)
+        wanted = small_config(config)
+        if engine.config != wanted:
+            engine.configure(wanted)
+        styled = engine.process_batch([Frame(pixels.copy())], ProcessMode.REFINE)[0]
+        return np.ascontiguousarray(styled.frame.pixels)
 
 
 class Painter(Protocol):

@@ -6,14 +6,15 @@ import logging
 from collections.abc import Sequence
 
 from PySide6.QtCore import QLibraryInfo, QLocale, QTranslator
+from PySide6.QtGui import QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication
 
-from app.ui.languages.fonts import apply_fonts
 from utils.translation import numbers, texts
 from utils.translation.catalog import available
-from utils.translation.languages import SOURCE, SYSTEM
+from utils.translation.languages import LANGUAGES, SOURCE, SYSTEM
 
 log = logging.getLogger(__name__)
+_BEFORE = "families_before"  # application property that stores the system's families
 
 
 def apply_language(app: QApplication, choice: str) -> None:
@@ -66,3 +67,26 @@ def _translate_qt(app: QApplication, language: str) -> None:
         app.installTranslator(translator)
     else:
         log.warning("Qt's own texts are not there in the language '%s'", language)
+
+
+def apply_fonts(app: QApplication, language: str) -> None:
+    """Prefer the fonts of a language, a key of LANGUAGES, to the system's.
+
+    A character may have different forms in Japanese and Chinese, and without a requested family,
+    the system uses the first font that it finds.
+    """
+    before = app.property(_BEFORE)
+    if before is None:
+        before = app.font().families()
+        app.setProperty(_BEFORE, before)
+    wanted = families(language, before)
+    if wanted != app.font().families():
+        font = QFont(app.font())
+        font.setFamilies(wanted)
+        app.setFont(font)
+
+
+def families(language: str, before: list[str]) -> list[str]:
+    """Return the font families for a language, best first; the system's `before` come last."""
+    own = [name for name in LANGUAGES[language].fonts if QFontDatabase.hasFamily(name)]
+    return [*own, *(name for name in before if name not in own)]

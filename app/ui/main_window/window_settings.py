@@ -1,7 +1,8 @@
-"""The current settings of the window, saved shortly after each change."""
+"""The current settings of the window, saved in the background shortly after each change."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
+from app.background_jobs import RunJob
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
-from app.ui.controllers.settings_saver import SettingsSaver
 
 SAVE_DELAY_MS = 1000  # from the last change to saving
 
@@ -81,3 +82,34 @@ class WindowSettings:
             settings = replace(settings, geometry=geometry)
         self.value = settings
         return settings
+
+
+class SettingsSaver:
+    """Calls `write(settings)`, which may block, from one thread at a time, newest settings only."""
+
+    def __init__(self, run: RunJob, write: Callable[[Settings], None]) -> None:
+        self._run, self._write = run, write
+        self._writing = threading.Lock()
+        self._newest = 0
+
+    def save(self, settings: Settings) -> None:
+        """Save `settings` in the background; report a failure as a problem."""
+        self._newest += 1
+        number = self._newest
+
+        def work() -> None:
+            with self._writing:
+                if number == self._newest:
+                    self._write(settings)
+
+        self._run(work, lambda _: None, failure="Could not save the settings")
+
+    def save_now(self, settings: Settings) -> None:
+        """Save `settings` and wait.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
+        self._newest += 1
+        with self._writing:
+            self._write(settings)

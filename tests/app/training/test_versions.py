@@ -16,7 +16,7 @@ from app.styles.any_style_networks import SHIPPED, AnyStyleNetworks
 from app.training.request import TrainingRequest
 from app.training.run_store import RunStore
 from app.training.state import Phase
-from app.ui.training.notification import Notification
+from app.ui.training.launcher import Notification
 from models.checkpoints import load_checkpoint, save_checkpoint
 from models.network_config import FULL, LITE, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline

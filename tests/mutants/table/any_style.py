@@ -112,7 +112,7 @@ MUTANTS = (
     Mutant(
         "a resumed run begins a new running mean",
         "models/training/vit/run.py",
-        'mean.copy_(kept)',
+        "mean.copy_(kept)",
         "pass",
         (f"{_VIT_RUN}::test_a_resumed_run_ends_bit_equal_to_one_never_stopped",),
     ),

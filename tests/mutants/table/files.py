@@ -221,7 +221,7 @@ MUTANTS = (
     ),
     Mutant(
         "older settings replace newer ones",
-        "app/ui/controllers/settings_saver.py",
+        "app/ui/main_window/window_settings.py",
         "if number == self._newest:",
         "if True:",
         (

@@ -101,14 +101,14 @@ MUTANTS = (
     ),
     Mutant(
         "favorites stand among the other styles",
-        "app/ui/gallery/arrangement.py",
+        "app/ui/gallery/arranging.py",
         "return not favorite, 0",
         "return False, 0",
         (f"{_ARRANGEMENT}test_favorites_come_first_in_the_order_by_hand",),
     ),
     Mutant(
         "a search finds styles by one of its words",
-        "app/ui/gallery/arrangement.py",
+        "app/ui/gallery/arranging.py",
         "if all(word in",
         "if any(word in",
         (f"{_ARRANGEMENT}test_every_word_of_a_search_has_to_be_found_in_whatever_case",),

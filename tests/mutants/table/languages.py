@@ -97,14 +97,14 @@ MUTANTS = (
     ),
     Mutant(
         "fonts of the language come behind those of the system",
-        "app/ui/languages/fonts.py",
+        "app/ui/languages/start.py",
         "[*own, *(name for name in before if name not in own)]",
         "[*before, *(name for name in own if name not in before)]",
         (f"{_FONTS}::test_japanese_and_chinese_ask_for_their_own_forms_first",),
     ),
     Mutant(
         "fonts are asked for that are not there",
-        "app/ui/languages/fonts.py",
+        "app/ui/languages/start.py",
         " if QFontDatabase.hasFamily(name)",
         "",
         (f"{_FONTS}::test_only_families_that_there_are_are_asked_for",),
@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "marks of a film do not turn with its slider",
-        "app/ui/player/part_slider.py",
+        "app/ui/player/bar.py",
         "value, span, option.upsideDown",
         "value, span, False",
         (f"{_TURNED}::test_the_marks_of_a_film_are_where_its_handle_is",),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from app.settings import Settings
-from app.ui.controllers.settings_saver import SettingsSaver
+from app.ui.main_window.window_settings import SettingsSaver
 
 
 class Jobs:

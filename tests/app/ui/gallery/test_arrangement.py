@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.styles.pack import Style
-from app.ui.gallery.arrangement import (
+from app.ui.gallery.arranging import (
     arranged,
     found,
     grouped,

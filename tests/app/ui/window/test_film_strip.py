@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.ui.film_strip import thumbnails
-from app.ui.film_strip.painter import StripPainter, small_config
+from app.ui.film_strip.controller import StripPainter, small_config
 from app.ui.film_strip.strip import FilmStrip
 from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels, StripThumbnails, read_small
 from app.ui.main_window import MainWindow

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider, QWidget
 from app.frame import SourceInfo
 from app.settings import Settings
 from app.ui.main_window import MainWindow
-from app.ui.player.part_slider import PartSlider
+from app.ui.player.bar import PartSlider
 from tests.app.ui.window.conftest import press
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from models.training.features import Vgg19Features
+from models.training.vit.held_out import held_out_losses
 from models.training.vit.trainer import train_vit
-from models.training.vit.validation import held_out_losses
 from tests.models.training.vit.conftest import longer, pictures, tiny_run
 
 
