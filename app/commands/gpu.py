@@ -22,6 +22,7 @@ from pathlib import Path
 
 import psutil
 
+from app.commands.reporting import print_line
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 from utils.nvidia_driver import NvidiaDriver, find_driver
@@ -80,10 +81,11 @@ def run(args: argparse.Namespace) -> int:
         )
     before = ask_torch()
     if before and before.gpu:
-        _say(f"PyTorch already uses {before.gpu}: PyTorch {before.version}, CUDA {before.cuda}")
+        build = f"PyTorch {before.version}, CUDA {before.cuda}"
+        print_line(f"PyTorch already uses {before.gpu}: {build}")
         return DONE
     command = install_command(driver)
-    _say(subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command))
+    print_line(subprocess.list2cmdline(command) if sys.platform == "win32" else shlex.join(command))
     if args.dry_run:
         return DONE
     if spec := find_spec("torch"):
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
             f"PyTorch {after.version} ({build}) is installed but does not use the card; the "
             f"driver supports CUDA {_dotted(driver.cuda)}: a newer driver may help"
         )
-    _say(f"PyTorch now uses {after.gpu}: PyTorch {after.version}, CUDA {after.cuda}")
+    print_line(f"PyTorch now uses {after.gpu}: PyTorch {after.version}, CUDA {after.cuda}")
     return DONE
 
 
@@ -182,7 +184,7 @@ def wait_for_others(folder: Path) -> None:
     """Wait until no other process of this user has loaded a library of PyTorch's `folder`."""
     while others := [process for process in psutil.process_iter() if _uses(process, folder)]:
         names = ", ".join(f"{process.name()} ({process.pid})" for process in others)
-        _say(f"PyTorch is in use. Close StyleForge's window, or end these processes: {names}")
+        print_line(f"PyTorch is in use. Close StyleForge's window, or end these processes: {names}")
         psutil.wait_procs(others)
 
 
@@ -199,8 +201,3 @@ def _uses(process: psutil.Process, folder: Path) -> bool:
 
 def _dotted(release: tuple[int, int]) -> str:
     return f"{release[0]}.{release[1]}"
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

@@ -43,6 +43,11 @@ class Command:
             for name in action._choices_actions
         ]
 
+    @property
+    def at(self) -> str:
+        """The words of the command, each after a space, as the scripts of shells track them."""
+        return "".join(f" {word}" for word in self.path)
+
     def walk(self) -> Iterator[Command]:
         yield self
         for command in self.below:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 import torch
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from app.commands.argument_types import comma_separated, int_in_range
 from app.commands.common_flags import add_device
+from app.commands.reporting import print_line
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 from app.provenance import report_header
@@ -105,43 +105,38 @@ def run(args: argparse.Namespace) -> int:
         with Console(stderr=True).status("Preparing the native kernels ..."):
             cases = cases_of(args.network, device, args.shared_kb)
         wanted = Wanted(tuple(cases), args.role, seconds=args.minutes * 60.0, most=args.most)
-        found, said = tune(device, wanted, _tell)
+        found, said = tune(device, wanted, print_line)
     except TuningError as exc:
         raise TuneError(str(exc)) from exc
     _summarize(found)
     if args.output:
         entries = {**report_header(device), "tuning": report(found)}
         atomic_write(args.output, (json.dumps(entries, indent=1) + "\n").encode())
-        _tell(f"stored in {args.output}")
-    _tell(said)
+        print_line(f"stored in {args.output}")
+    print_line(said)
     return 1 if said.startswith("not used") else 0
 
 
 def _forget(card: str) -> int:
     there = tuned.forget(card)
     if there:
-        _tell(f"removed the layers tuned on {card}")
+        print_line(f"removed the layers tuned on {card}")
     else:
-        _tell(f"no layers tuned on {card} are stored")
+        print_line(f"no layers tuned on {card} are stored")
     return DONE
 
 
 def _summarize(found: Found) -> None:
     for one in found.winners:
         width, height = one.size
-        _tell(
+        print_line(
             f"{one.case}, {one.role} at {width}x{height}: {one.traits} takes "
             f"{one.times.ms * 1e3:.1f} us instead of {one.times.shipped_ms * 1e3:.1f}"
         )
     done: list[tuple[Case, str]] = found.done
-    _tell(
+    print_line(
         f"{len(found.measured)} measurements of {len(done)} layers, {len(found.skipped)} "
         f"candidates skipped, {len(found.winners)} faster than the shipped layers"
     )
     if found.stopped:
-        _tell(f"tuning is incomplete: {found.stopped}")
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+        print_line(f"tuning is incomplete: {found.stopped}")

@@ -21,7 +21,7 @@ from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
 from models.families.table import FAMILIES
-from utils.translation.lists import listed
+from utils.translation.joints import listed
 from utils.translation.texts import tr, trn
 
 

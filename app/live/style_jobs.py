@@ -17,7 +17,7 @@ from app.styles.library import Library
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from models.families.keys import ANY_STYLE
 from utils.text import printable
-from utils.translation.lists import listed
+from utils.translation.joints import listed
 from utils.translation.texts import mark, tr, trn
 
 Progress = Callable[[str], object]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
-from app.frame import Frame, FrameSource, SourceInfo
+from app.frame import Frame, SourceInfo
 from app.sources.camera_modes.exposure import ExposureControl
 from app.sources.deadline import Deadline
-from app.sources.grabber import FeedLost, Grabber
+from app.sources.grabber import FeedLost, GrabbedSource, Grabber
 from app.sources.opencv_frames import retrieve_rgb
 from utils.opencv import cv2
 from utils.text import printable
@@ -194,7 +194,7 @@ def _capture(camera: CameraName) -> Capture:
     return cv2.VideoCapture(camera.index, camera.backend)
 
 
-class Camera(FrameSource):
+class Camera(GrabbedSource):
     """A camera; it is open once constructed, or raises StyleForgeError.
 
     The grabber's thread calls `capture` to open the device, now and whenever the camera is lost.
@@ -270,21 +270,6 @@ class Camera(FrameSource):
         exposure = self._exposure_reason
         self.info = SourceInfo(self._name, *size, got.fps, note=note, exposure=exposure)
 
-    def close(self) -> None:
-        self._grabber.close()
-
-    @property
-    def status(self) -> str:
-        return self._grabber.status
-
-    @property
-    def dropped(self) -> int:
-        return self._grabber.dropped
-
-    def pause(self, paused: bool) -> None:
-        """Pause or resume; the device stays open."""
-        self._grabber.pause(paused)
-
 
 class CameraFeed:
     """One connection to a camera in the driver's `mode`; `wanted` returns the exposure to use."""
@@ -325,11 +310,6 @@ class CameraFeed:
         self.exposure = ExposureControl(capture)
 
     def grab(self) -> None:
-        """Wait for the next frame.
-
-        Raises:
-            FeedLost: If the camera was unplugged or stopped.
-        """
         self.exposure.follow(self._wanted())
         if not self._capture.grab():
             raise FeedLost(tr("the camera '{name}' was unplugged or stopped", name=self._name))

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import StyleForgeError
-from app.frame import Frame
+from app.frame import Frame, FrameSource
 from app.sources.deadline import Deadline
 from utils.leaving import BackgroundThread
+from utils.text import capitalized
 from utils.translation.numbers import significant
 from utils.translation.texts import tr
 
@@ -146,7 +147,7 @@ class Grabber:
             fault = tr("{source} sends no picture", source=self._title)
         if not fault:
             return ""
-        fault = f"{fault[0].upper()}{fault[1:]}"
+        fault = capitalized(fault)
         return tr("{fault}; {remedy}.", fault=fault, remedy=self._retry_text)
 
     def close(self, wait: float = 3.0) -> None:
@@ -212,3 +213,23 @@ class Grabber:
                 self._dropped += self._unread is not None
                 self._unread = frame
             self._changed.notify_all()
+
+
+class GrabbedSource(FrameSource):
+    """A live source whose frames come from `_grabber`; a pause keeps its connection open."""
+
+    _grabber: Grabber
+
+    def close(self) -> None:
+        self._grabber.close()
+
+    @property
+    def status(self) -> str:
+        return self._grabber.status
+
+    @property
+    def dropped(self) -> int:
+        return self._grabber.dropped
+
+    def pause(self, paused: bool) -> None:
+        self._grabber.pause(paused)

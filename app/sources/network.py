@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.sources.deadline import Deadline, open_with_deadline
-from app.sources.grabber import Feed, FeedLost, Grabber, timeout_error
+from app.sources.grabber import Feed, FeedLost, GrabbedSource, Grabber, timeout_error
 from app.sources.opencv_frames import as_rgb, retrieve_rgb
 from app.sources.video import open_film
 from app.sources.video_decoder import VideoReader
@@ -127,7 +127,7 @@ def open_address(spec: str) -> FrameSource:
         raise timeout_error(address.name, deadline) from None
 
 
-class Stream(FrameSource):
+class Stream(GrabbedSource):
     """A live stream that uses `feed` first, and reconnects when it is lost.
 
     Raises:
@@ -155,21 +155,6 @@ class Stream(FrameSource):
             if not self.info.fps and frame.index >= RATE_FRAMES:
                 self.info = replace(self.info, fps=self._grabber.fps)
         return frame
-
-    def close(self) -> None:
-        self._grabber.close()
-
-    @property
-    def status(self) -> str:
-        return self._grabber.status
-
-    @property
-    def dropped(self) -> int:
-        return self._grabber.dropped
-
-    def pause(self, paused: bool) -> None:
-        """Pause or resume; the connection stays open."""
-        self._grabber.pause(paused)
 
 
 def connect(address: Address, deadline: Deadline) -> Feed:
@@ -205,11 +190,6 @@ class MultipartFeed:
         self._jpeg = b""
 
     def grab(self) -> None:
-        """Wait for the next part.
-
-        Raises:
-            FeedLost: If the connection is lost, or the server does not send MJPEG.
-        """
         try:
             self._jpeg = self._read_part()
         except (OSError, EOFError, ValueError, OverflowError, http.client.HTTPException) as exc:
@@ -276,11 +256,7 @@ class SnapshotFeed:
         self._picture = b""
 
     def grab(self) -> None:
-        """Request the next picture when it is due.
-
-        Raises:
-            FeedLost: If the request fails.
-        """
+        """Request the next picture when it is due."""
         self._closed.wait(max(self._due - time.perf_counter(), 0.0))
         self._due = time.perf_counter() + SNAPSHOT_INTERVAL_S
         with _request(self._address, Deadline(OPEN_TIMEOUT_S)) as response:
@@ -314,11 +290,6 @@ class CaptureFeed:
         return not live and self._capture.get(cv2.CAP_PROP_FRAME_COUNT) > 0
 
     def grab(self) -> None:
-        """Wait for the next frame.
-
-        Raises:
-            FeedLost: If the stream stopped.
-        """
         if not self._capture.grab():
             raise FeedLost(tr("{source} stopped sending", source=self._address.name))
 

@@ -31,8 +31,7 @@ from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
 from models.families.keys import ANY_STYLE
 from utils.files.names import is_device
 from utils.text import printable
-from utils.translation.joints import enumerated, labeled
-from utils.translation.lists import either
+from utils.translation.joints import either, enumerated, labeled
 from utils.translation.texts import mark, tr
 
 log = logging.getLogger(__name__)
@@ -88,6 +87,11 @@ class Library:
     def styles(self) -> tuple[Style, ...]:
         """All styles in gallery order."""
         return tuple(self._styles.values())
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of all styles by key."""
+        return {style.key: style.title for style in self.styles}
 
     @property
     def broken(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from utils.files.atomic import replacing, sync
 from utils.files.names import portable_name
 from utils.files.regular import open_regular
 from utils.text import printable
-from utils.translation.lists import either
+from utils.translation.joints import either
 from utils.translation.texts import tr
 
 ENDING = ".styleforge"

@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from models.precision import Precision
-from utils.translation.lists import listed
+from utils.translation.joints import listed
 from utils.translation.texts import tr
 
 Compiled = Callable[[NDArray[Any]], NDArray[Any]]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from utils.translation.languages import LANGUAGES, Signs
-from utils.translation.texts import chosen
+from utils.translation.texts import chosen, tr
 
 
 def sentences(*texts: str) -> str:
@@ -30,3 +31,20 @@ def labeled(label: str, text: str) -> str:
 
 def _signs() -> Signs:
     return LANGUAGES[chosen()].signs
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"; "" for an empty list."""
+    if len(words) < 2:
+        return "".join(words)
+    several = LANGUAGES[chosen()].signs.listing.join(words[:-1])
+    return tr("{several} and {last}", several=several, last=words[-1])
+
+
+def either(words: Sequence[str]) -> str:
+    """Return "a", "a or b" or "a or b or c"; "" for an empty list."""
+    return reduce(_or, words, "")
+
+
+def _or(several: str, last: str) -> str:
+    return tr("{several} or {last}", several=several, last=last) if several else last

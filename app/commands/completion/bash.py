@@ -32,7 +32,7 @@ def bash_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script; `known` has values of flags by metavar."""
     values, words = [], []
     for command in program.walk():
-        at = "".join(f" {word}" for word in command.path)
+        at = command.at
         flags = [flag for action in command.arguments for flag in action.option_strings]
         for action in command.arguments:
             if action.option_strings and takes_value(action):
@@ -44,7 +44,7 @@ def bash_script(program: Command, known: dict[str, list[str]]) -> str:
                 plain += words_of(action, known)
         offered = f'if [[ "$cur" == -* ]]; then {_offer(flags)}else {_offer(plain) or ":; "}fi'
         words.append(f"        {quote(at)}) {offered} ;;")
-    paths = "|".join(quote("".join(f" {w}" for w in c.path)) for c in program.walk() if c.path)
+    paths = "|".join(quote(c.at) for c in program.walk() if c.path)
     return _TEMPLATE.format(
         name=program.parser.prog, paths=paths, values="\n".join(values), words="\n".join(words)
     )

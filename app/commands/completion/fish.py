@@ -23,7 +23,7 @@ def fish_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script; `known` has values of flags by metavar."""
     name, lines = program.parser.prog, []
     for command in program.walk():
-        at = "".join(f" {word}" for word in command.path)
+        at = command.at
         start = f"complete -c {name} -n {_quoted(f'__{name}_at {_quoted(at)}')}"
         for below in command.below:
             lines.append(f"{start} -f -a {below.path[-1]} -d {_quoted(below.summary)}")
@@ -40,11 +40,7 @@ def fish_script(program: Command, known: dict[str, list[str]]) -> str:
             elif takes_value(action):
                 line += " -r -F" if is_file(action) else " -x"
             lines.append(f"{line} -d {_quoted(help_of(command, action))}")
-    paths = " ".join(
-        _quoted("".join(f" {word}" for word in command.path))
-        for command in program.walk()
-        if command.path
-    )
+    paths = " ".join(_quoted(command.at) for command in program.walk() if command.path)
     return _TEMPLATE.format(name=name, paths=paths, lines="\n".join(lines))
 
 

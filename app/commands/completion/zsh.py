@@ -36,7 +36,7 @@ def zsh_script(program: Command, known: dict[str, list[str]]) -> str:
     """Build the script; `known` has values of flags by metavar."""
     values, words = [], []
     for command in program.walk():
-        at = "".join(f" {word}" for word in command.path)
+        at = command.at
         flags, plain = [], [(each.path[-1], each.summary) for each in command.below]
         for action in command.arguments:
             flags += [(flag, help_of(command, action)) for flag in action.option_strings]
@@ -51,7 +51,7 @@ def zsh_script(program: Command, known: dict[str, list[str]]) -> str:
             f"        ({quote(at)}) if [[ $PREFIX == -* ]]; then {_offer('option', flags)}; "
             f"else {_offer('command', plain) if plain else '_files'}; fi ;;"
         )
-    paths = "|".join(quote("".join(f" {w}" for w in c.path)) for c in program.walk() if c.path)
+    paths = "|".join(quote(c.at) for c in program.walk() if c.path)
     return _TEMPLATE.format(
         name=program.parser.prog, paths=paths, values="\n".join(values), words="\n".join(words)
     )

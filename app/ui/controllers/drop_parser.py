@@ -11,8 +11,7 @@ from PySide6.QtCore import QFileInfo, QMimeData
 from app.ui.controllers.dropped_material import NAME, material_of
 from utils.images.moving import FILM_ENDINGS, likely_kind
 from utils.text import printable
-from utils.translation.joints import clauses
-from utils.translation.lists import listed
+from utils.translation.joints import clauses, listed
 from utils.translation.texts import mark, tr, trn
 
 DROPPABLE = mark(

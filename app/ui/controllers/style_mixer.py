@@ -115,7 +115,7 @@ class StyleMixer:
         self._choose(tuple(zip(styles, shares, strict=True)))
 
     def label(self) -> str:
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = self._session.library.titles
         parts = self._session.config.parts
         return blend_label([(titles.get(key, key), share) for key, share in parts])
 

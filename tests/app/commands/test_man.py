@@ -11,7 +11,7 @@ import pytest
 
 from app import cli
 from app.cli import COMMANDS, main
-from app.commands.man.page import manual_page
+from app.commands.man import manual_page
 from app.commands.parser_tree import Command
 from app.exit_status import EXIT_STATUSES
 from tests.app.commands.test_cli import flags

@@ -144,7 +144,7 @@ MUTANTS = (
     ),
     Mutant(
         "a line of help is taken for a request of roff",
-        "app/commands/man/page.py",
+        "app/commands/man.py",
         """if text.startswith((".", "'"))""",
         "if False",
         (f"{_MAN}::test_text_is_no_request_and_no_escape_of_roff",),

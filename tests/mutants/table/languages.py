@@ -212,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last of several things is not set apart",
-        "utils/translation/lists.py",
+        "utils/translation/joints.py",
         "    if len(words) < 2:\n",
         "    if len(words) != 2:\n",
         (f"{_NUMBERS}::test_things_are_listed_in_one_sentence",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from utils.translation import numbers, texts
-from utils.translation.lists import either, listed
+from utils.translation.joints import either, listed
 from utils.translation.numbers import number, significant
 
 

@@ -57,7 +57,7 @@ class QueueAdding(QObject):
     def order(self) -> Order:
         """Return the order for files added now."""
         config, settings = self._session.config, self._settings()
-        known = {style.key for style in self._session.library.styles}
+        known = self._session.library.titles.keys()
         keys = [key for key in settings.queue_styles.split("\n") if key in known]
         looks = tuple(config.mixed([(key, 1.0)]) for key in keys) or (config,)
         return Order(looks, self._output(), settings.queue_skip)
@@ -120,7 +120,7 @@ class QueueAdding(QObject):
     def update(self, *_: object) -> None:
         if self.page is None:
             return
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = self._session.library.titles
         keys = [key for key in self._settings().queue_styles.split("\n") if key in titles]
         self.page.adding.show_styles([titles[key] for key in keys] or [self._look()])
         self.page.adding.show_output(self._output())

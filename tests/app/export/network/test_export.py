@@ -26,8 +26,7 @@ from app.export.network import (
     export_network,
     exporter,
 )
-from app.export.network.onnx_file import OnnxFile
-from app.export.network.pt2_file import Pt2File
+from app.export.network.formats import OnnxFile, Pt2File
 from app.styles.library import BUILTIN, Library
 from app.styles.pack import Style
 from models.network_config import NetworkConfig

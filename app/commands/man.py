@@ -1,14 +1,31 @@
-"""Rendering of a parser's commands and flags as a manual page, in the macros of man(7)."""
+"""`styleforge man`: the manual page, generated from the texts of `--help`, in man(7)'s macros."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator
 
 from app.commands.parser_tree import Command, help_of, takes_value
-from app.exit_status import EXIT_STATUSES
+from app.exit_status import DONE, EXIT_STATUSES
+from app.version import styleforge_version
 from utils.text import capitalized
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    subparsers.add_parser(
+        "man",
+        help="print the manual page",
+        description="Print the manual page with every command and flag. Read it with: styleforge "
+        "man | man -l -, or write it to ~/.local/share/man/man1/styleforge.1.",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the page of the program; `args.program` is the parser of all commands."""
+    sys.stdout.write(manual_page(Command((), "", args.program), styleforge_version()))
+    return DONE
 
 
 def manual_page(program: Command, version: str) -> str:
