@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QByteArray
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings import Settings
 from app.ui.theme.icons import application_icon
 from app.ui.theme.theme import Theme
-from app.ui.viewport.text_painting import draw_card
+from app.ui.viewport.text_painting import draw_card, smooth_painter
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import mark, tr
 
@@ -35,8 +35,7 @@ class StartupView(QWidget):
         Theme(app, self, settings.theme).add_widget(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.fillRect(self.rect(), self.palette().dark())
         draw_card(painter, self.rect(), tr(STARTING_TEXT), "")
 

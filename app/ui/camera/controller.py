@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.frame import SourceInfo
@@ -13,7 +13,7 @@ from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
 from app.sources.camera_modes.offers import Offers, offers_of
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.theme.tokens import SPACE
-from app.ui.viewport.text_painting import draw_pill, pill_size, scaled
+from app.ui.viewport.text_painting import draw_pill, pill_size, scaled, smooth_painter
 from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
@@ -163,8 +163,7 @@ class HeldPicture(QWidget):
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         if self._dimmed:
             painter.fillRect(self.rect(), DIMMED)
         painter.setFont(scaled(painter.font(), 1.15, bold=True))

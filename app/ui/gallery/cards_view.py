@@ -10,7 +10,6 @@ from PySide6.QtGui import (
     QDragMoveEvent,
     QDropEvent,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
     QPen,
     QPixmap,
@@ -18,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QListView, QWidget
 
 from app.ui.theme.tokens import RADIUS
+from app.ui.viewport.text_painting import smooth_painter
 from app.ui.widgets.style_list import KEY, THUMBNAIL, card_place, star_place
 
 MIME = "application/x-styleforge-style"  # a dragged card: the key of its style
@@ -145,8 +145,7 @@ class CardsView(QListView):
         if self._mark is None:
             return
         area, onto = self._mark
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self.viewport())
         color = self.palette().highlight().color()
         if onto:
             painter.setPen(QPen(color, 3))

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QKeySequence,
-    QPainter,
     QPaintEvent,
     QResizeEvent,
 )
@@ -34,7 +33,7 @@ from app.styles.pack import Style
 from app.ui.gallery.cards_view import CardsView
 from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
-from app.ui.viewport.text_painting import INK, draw_card
+from app.ui.viewport.text_painting import INK, draw_card, smooth_painter
 from app.ui.widgets.style_list import (
     KEY,
     PADDING,
@@ -85,8 +84,7 @@ class _DropHint(QWidget):
         return "" if self.isHidden() else self._title
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         edge = self.palette().highlight().color() if self._accepted else INK
         draw_card(painter, self.rect(), self._title, self._detail, edge=edge, shade=True)
 

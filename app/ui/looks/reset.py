@@ -36,11 +36,10 @@ class ResetController(QObject):
         self._resets: dict[QWidget, Callable[[], object]] = {
             panel.mix: lambda: self._use(session.config.mixed([(session.config.style, 1.0)])),
             panel.speed.slider: panel.speed_control.automatic,
-            **{control: self._to_default(name) for name, control in panel.controls.items()},
-            panel.network_size: self._to_default("size"),
-            panel.precision: self._to_default("precision"),
-            panel.kernels: self._to_default("kernels"),
-            panel.device: self._to_default("device"),
+            **{
+                control: self._to_default(name)
+                for name, control in (panel.controls | panel.boxes).items()
+            },
         }
         for control in self._resets:
             control.installEventFilter(self)

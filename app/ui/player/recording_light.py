@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtGui import QColor, QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.ui.theme.motion import moves
 from app.ui.theme.tokens import RADIUS, SPACE
-from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE
+from app.ui.viewport.text_painting import INK, REDRAW_MS, SHADE, smooth_painter
 from utils.text import clock
 from utils.translation.numbers import number
 from utils.translation.texts import tr
@@ -58,8 +58,7 @@ class RecordingLight(QWidget):
         return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(SHADE)
         painter.drawRoundedRect(self.rect(), RADIUS, RADIUS)

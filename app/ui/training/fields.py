@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from app.ui.layouts import fill
 from app.ui.theme.tokens import RADIUS, SPACE
+from app.ui.viewport.text_painting import smooth_painter
 
 
 class PictureField(QPushButton):
@@ -32,8 +33,7 @@ class PictureField(QPushButton):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         palette = self.palette()
         area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.training.run_store import LossPoint
 from app.ui.theme.tokens import RADIUS, SPACE
-from app.ui.viewport.text_painting import REDRAW_MS, scaled
+from app.ui.viewport.text_painting import REDRAW_MS, scaled, smooth_painter
 from utils.translation.numbers import number, significant
 from utils.translation.texts import mark, tr
 
@@ -114,8 +114,7 @@ class LossPlot(QWidget):
         return QSize(240, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         palette = self.palette()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(palette.alternateBase())

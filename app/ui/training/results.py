@@ -17,7 +17,7 @@ from app.ui.layouts import fill
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
-from app.ui.viewport.text_painting import draw_pill, scaled
+from app.ui.viewport.text_painting import draw_pill, scaled, smooth_painter
 from app.ui.widgets.message_bars import make_button
 from utils.translation.texts import mark, tr
 
@@ -52,8 +52,7 @@ class Preview(QWidget):
         return QSize(260, 180)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         outline = QPainterPath()
         area = QRectF(self.rect())

@@ -13,7 +13,7 @@ from app.engine.result import StyledFrame
 from app.live.stream_metrics import StreamStats
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.stats_rows import bottleneck_words, overlay_columns
-from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled
+from app.ui.viewport.text_painting import FAINT, INK, REDRAW_MS, SHADE, scaled, smooth_painter
 from utils.translation.texts import tr
 
 _MARGIN = 3 * SPACE // 2
@@ -192,8 +192,7 @@ class Overlay(QWidget):
         pixmap = QPixmap(size * ratio)
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(pixmap)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(SHADE)
         painter.drawRoundedRect(QRect(QPoint(0, 0), size), RADIUS, RADIUS)

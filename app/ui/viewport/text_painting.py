@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontInfo, QFontMetrics, QPaintDevice, QPainter, QPen
 
 from app.ui.theme.tokens import RADIUS, SPACE
 
@@ -15,6 +15,13 @@ LONG_WORD = 32  # characters; longer words may be broken anywhere
 SHADE = QColor(12, 13, 15, 214)  # contrast to white text is at least 7:1, even over a white picture
 INK = QColor("#ffffff")
 FAINT = QColor("#c9ced6")
+
+
+def smooth_painter(device: QPaintDevice) -> QPainter:
+    """Return a painter on a widget or a picture, with antialiasing."""
+    painter = QPainter(device)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    return painter
 
 
 def scaled(font: QFont, factor: float, *, bold: bool = False) -> QFont:

@@ -23,7 +23,14 @@ from app.ui.theme.tokens import SPACE
 from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.divider import paint_divider
 from app.ui.viewport.frame_painter import FramePainter, on_widget
-from app.ui.viewport.text_painting import INK, REDRAW_MS, draw_card, draw_pill, pill_size
+from app.ui.viewport.text_painting import (
+    INK,
+    REDRAW_MS,
+    draw_card,
+    draw_pill,
+    pill_size,
+    smooth_painter,
+)
 from app.ui.viewport.zoom_control import ZoomControl
 from utils.translation.texts import tr
 
@@ -199,8 +206,7 @@ class Viewport(QWidget):
         """Paint the view, and report the first paint of each result."""
         start = time.perf_counter()
         self._frames.begin_paint()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.fillRect(self.rect(), self.palette().dark())
         if self._styled is None:
             if self._waiting_text:

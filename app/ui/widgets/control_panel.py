@@ -132,6 +132,12 @@ class ControlPanel(QScrollArea):
         self.kernels = OptionBox(tr("Engine"), tr("Which implementation of the network runs"))
         self.device = OptionBox(tr("Device"), tr("Where the network runs"))
         self.device.set_options([Choice("auto", tr("Automatic"))])
+        self.boxes = {  # of fields that are not in the table of parameters
+            "size": self.network_size,
+            "precision": self.precision,
+            "kernels": self.kernels,
+            "device": self.device,
+        }
         self.network_remark, self.precision_remark, self.kernels_remark = (
             RemarkLabel() for _ in range(3)
         )
@@ -195,13 +201,9 @@ class ControlPanel(QScrollArea):
         self.address.returnPressed.connect(self._enter_address)
         self.mix.picked.connect(self.mix_picked)
         self.wheel.picked.connect(self._choose_shares)
-        for name, control in self.controls.items():
+        for name, control in (self.controls | self.boxes).items():
             control.picked.connect(lambda value, name=name: self._choose(**{name: value}))
-        self.network_size.picked.connect(lambda size: self._choose(size=size))
-        self.precision.picked.connect(lambda precision: self._choose(precision=precision))
         self.kernels.focused.connect(self._query_runtimes)
-        self.kernels.picked.connect(lambda kernels: self._choose(kernels=kernels))
-        self.device.picked.connect(lambda device: self._choose(device=device))
 
     def _show_arrow(self, unfolded: bool) -> None:
         arrow = Qt.ArrowType.DownArrow if unfolded else Qt.ArrowType.RightArrow

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from app.options import blend_label, percentages
 from app.ui.theme.tokens import SPACE
-from app.ui.viewport.text_painting import INK, scaled
+from app.ui.viewport.text_painting import INK, scaled, smooth_painter
 from app.ui.widgets.style_list import color_of, initials, paint_badge
 from utils.translation.texts import tr
 
@@ -210,8 +210,7 @@ class MixWheel(QAbstractSlider):
     def paintEvent(self, event: QPaintEvent) -> None:
         if len(self._styles) < 2:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth_painter(self)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         palette = self.palette()
         accent = palette.highlight().color()
