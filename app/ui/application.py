@@ -21,7 +21,7 @@ from app.errors import Problem, StyleForgeError
 from app.options import format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
-from app.ui.languages.start import apply_language
+from app.ui.languages import apply_language
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
 from utils.translation.texts import mark, said, tr

@@ -21,6 +21,7 @@ from app.ui.camera.controller import CameraController
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter
 from app.ui.controllers.gallery_controller import GalleryController
+from app.ui.controllers.language_menu import LanguageMenu
 from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
@@ -31,7 +32,6 @@ from app.ui.film.interrupted import InterruptedExports
 from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.incremental_work import IncrementalWork
-from app.ui.languages.menu import LanguageMenu
 from app.ui.layouts import fill
 from app.ui.looks.controller import LookController
 from app.ui.looks.gestures import Gestures

@@ -14,7 +14,7 @@ from app.settings import Settings
 from app.training.run_store import RunDirectory
 from app.training.state import Forecast, Phase, State, TrainingProgress
 from app.ui.file_dialogs import FileDialogs
-from app.ui.languages.start import apply_language
+from app.ui.languages import apply_language
 from app.ui.training.formatting import status_text
 from app.ui.training.window import TrainingWindow
 from models.training.presets import PRESETS

@@ -38,14 +38,14 @@ MUTANTS = (
     ),
     Mutant(
         "traditional Chinese is taken for simplified",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         "if (asked.language(), asked.script()) == (ours.language(), ours.script()):",
         "if asked.language() == ours.language():",
         (f"{_START}::test_the_best_language_of_the_system_that_there_is_counts",),
     ),
     Mutant(
         "a window is never turned for writing from right to left",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         "app.setLayoutDirection(QLocale(language).textDirection())",
         'app.setLayoutDirection(QLocale("en").textDirection())',
         (f"{_START}::test_a_language_that_is_written_from_right_to_left_turns_the_window",),
@@ -76,7 +76,7 @@ MUTANTS = (
     ),
     Mutant(
         "Qt's own texts of the language before stay",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         "app.removeTranslator(before)",
         "pass",
         (f"{_START}::test_a_chosen_language_gives_texts_numbers_and_standard_buttons",),
@@ -97,14 +97,14 @@ MUTANTS = (
     ),
     Mutant(
         "fonts of the language come behind those of the system",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         "[*own, *(name for name in before if name not in own)]",
         "[*before, *(name for name in own if name not in before)]",
         (f"{_FONTS}::test_japanese_and_chinese_ask_for_their_own_forms_first",),
     ),
     Mutant(
         "fonts are asked for that are not there",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         " if QFontDatabase.hasFamily(name)",
         "",
         (f"{_FONTS}::test_only_families_that_there_are_are_asked_for",),
@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "the chosen language is not kept",
-        "app/ui/languages/menu.py",
+        "app/ui/controllers/language_menu.py",
         "self._update(language=key)",
         "pass",
         (
@@ -198,7 +198,7 @@ MUTANTS = (
     ),
     Mutant(
         "numbers stay English",
-        "app/ui/languages/start.py",
+        "app/ui/languages.py",
         "    numbers.use(number)\n",
         "",
         (f"{_WINDOW}::test_numbers_have_a_decimal_comma_in_german",),

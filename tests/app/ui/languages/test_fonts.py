@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app.ui.languages.start import apply_fonts, families
+from app.ui.languages import apply_fonts, families
 from utils.translation.languages import LANGUAGES
 
 

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
-from app.ui.languages.start import apply_language, locale_of, match
+from app.ui.languages import apply_language, locale_of, match
 from utils.translation import numbers
 from utils.translation.languages import LANGUAGES
 from utils.translation.numbers import number, significant

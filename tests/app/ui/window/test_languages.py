@@ -24,7 +24,7 @@ from app.ui.controllers.drop_parser import parse_drop
 from app.ui.durations import format_duration, format_remaining
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.exporter import progress_text
-from app.ui.languages.start import apply_language
+from app.ui.languages import apply_language
 from app.ui.looks.strip import ShownLook
 from app.ui.main_window import MainWindow
 from app.ui.showing.slideshow_dialog import SlideshowDialog

@@ -1,1 +1,0 @@
-"""The language of the window: chosen in the menu, applied at startup."""
