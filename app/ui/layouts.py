@@ -22,8 +22,8 @@ def fill(
     Args:
         parts: A widget or a layout, or a pair of one and its stretch; a number is a space in
             pixels, and None takes the space that is left.
-        margins: Left, top, right and bottom, in pixels; None for those of the style.
-        spacing: Between parts, in pixels; None for that of the style.
+        margins: Left, top, right and bottom, in pixels; None for the margins of the style.
+        spacing: Between parts, in pixels; None for the spacing of the style.
     """
     if margins is not None:
         box.setContentsMargins(*margins)
