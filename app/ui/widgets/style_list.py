@@ -162,7 +162,7 @@ class StyleModel(QAbstractListModel):
         return next((n for n, style in enumerate(self._styles) if style.key == key), -1)
 
 
-def load_thumbnail(run: RunJob, path: Path, done: Callable[[QPixmap], object]) -> None:
+def load_thumbnail(run: RunJob, path: Path, done: Callable[[QPixmap], None]) -> None:
     """Read a thumbnail in a job; `done` gets it, null if the file is not a picture."""
     failure = tr("Could not read {name}", name=path.name)
     run(lambda: _read(path), lambda image: done(QPixmap.fromImage(image)), failure=failure)

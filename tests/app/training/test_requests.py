@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -14,12 +15,14 @@ from PySide6.QtTest import QTest
 
 from app.commands.train import command as train
 from app.commands.train.previews import PreviewImage
+from app.commands.training_recipe import given_fields
 from app.training import controller as studio_module
 from app.training.dataset_scan import scan_dataset
 from app.training.request import TrainingRequest
 from app.training.state import Forecast, Phase, State
 from app.ui.durations import format_duration, format_remaining
 from app.ui.training.formatting import confirmation_text, scan_text
+from models.training.config import TrainingConfig
 from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
@@ -179,7 +182,9 @@ def test_every_preset_and_stroke_is_a_command_line_of_train(order):
             line = ["train", "--style-image", "p.png", "-o", "out", *made.flags()]
             args = parser.parse_args(line)
             device = torch.device("cpu")
-            config = train._config(args, device, train._shape(args, None))
+            config = TrainingConfig(
+                **given_fields(args, TrainingConfig, device), **asdict(train._shape(args, None))
+            )
             assert config.iterations == preset.iterations
             assert config.style_size == stroke.style_size
             assert config.stability_weight == preset.stability_weight

@@ -185,7 +185,7 @@ def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: "'Red stripes' is not finished" in window.notices.text)
-    window._trigger("train")
+    window.actions_by_key["train"].trigger()
     assert window.training_launcher.window is not None
     asking = window.training_launcher.window.choice_bar
     qtbot.waitUntil(lambda: asking.topic == "unfinished")

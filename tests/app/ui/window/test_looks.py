@@ -16,7 +16,6 @@ from app.export.picture_file import write_result
 from app.looks.look import KEY, Look
 from app.looks.look_file import LookFile
 from app.settings import Settings
-from app.ui.controllers.drop_parser import parse_drop
 from app.ui.looks.controller import LAST
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
@@ -53,7 +52,7 @@ def wait_for_stored(qtbot, *names: str) -> None:
 def drop(window: MainWindow, path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
-    window.drop_handler._open(parse_drop(data), QImage())
+    window.drop_handler._open(data, QImage())
 
 
 def test_a_look_is_saved_and_used_again(window, looks, session, qtbot):

@@ -26,8 +26,8 @@ from app.settings import Settings
 from app.ui import actions
 from app.ui.help_dialog import HelpDialog, shortcut_text
 from app.ui.main_window import MainWindow
-from app.ui.queue import watching
 from app.ui.queue.actions import QUEUE_ACTIONS
+from app.ui.queue.control import adding
 from app.ui.queue.rows import RowState
 from app.ui.queue.runner import Phase
 from app.ui.theme.icons import FOLDER
@@ -423,7 +423,7 @@ def test_a_window_that_is_killed_leaves_no_process_and_every_job(album, tmp_path
 def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
     queue, window, session, album, qtbot, monkeypatch
 ):
-    monkeypatch.setattr(watching, "INTERVAL_MS", 50)
+    monkeypatch.setattr(adding, "INTERVAL_MS", 50)
     monkeypatch.setattr(queue.runner, "start", lambda: None)
     queue.watching._timer.setInterval(50)
     folder = album[0].parent
