@@ -117,7 +117,6 @@ def test_no_reader_of_files_parses_json_or_toml_by_itself():
         "kernels/time_model/cards.py",
         "kernels/time_model/prediction.py",
         "models/training/download/published.py",
-        "models/training/vit/run.py",
         "utils/files/small_json.py",
         "utils/files/toml.py",
         "utils/tables/__init__.py",
