@@ -354,9 +354,7 @@ def _listed(keys: list[str]) -> str:
 
 
 def _faults(
-    found: Mapping[str, Any],
-    usable: Mapping[str, Tensor],
-    expected: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, Any], usable: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]
 ) -> dict[str, list[str]]:
     """Map each kind of fault, marked for translation, to the keys that have it."""
     return {

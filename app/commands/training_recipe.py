@@ -96,9 +96,7 @@ def numbers(text: str) -> tuple[float, ...]:
 
 
 def given_fields(
-    args: argparse.Namespace,
-    config: type[TrainingConfig | VitTrainingConfig],
-    device: torch.device,
+    args: argparse.Namespace, config: type[TrainingConfig | VitTrainingConfig], device: torch.device
 ) -> dict[str, Any]:
     """Return the fields of a config that the flags give; "auto" becomes the device's precision."""
     given = {f.name: getattr(args, f.name) for f in fields(config) if f.name in args}

@@ -108,13 +108,7 @@ class Adaptation:
         return self._selector(variant).remark
 
     def sizes(
-        self,
-        variant: Variant,
-        config: EngineConfig,
-        frame: Frame,
-        mode: ProcessMode,
-        *,
-        lite: bool,
+        self, variant: Variant, config: EngineConfig, frame: Frame, mode: ProcessMode, *, lite: bool
     ) -> Sizes:
         """Choose the sizes of the network's input for a frame; see `use_lite` for the arguments."""
         if config.size is not None:

@@ -209,11 +209,7 @@ class Network:
         )
 
     def render(
-        self,
-        pixels: Pixels,
-        *,
-        deep: bool = False,
-        between: Callable[[], object] = lambda: None,
+        self, pixels: Pixels, *, deep: bool = False, between: Callable[[], object] = lambda: None
     ) -> Rendering:
         """Run the network on a picture along the fastest path, with timings."""
         clock = Stopwatch(self.device)

@@ -39,13 +39,7 @@ class Serving:
 
 @contextmanager
 def serving(
-    painter: Painter,
-    token: str,
-    *,
-    addresses: Sequence[str],
-    port: int,
-    limits: Limits,
-    jobs: Path,
+    painter: Painter, token: str, *, addresses: Sequence[str], port: int, limits: Limits, jobs: Path
 ) -> Iterator[Serving]:
     """Serve on loopback addresses during the block; a `port` of 0 is a free one.
 

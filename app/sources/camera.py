@@ -216,9 +216,7 @@ class Camera(GrabbedSource):
         self._exposure: float | None = None  # in stops; None for automatic
         self._exposure_reason = ""
         self._grabber = Grabber(
-            self._connect,
-            tr("the camera '{name}'", name=name),
-            tr("waiting for it to come back"),
+            self._connect, tr("the camera '{name}'", name=name), tr("waiting for it to come back")
         )
         first = self._grabber.open(Deadline(open_timeout))
         # State in `info`: the modes, and whether the rate is measured.

@@ -33,11 +33,7 @@ class FeedLost(StyleForgeError):
 
 def timeout_error(name: str, deadline: Deadline) -> FeedLost:
     return FeedLost(
-        tr(
-            "{source} sent no picture within {n} s",
-            source=name,
-            n=significant(deadline.seconds, 6),
-        )
+        tr("{source} sent no picture within {n} s", source=name, n=significant(deadline.seconds, 6))
     )
 
 

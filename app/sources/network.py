@@ -366,11 +366,7 @@ def _connection_fault(address: Address, exc: Exception) -> str:
     if isinstance(exc, TimeoutError):
         return tr("{source} did not answer within {n} s", n=significant(TIMEOUT_S, 6), **named)
     if isinstance(exc, ssl.SSLError):
-        return tr(
-            "{source} has no trusted certificate ({reason})",
-            reason=exc.reason,
-            **named,
-        )
+        return tr("{source} has no trusted certificate ({reason})", reason=exc.reason, **named)
     if isinstance(exc, OSError) and exc.strerror:
         return tr("{source} cannot be reached: {error}", error=exc.strerror, **named)
     return tr("{source} did not send an HTTP response", **named)

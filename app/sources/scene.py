@@ -117,12 +117,7 @@ def _repeated(sheet: Sheet, times: int) -> Sheet:
     return np.tile(colors, (1, times, 1)), np.tile(keep, (1, times, 1))
 
 
-def _composite_shifted(
-    picture: Bytes,
-    sheet: Sheet,
-    top: int,
-    shift: float,
-) -> None:
+def _composite_shifted(picture: Bytes, sheet: Sheet, top: int, shift: float) -> None:
     """Composite the sheet, shifted by a fraction of a pixel, so that slow clouds move smoothly."""
     whole, part = int(shift), shift % 1.0
     width = picture.shape[1]

@@ -159,11 +159,7 @@ def installable_of_picture(
         shown = printable(path.name, MAX_NAME_LENGTH)
         raise StyleError(labeled(f"'{shown}'", str(exc))) from exc
     return Installable(
-        _title(path),
-        ANY_STYLE,
-        code,
-        thumbnail=_thumbnail(picture),
-        picture=picture,
+        _title(path), ANY_STYLE, code, thumbnail=_thumbnail(picture), picture=picture
     )
 
 

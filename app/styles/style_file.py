@@ -133,10 +133,7 @@ def _check_end(file: BinaryIO, name: str) -> None:
     file.seek(0)
     if size < _END.size or not tail[-_END.size :].startswith(b"PK\5\6"):
         raise StyleError(
-            tr(
-                "'{file}' is not a style file: it is not a ZIP archive, or is truncated",
-                file=name,
-            )
+            tr("'{file}' is not a style file: it is not a ZIP archive, or is truncated", file=name)
         )
     *_, count, directory, _, comment = _END.unpack(tail[-_END.size :])
     if comment or tail.startswith(b"PK\6\7"):
@@ -172,12 +169,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
     except ValueError as exc:
         fault = printable(str(exc))
         raise StyleError(
-            tr(
-                "'{file}' has an invalid {part}: {fault}",
-                file=name,
-                part=SPEC,
-                fault=fault,
-            )
+            tr("'{file}' has an invalid {part}: {fault}", file=name, part=SPEC, fault=fault)
         ) from exc
     names = _names(spec, name)
     for each in infos:  # compared exactly: no name in `names` leaves the folder

@@ -29,13 +29,7 @@ from models.families.family import (
 from models.families.keys import ANY_STYLE
 from models.families.style_codes import FORMAT as CODE_FORMAT
 from models.families.style_codes import KEY as CODE
-from models.families.style_codes import (
-    StyleCode,
-    header_texts,
-    load_code,
-    save_code,
-    second_path,
-)
+from models.families.style_codes import StyleCode, header_texts, load_code, save_code, second_path
 from models.inference.vit.cache import VitCache
 from models.inference.vit.native_plan import dimensions
 from models.inference.vit.warm_up import warm_up
@@ -326,11 +320,7 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         )
 
     def limitations(
-        self,
-        kernels: str,
-        device: torch.device,
-        precision: Precision,
-        network: AnyStyleNetwork,
+        self, kernels: str, device: torch.device, precision: Precision, network: AnyStyleNetwork
     ) -> tuple[str, ...]:
         """List convolutions on PyTorch's kernels, missing CUDA graphs and missing INT8."""
         said: list[str] = []

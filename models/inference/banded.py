@@ -156,11 +156,7 @@ def _padded(rows: Rows, height: int, width: int) -> Rows:
 
 
 def _encoded(
-    network: PublishedNetwork,
-    rows: Rows,
-    size: tuple[int, int],
-    bands: _Bands,
-    work: _Work,
+    network: PublishedNetwork, rows: Rows, size: tuple[int, int], bands: _Bands, work: _Work
 ) -> Tensor:
     """Compute the activations at a quarter of the resolution, [1, C, H / 4, W / 4]."""
     high, wide = size

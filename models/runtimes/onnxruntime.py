@@ -31,10 +31,7 @@ class OnnxRuntime(Runtime):
     extra = "onnx"
 
     def __init__(
-        self,
-        device: str,
-        provider: str = "",
-        packages: tuple[str, ...] = ("onnxruntime", *WRITERS),
+        self, device: str, provider: str = "", packages: tuple[str, ...] = ("onnxruntime", *WRITERS)
     ) -> None:
         self._device, self._provider, self.packages = device, provider or device, packages
         self.title = f"ONNX Runtime {device}"

@@ -24,10 +24,6 @@ def read_list_file(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else tr("it is not text")
         raise ValueError(
-            tr(
-                "the list '{file}' cannot be read: {error}",
-                file=printable(str(path)),
-                error=reason,
-            )
+            tr("the list '{file}' cannot be read: {error}", file=printable(str(path)), error=reason)
         ) from exc
     return [line for line in lines if line and not line.startswith("#")]

@@ -5,13 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.commands.argument_types import int_in_range
-from app.commands.common_flags import (
-    add_device,
-    add_kernels,
-    add_precision,
-    add_quiet,
-    add_style,
-)
+from app.commands.common_flags import add_device, add_kernels, add_precision, add_quiet, add_style
 from app.commands.style_flags import add_style_options
 from app.engine.resolution import MAX_SIZE, SHORTEST
 from app.options import CAMERA_FITS, CAMERA_FORMATS, Option
@@ -94,11 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def _add_choice(
-    parser: argparse.ArgumentParser,
-    name: str,
-    what: str,
-    options: dict[str, Option],
-    default: str,
+    parser: argparse.ArgumentParser, name: str, what: str, options: dict[str, Option], default: str
 ) -> None:
     told = ", ".join(
         f"{key}: {each.remark[:1].lower()}{each.remark[1:]}" for key, each in options.items()

@@ -309,11 +309,7 @@ def _report_photographs(photographs: Photographs, available: int, report: Report
 
 
 def _run_training(
-    training: Run,
-    output: Output,
-    interval: int,
-    preview: PreviewImage,
-    report: Reporter,
+    training: Run, output: Output, interval: int, preview: PreviewImage, report: Reporter
 ) -> None:
     """Run the training; if reporting fails, stop with a checkpoint and raise OSError."""
     unheard: OSError | None = None

@@ -10,12 +10,7 @@ from app.engine.comparison import Comparer
 from app.engine.display_path import DisplayPath
 from app.engine.engine.inference import Inference
 from app.engine.inferred import Inferred
-from app.engine.post.blending import (
-    Pixels,
-    PostProcessor,
-    deep_picture,
-    eight_bits,
-)
+from app.engine.post.blending import Pixels, PostProcessor, deep_picture, eight_bits
 from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights

@@ -28,11 +28,7 @@ def before_and_after(styled: StyledFrame, pixels: Pixels | None = None) -> tuple
 
 
 def write_before_after(
-    path: Path,
-    styled: StyledFrame,
-    arrangement: str,
-    at: float = 0.5,
-    pixels: Pixels | None = None,
+    path: Path, styled: StyledFrame, arrangement: str, at: float = 0.5, pixels: Pixels | None = None
 ) -> list[str]:
     """Write a result with its source, atomically, in sRGB, 8 bits; the ending selects the format.
 

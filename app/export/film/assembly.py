@@ -7,12 +7,7 @@ from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
-from app.export.film.copying import (
-    about_stream,
-    add_copied_streams,
-    copied_packets,
-    needed_options,
-)
+from app.export.film.copying import about_stream, add_copied_streams, copied_packets, needed_options
 from app.export.film.fault import FAULTS, FilmError, reason, unmade
 from app.export.film.info import FilmInfo, StyledFilmFrame
 from app.export.film.reader import open_film

@@ -202,12 +202,7 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
         refused.append(fault)
     why = clauses(refused) or tr("only the CPU can encode it")
     raise FilmError(
-        tr(
-            "{where} cannot encode {codec}: {reason}",
-            codec=codec.title,
-            where=where,
-            reason=why,
-        )
+        tr("{where} cannot encode {codec}: {reason}", codec=codec.title, where=where, reason=why)
     )
 
 

@@ -10,12 +10,7 @@ from pathlib import Path
 
 from app.export.film.animation.reading import animation_frames, animation_info
 from app.export.film.fault import FAULTS, FilmError, named, reason
-from app.export.film.info import (
-    MOST_PIXELS,
-    FilmFrame,
-    FilmInfo,
-    FilmReading,
-)
+from app.export.film.info import MOST_PIXELS, FilmFrame, FilmInfo, FilmReading
 from app.export.film.threads.ahead import mapped_ahead
 from app.film_frames.color import ColorError, Colors, colors_of
 from app.film_frames.converter import Converter
@@ -163,10 +158,7 @@ def read_frames(
 
 
 def _from(
-    container: av.container.InputContainer,
-    stream: av.VideoStream,
-    after: int,
-    reading: FilmReading,
+    container: av.container.InputContainer, stream: av.VideoStream, after: int, reading: FilmReading
 ) -> Iterator[av.VideoFrame] | None:
     """Seek to the last key frame not later than the first frame after `after`.
 

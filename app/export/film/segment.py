@@ -152,9 +152,5 @@ def open_segment(path: Path) -> av.container.InputContainer:
         return av.open(str(path.absolute()))
     except FAULTS as exc:
         raise FilmError(
-            tr(
-                "a finished part ('{file}') is damaged: {fault}",
-                file=path.name,
-                fault=reason(exc),
-            )
+            tr("a finished part ('{file}') is damaged: {fault}", file=path.name, fault=reason(exc))
         ) from exc

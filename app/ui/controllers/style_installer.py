@@ -41,11 +41,7 @@ class StyleInstaller:
         )
 
     def ask_group(
-        self,
-        style: Style,
-        group: str,
-        groups: Sequence[str],
-        put: Callable[[str, str], None],
+        self, style: Style, group: str, groups: Sequence[str], put: Callable[[str, str], None]
     ) -> None:
         """Ask for the group of a style.
 

@@ -130,10 +130,7 @@ class StyleMenu:
     def _export(self, style: Style) -> None:
         """Ask for a file and export the style to it; the stream continues."""
         dialog = self._picker.saving(
-            self._window,
-            tr("Export the style"),
-            SAVE_STYLE,
-            lambda path: self.export(style, path),
+            self._window, tr("Export the style"), SAVE_STYLE, lambda path: self.export(style, path)
         )
         dialog.setDefaultSuffix(ENDING.removeprefix("."))
         dialog.selectFile(f"{portable_name(style.key)}{ENDING}")

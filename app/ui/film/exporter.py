@@ -153,10 +153,7 @@ class FilmExporter(QObject):
             target = target.with_name(f"{target.name}{options.endings[0]}")
         if target.resolve() == source.resolve():
             self._say(
-                tr(
-                    "'{name}' is the open film; choose another name",
-                    name=printable(target.name),
-                )
+                tr("'{name}' is the open film; choose another name", name=printable(target.name))
             )
             return
         config = replace(self._session.config, compare=False)
@@ -217,11 +214,7 @@ class FilmExporter(QObject):
         if job := self._job:
             job.cancel(keep=not self._discards)
 
-    def _make(
-        self,
-        order: ExportOrder,
-        library: Library,
-    ) -> FilmReport:
+    def _make(self, order: ExportOrder, library: Library) -> FilmReport:
         target, config, options = order.target, order.config, order.options
         info = film_info(order.source)
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))

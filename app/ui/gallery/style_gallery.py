@@ -34,14 +34,7 @@ from app.ui.gallery.cards_view import CardsView
 from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import INK, draw_card, smooth_painter
-from app.ui.widgets.style_list import (
-    KEY,
-    PADDING,
-    SHARE,
-    THUMBNAIL,
-    StyleDelegate,
-    StyleModel,
-)
+from app.ui.widgets.style_list import KEY, PADDING, SHARE, THUMBNAIL, StyleDelegate, StyleModel
 from utils.translation.texts import tr
 
 

@@ -6,13 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import (
-    QApplication,
-    QMainWindow,
-    QMenu,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QVBoxLayout, QWidget
 
 from app.live.session import Session
 from app.settings import Settings
@@ -121,11 +115,7 @@ class WindowParts(QMainWindow):
             lambda: self.viewport.styled,
         )
         self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
-        self.overlay = Overlay(
-            *shown,
-            self._reserve_headroom,
-            self.viewport,
-        )
+        self.overlay = Overlay(*shown, self._reserve_headroom, self.viewport)
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
         self.playback_bar = PlaybackBar(self.actions_by_key, self)
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]

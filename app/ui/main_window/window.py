@@ -29,10 +29,7 @@ class MainWindow(WindowParts):
     """
 
     def __init__(
-        self,
-        session: Session,
-        settings: Settings,
-        save_settings: Callable[[Settings], None],
+        self, session: Session, settings: Settings, save_settings: Callable[[Settings], None]
     ) -> None:
         views, visibility = Views(self), Visibility(self)
         commands = Commands(self, views, visibility)

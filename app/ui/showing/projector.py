@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QGuiApplication,
-    QKeyEvent,
-    QMouseEvent,
-    QPalette,
-    QScreen,
-)
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QMouseEvent, QPalette, QScreen
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.engine.result import StyledFrame

@@ -94,8 +94,6 @@ class SpeedBar(QWidget):
         self.right.setText(f"{tr('Sharp', 'speed')}\n{rate_text(sharp) or NO_RATE}")
         self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
         ends = tr(
-            "smooth {smooth}, sharp {sharp}",
-            smooth=rate_text(smooth),
-            sharp=rate_text(sharp),
+            "smooth {smooth}, sharp {sharp}", smooth=rate_text(smooth), sharp=rate_text(sharp)
         )
         self.slider.setAccessibleDescription(f"{title}; {ends}")

@@ -131,8 +131,7 @@ class TrainingForm(QScrollArea):
         self.stroke.show_choice(STROKES[1])
         self.stroke.picked.connect(lambda _: self._update_remarks())
         self.weight = NoWheelSlider(
-            tr("Strength of the style"),
-            tr("How strongly the style follows the painting (Alt+R)"),
+            tr("Strength of the style"), tr("How strongly the style follows the painting (Alt+R)")
         )
         low, high = (round(value * STEPS_PER_UNIT) for value in STYLE_WEIGHTS)
         self.weight.setRange(low, high)

@@ -21,9 +21,7 @@ def confirmation_text(forecast: Forecast, *, beside_picture: bool = False) -> st
     duration = format_duration(forecast.seconds)
     if forecast.on_gpu:
         return tr(
-            "About {duration} on {device}. Start anyway?",
-            duration=duration,
-            device=forecast.device,
+            "About {duration} on {device}. Start anyway?", duration=duration, device=forecast.device
         )
     if beside_picture:
         return tr(

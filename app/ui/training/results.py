@@ -82,10 +82,7 @@ class Results(QWidget):
     frame_used = Signal()  # the next preview shows the current frame
 
     def __init__(
-        self,
-        session: Session,
-        frame: Callable[[], NDArray[np.uint8] | None],
-        parent: QWidget,
+        self, session: Session, frame: Callable[[], NDArray[np.uint8] | None], parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._session, self._studio, self._frame = session, session.studio, frame

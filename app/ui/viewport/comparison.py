@@ -89,8 +89,7 @@ def difference_text(comparison: Comparison) -> str:
             **values,
         )
     return tr(
-        "Pictures differ by {largest} of 255, PSNR {psnr} dB, outside the bound: {bound}.",
-        **values,
+        "Pictures differ by {largest} of 255, PSNR {psnr} dB, outside the bound: {bound}.", **values
     )
 
 

@@ -39,12 +39,7 @@ def breakable(text: str) -> str:
 
 
 def draw_pill(
-    painter: QPainter,
-    corner: QPoint,
-    text: str,
-    *,
-    right: bool = False,
-    widest: int | None = None,
+    painter: QPainter, corner: QPoint, text: str, *, right: bool = False, widest: int | None = None
 ) -> QRect:
     """Draw a label on a dark rounded rectangle, and return the rectangle.
 

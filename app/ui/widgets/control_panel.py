@@ -8,13 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QPixmap
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLineEdit,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.engine import SIZES
@@ -30,11 +24,7 @@ from app.ui.widgets.form_layout import FormLayout, align_labels
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.mix_wheel import MixWheel, WheelStyle
 from app.ui.widgets.option_box import Choice, OptionBox
-from app.ui.widgets.parameter_controls import (
-    AmountControl,
-    CheckControl,
-    control_of,
-)
+from app.ui.widgets.parameter_controls import AmountControl, CheckControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.style_list import load_thumbnail
 from app.ui.widgets.toolbar import tool_button

@@ -8,13 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QPainter, QStandardItemModel, QWheelEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import scaled

@@ -49,10 +49,7 @@ def coded_frame(frame: StyledFilmFrame, colors: int, *, dithered: bool) -> bytes
 
 
 def write_file(
-    file: BinaryIO,
-    size: tuple[int, int],
-    plays: int,
-    frames: Iterable[tuple[bytes, int]],
+    file: BinaryIO, size: tuple[int, int], plays: int, frames: Iterable[tuple[bytes, int]]
 ) -> None:
     """Write a file of `size` (width, height) with delays in 1/100 s.
 

@@ -95,11 +95,6 @@ def _parts(shown: Sequence[int], keys: Sequence[int], least: int) -> tuple[Part,
             begins.append(place[key])
     ends = [*begins[1:], len(shown)]
     return tuple(
-        Part(
-            number,
-            shown[begin],
-            shown[end] if end < len(shown) else None,
-            end - begin,
-        )
+        Part(number, shown[begin], shown[end] if end < len(shown) else None, end - begin)
         for number, (begin, end) in enumerate(zip(begins, ends, strict=True))
     )
