@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
@@ -25,6 +24,7 @@ from models.inference.cpu import CpuExecutor
 from models.inference.cuda import PlanCache
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
+from models.pictures import check_pictures, padded
 from models.precision import INT8_NEEDS_FUSED, compute_dtype
 from models.runtimes.executor import RuntimeExecutor
 from models.runtimes.runtime import Runtime
@@ -32,8 +32,6 @@ from models.runtimes.table import RUNTIMES
 from utils.profiling import nvtx_range
 from utils.translation.joints import labeled
 
-# pixels; below, at a quarter of the size, reflection padding is wider than the picture
-MIN_SIDE = 16
 MULTIPLE = 4  # sides are padded to multiples of it
 
 
@@ -124,9 +122,9 @@ class TransformerNetBaseline(nn.Module):
                 has been submitted; with `by_layer`, with the names of the layers, such as
                 "encoder/conv1", or "residual blocks/res1" for a block computed as one layer.
         """
-        _check(x)
+        check_pictures(x)
         height, width = x.shape[-2:]
-        x = _padded(x)
+        x = padded(x, MULTIPLE)
         for group, run in (
             ("encoder", self.encode),
             ("residual blocks", self.transform),
@@ -226,7 +224,7 @@ class TransformerNetFused(TransformerNet):
         return (reason,) if reason else ()
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
-        _check(x)
+        check_pictures(x)
         plan = self._plan(x)
         return super().forward(x, mark) if plan is None else plan(x, mark)
 
@@ -311,9 +309,9 @@ class TransformerNetInRuntime(TransformerNetBaseline):
                 compute in the dtype of `x`. The message is one sentence.
             ValueError: As for the baseline.
         """
-        _check(x)
+        check_pictures(x)
         height, width = x.shape[-2:]
-        return self._executor(self, super().forward, _padded(x))[..., :height, :width]
+        return self._executor(self, super().forward, padded(x, MULTIPLE))[..., :height, :width]
 
     def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetInRuntime:  # noqa: ARG002
         return self
@@ -345,24 +343,3 @@ def _layers(
 ) -> TransformerNetBaseline:
     network = TransformerNetBaseline(**asdict(config)).requires_grad_(False).eval()
     return network.to(device, dtype)
-
-
-def _padded(x: Tensor) -> Tensor:
-    """Pad [N, C, H, W] by reflection at the right and the bottom to multiples of MULTIPLE."""
-    height, width = x.shape[-2:]
-    if height % MULTIPLE == 0 and width % MULTIPLE == 0:
-        return x
-    return F.pad(x, (0, -width % MULTIPLE, 0, -height % MULTIPLE), mode="reflect")
-
-
-def _check(x: Tensor) -> None:
-    shape = list(x.shape)
-    if x.dim() != 4 or x.shape[1] != 3:
-        raise ValueError(f"expected pictures [N, 3, H, W], got {shape}")
-    if min(x.shape[-2:]) < MIN_SIDE:
-        raise ValueError(
-            f"expected pictures of at least {MIN_SIDE}x{MIN_SIDE} pixels, "
-            f"got {x.shape[-1]}x{x.shape[-2]}"
-        )
-    if not x.is_floating_point():
-        raise ValueError(f"expected floating-point pictures 0-255, got {x.dtype}")

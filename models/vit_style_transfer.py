@@ -10,10 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.optimized_blocks import EPS, AdaIN, TransformerBlock
+from models.pictures import check_pictures, padded
 from models.vit_config import PATCH, VIT_VARIANTS, VitConfig
 from models.vit_convolutions import Decoder, Stem, keep_variance
-
-MIN_SIDE = 16  # pixels; below, reflection padding is wider than the rows of tokens
 
 
 class StyleEncoder(nn.Module):
@@ -76,8 +75,8 @@ class StyleForgeTransformer(nn.Module):
         Raises:
             ValueError: If the shape or the dtype differs.
         """
-        check_picture(picture)
-        return self.style(_padded(picture), key_stride)
+        check_pictures(picture)
+        return self.style(padded(picture, PATCH), key_stride)
 
     def stylize(self, content: Tensor, code: Tensor, key_stride: int | None = None) -> Tensor:
         """Paint pictures in the style of a code, about 0-255, not clamped.
@@ -89,13 +88,13 @@ class StyleForgeTransformer(nn.Module):
             key_stride: Side of the groups of tokens that share a key. None: the smallest with at
                 most `config.max_keys` keys, so that memory stays proportional to the size.
         """
-        check_picture(content)
+        check_pictures(content)
         if code.dim() != 2 or code.shape[1] != self.config.code_dim:
             raise ValueError(f"expected codes [N, {self.config.code_dim}], got {list(code.shape)}")
         if code.shape[0] not in (1, content.shape[0]):
             raise ValueError(f"{code.shape[0]} codes do not fit {content.shape[0]} pictures")
         height, width = content.shape[-2:]
-        stem = self.stem(_padded(content))
+        stem = self.stem(padded(content, PATCH))
         tokens, size = _flat(stem.tokens)
         stride = key_stride or self.config.key_stride(*size)
         for inject, block in zip(self.injections, self.blocks, strict=True):
@@ -122,23 +121,3 @@ def _blocks(config: VitConfig, count: int, *, fused: bool) -> nn.ModuleList:
 def _flat(planes: Tensor) -> tuple[Tensor, tuple[int, int]]:
     """Return [N, C, h, w] as tokens [N, h w, C], and (h, w)."""
     return planes.flatten(2).transpose(1, 2), (planes.shape[2], planes.shape[3])
-
-
-def _padded(picture: Tensor) -> Tensor:
-    height, width = picture.shape[-2:]
-    if height % PATCH == 0 and width % PATCH == 0:
-        return picture
-    return F.pad(picture, (0, -width % PATCH, 0, -height % PATCH), mode="reflect")
-
-
-def check_picture(picture: Tensor) -> None:
-    """Raise ValueError unless pictures are [N, 3, H, W], floating, of at least MIN_SIDE."""
-    shape = list(picture.shape)
-    if picture.dim() != 4 or shape[1] != 3:
-        raise ValueError(f"expected pictures [N, 3, H, W], got {shape}")
-    if min(shape[2:]) < MIN_SIDE:
-        raise ValueError(
-            f"expected pictures of at least {MIN_SIDE}x{MIN_SIDE} pixels, got {shape[3]}x{shape[2]}"
-        )
-    if not picture.is_floating_point():
-        raise ValueError(f"expected floating-point pictures 0-255, got {picture.dtype}")

@@ -18,9 +18,10 @@ from app.exit_status import DONE
 from models.checkpoints import CheckpointError
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_pixels, to_tensor
+from models.pictures import MIN_SIDE
 from models.training.run import fit
 from models.vit_checkpoints import load_vit
-from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer
+from models.vit_style_transfer import StyleForgeTransformer
 from utils.devices import resolve
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels

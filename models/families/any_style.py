@@ -33,12 +33,13 @@ from models.families.style_codes import StyleCode, header_texts, load_code, save
 from models.inference.vit.cache import VitCache
 from models.inference.vit.native_plan import dimensions
 from models.inference.vit.warm_up import warm_up
+from models.pictures import MIN_SIDE, check_pictures
 from models.precision import Precision
 from models.transformer_net import ALL_VARIANTS, IN_RUNTIMES
 from models.vit_checkpoints import FORMAT as NETWORK_FORMAT
 from models.vit_checkpoints import load_vit
 from models.vit_config import PATCH, VitConfig, variant_name
-from models.vit_style_transfer import MIN_SIDE, StyleForgeTransformer, check_picture
+from models.vit_style_transfer import StyleForgeTransformer
 from utils.images.opening import ImageError
 from utils.images.reading import read_pixels
 from utils.text import printable
@@ -130,7 +131,7 @@ class StylePainter(nn.Module):
         """
         if self._cache is None or torch.is_grad_enabled():
             return self.network.stylize(x, self.code)
-        check_picture(x)
+        check_pictures(x)
         plan = self.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
         if plan is not None:
             return plan(x, mark)

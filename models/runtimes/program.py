@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
-SMALLEST = 16  # pixels of a side, see models.transformer_net.MIN_SIDE
+from models.pictures import MIN_SIDE
+
 INPUT, OUTPUT = "picture", "styled"  # names in the files
 
 
@@ -91,7 +92,7 @@ def export_program(
     """Trace a network on the CPU, for inference; the program refers to its weights.
 
     Weights loaded into the network later are also in the program. If `size`, (width, height) in
-    pixels, is None, it accepts any multiple of `multiple` from SMALLEST on.
+    pixels, is None, it accepts any multiple of `multiple` from MIN_SIDE on.
     """
     width, height = size or (8 * multiple, 6 * multiple)
     rows, columns = (2, 3) if pictures.planes else (1, 2)
@@ -100,7 +101,7 @@ def export_program(
         example = example.to(torch.uint8)
     axes: dict[int, Any] = {}
     if size is None:
-        fewest = -(-SMALLEST // multiple)
+        fewest = -(-MIN_SIDE // multiple)
         axes = {
             rows: multiple * Dim("rows", min=fewest),
             columns: multiple * Dim("columns", min=fewest),

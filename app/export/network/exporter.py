@@ -21,8 +21,9 @@ from app.version import styleforge_version
 from models.checkpoints import CheckpointError
 from models.families.family import LoadedStyle, NetworkFamily, StyleFiles
 from models.families.table import FAMILIES
+from models.pictures import MIN_SIDE
 from models.precision import Precision
-from models.runtimes.program import SMALLEST, Pictures
+from models.runtimes.program import Pictures
 from models.runtimes.runtime import RuntimeFault
 from utils.files.atomic import sync
 from utils.text import printable
@@ -139,8 +140,8 @@ def _check(family: NetworkFamily[Any], style: Style, wanted: Wanted) -> None:
                     reason=tr(reason),
                 )
             )
-    elif min(wanted.size) < SMALLEST:
-        raise ExportError(tr("a picture has at least {size} pixels", size=f"{SMALLEST}x{SMALLEST}"))
+    elif min(wanted.size) < MIN_SIDE:
+        raise ExportError(tr("a picture has at least {size} pixels", size=f"{MIN_SIDE}x{MIN_SIDE}"))
 
 
 def _load(library: Library, style: Style, family: NetworkFamily[Any], *, lite: bool) -> LoadedStyle:

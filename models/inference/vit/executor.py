@@ -19,6 +19,7 @@ from kernels.network.graph_plan import StageCallback, group_of
 from kernels.weight_transforms import column_weights
 from models.inference.vit.parts import VitParts
 from models.inference.vit.weights import VitWeights
+from models.pictures import padded
 from models.vit_config import PATCH, VitConfig
 
 
@@ -91,11 +92,7 @@ class VitExecutor(VitParts):
         return self.run(self._padded, x)
 
     def _padded(self, x: Tensor) -> Tensor:
-        x = x.to(self.dtype)
-        height, width = x.shape[-2:]
-        if height % PATCH or width % PATCH:
-            x = F.pad(x, (0, -width % PATCH, 0, -height % PATCH), mode="reflect")
-        return self.reflected(x, 4)
+        return self.reflected(padded(x.to(self.dtype), PATCH), 4)
 
     # Steps
 
