@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.settings import Settings
-from app.ui.file_dialogs import FileDialogs
+from app.ui.file_dialogs import FileDialogs, FileKind
 from app.ui.viewport.viewport import Viewport
 from app.ui.widgets.message_bars import NoticeBar
 from app.ui.widgets.prompt_bar import PromptBar
@@ -44,6 +44,14 @@ class WindowContext:
     def say(self, text: str) -> None:
         """Show a notice."""
         self.notices.show_notice(text)
+
+    def ask_source(self, title: str, kind: FileKind, mode: QFileDialog.FileMode) -> None:
+        """Ask for a source, and open it; several pictures open as a strip."""
+
+        def chosen(names: list[str]) -> None:
+            self.session.open(names[0] if len(names) == 1 else names)
+
+        self.dialogs.dialog(self.window, title, kind, mode, chosen).open()
 
     def styled(self) -> StyledFrame | None:
         """Return the result on screen; None before the first."""

@@ -43,9 +43,9 @@ class SourceOpener(QObject):
 
     def __init__(self, context: WindowContext, panel: ControlPanel, menu: QMenu) -> None:
         super().__init__(context.window)
+        self._context = context
         session = self._session = context.session
         self._panel, self._menu, self._actions = panel, menu, context.actions
-        self._picker, self._window = context.dialogs, context.window
         self._cameras: tuple[CameraName, ...] = ()
         self._used: dict[str, str] = {}  # specs of cameras used so far, by name
         self._address = ""  # the typed address while it opens
@@ -139,24 +139,16 @@ class SourceOpener(QObject):
     def ask_files(self) -> None:
         """Ask for a picture or video, or several pictures as a strip; the stream continues."""
         several = QFileDialog.FileMode.ExistingFiles
-
-        def chosen(names: list[str]) -> None:
-            self._session.open(names[0] if len(names) == 1 else list(names))
-
-        title = tr("Open pictures or a video")
-        self._picker.dialog(self._window, title, OPEN_FILES, several, chosen).open()
+        self._context.ask_source(tr("Open pictures or a video"), OPEN_FILES, several)
 
     def ask_folder(self) -> None:
         """Ask for a folder of pictures; the stream continues."""
         one = QFileDialog.FileMode.Directory
-        title = tr("Open a folder of pictures")
-        self._picker.dialog(
-            self._window, title, OPEN_FOLDER, one, lambda names: self._session.open(names[0])
-        ).open()
+        self._context.ask_source(tr("Open a folder of pictures"), OPEN_FOLDER, one)
 
     def ask_style(self, chosen: Callable[[Path], None]) -> None:
         """Ask for a style file and pass its path to `chosen`."""
-        self._picker.ask(self._window, tr("Install a style"), OPEN_STYLE, chosen)
+        self._context.dialogs.ask(self._context.window, tr("Install a style"), OPEN_STYLE, chosen)
 
     def open_image(self, image: QImage) -> None:
         """Open a picture that is not a file; a job writes it to a temporary file."""

@@ -9,7 +9,7 @@ from app.frame import SourceInfo
 from app.sources import SCENE
 from app.sources.camera import CameraName
 from app.ui.controllers.source_opener import camera_spec
-from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE, FileKind
+from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE
 from app.ui.welcome.page import WelcomePage
 from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
@@ -34,7 +34,7 @@ class WelcomeController(QObject):
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context.window)
         session, window = self._session, self._window = context.session, context.window
-        self._dialogs, self._say = context.dialogs, context.say
+        self._context, self._say = context, context.say
         cards = [(context.actions[key], tr(line)) for key, line in CARDS.items()]
         self.page = WelcomePage(cards, context.viewport)
         self._offered = self._opening = self._dragging = self._camera_wanted = False
@@ -48,24 +48,16 @@ class WelcomeController(QObject):
         self._update()
 
     def act(self, key: str) -> None:
+        one, several = QFileDialog.FileMode.ExistingFile, QFileDialog.FileMode.ExistingFiles
         if key == "open_camera":
             self._camera_wanted = True
             self._session.cameras()
         elif key == "open_photo":
-            self._ask(tr("Open photos"), OPEN_PICTURE)
+            self._context.ask_source(tr("Open photos"), OPEN_PICTURE, several)
         elif key == "open_film":
-            self._ask(tr("Open a film"), OPEN_FILM)
+            self._context.ask_source(tr("Open a film"), OPEN_FILM, one)
         else:
             self._session.open(SCENE)
-
-    def _ask(self, title: str, kind: FileKind) -> None:
-        several = QFileDialog.FileMode.ExistingFiles
-
-        def chosen(names: list[str]) -> None:
-            self._session.open(names[0] if len(names) == 1 else names)
-
-        mode = several if kind is OPEN_PICTURE else QFileDialog.FileMode.ExistingFile
-        self._dialogs.dialog(self._window, title, kind, mode, chosen).open()
 
     def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
         if not self._camera_wanted:
