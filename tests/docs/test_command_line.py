@@ -14,7 +14,9 @@ from app.commands.parser_tree import Command
 from app.commands.stylize.naming import FIELDS
 from app.commands.stylize.reporters import EVENTS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md").read_text(
+    "utf-8"
+)
 
 
 def rows(head: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`python -m tools.time_model`: see docs/cards.md."""
+"""`python -m tools.time_model`: see docs/reference/cards.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.time_model import describe, files, page
 from tools.time_model.green_context import GreenContextError
 from tools.time_model.measure import MeasuringError, Wanted, measure
 
-PAGE = Path(__file__).parents[2] / "docs" / "cards.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cards.md"
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     )
     fitted = commands.add_parser("fit", help="fit the constants to a stored report")
     fitted.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
-    commands.add_parser("page", help="write the tables of docs/cards.md")
+    commands.add_parser("page", help="write the tables of docs/reference/cards.md")
     args = parser.parse_args()
     try:
         _run(args)

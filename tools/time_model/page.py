@@ -1,4 +1,4 @@
-"""Writes the tables of docs/cards.md: the model's predictions, and their check.
+"""Writes the tables of docs/reference/cards.md: the model's predictions, and their check.
 
 A test compares the page with the output for the calibration and benchmarks/model.json.
 """

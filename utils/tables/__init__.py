@@ -1,9 +1,10 @@
-"""Formats stored benchmark reports as Markdown, and fills them into docs/benchmarks.md.
+"""Formats stored benchmark reports as Markdown, and fills them into pages.
 
-A block `<!-- figures: ../benchmarks/cpu.json -->` ... `<!-- end of figures -->` is replaced by the
-report it names, relative to the page: `python -m utils.tables docs/benchmarks.md`. A block that
-begins with `<!-- figures if measured: ` states so if the report does not exist. Operations may name
-a second report, with the compiler's times: `<!-- figures: cuda.json and compiled.json -->`.
+`python -m utils.tables docs/reference/benchmarks.md` replaces every block
+`<!-- figures: ../../benchmarks/cpu.json -->` ... `<!-- end of figures -->` by the report it names,
+relative to the page. A block that begins with `<!-- figures if measured: ` states so if the report
+does not exist. Operations may name a second report, with the compiler's times:
+`<!-- figures: cuda.json and compiled.json -->`.
 
 `python -m utils.tables benchmarks/cpu.json` prints the tables of a report.
 """
