@@ -49,7 +49,7 @@ BOUNDS = {
         opening.MAX_PIXELS // 10**6,
     ),
     "log": (
-        "docs/how-to/installing.md",
+        "docs/reference/files.md",
         r"at most (\d+) MB of it",
         log_file.MAX_BYTES * (1 + log_file.OLD_FILES) // MIB,
     ),
