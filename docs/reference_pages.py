@@ -1,7 +1,7 @@
 """Lists the pages of decisions, and adds a page of the reference per package; a hook of mkdocs.
 
 Nobody types these lists, so a new page or module cannot be missing from them. The hook also copies
-the reports that pages link to, because `benchmarks/` is outside the folder of the pages.
+the reports that pages link to, because `benchmarks/reports/` is outside the folder of the pages.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORTS = "benchmarks/library-*.json"
-ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
+REPORTS = "benchmarks/reports/library-*.json"
+ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app", "benchmarks")
 
 
 def packages() -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
+ROOMS = ("app", "benchmarks", "models", "kernels", "kernel_fusion", "utils")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
@@ -47,7 +47,7 @@ def test_the_readmes_figures_are_of_the_stored_reports():
 
 
 def row_of(report: str, size: str, kernels: str, precision: str) -> dict[str, Any]:
-    sizes = json.loads((ROOT / "benchmarks" / report).read_text("utf-8"))["sizes"]
+    sizes = json.loads((ROOT / "benchmarks" / "reports" / report).read_text("utf-8"))["sizes"]
     rows = next(each for each in sizes if f"{each['width']}x{each['height']}" == size)["rows"]
     return next(r for r in rows if (r["kernels"], r["precision"]) == (kernels, precision))
 

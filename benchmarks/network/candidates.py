@@ -1,0 +1,125 @@
+"""The ways to run a network that `styleforge bench` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.network.math_modes import MathMode
+from models.transformer_net import TransformerNetFused
+
+BASELINE = "baseline"
+GRAPHED = "baseline graph"
+COMPILED = "compiled baseline"
+REWRITTEN = "compiled rewrites"
+PYTORCH_ONLY = (BASELINE, GRAPHED, COMPILED, REWRITTEN)
+# On a GPU, our own CUDA graph contains the compiled code, so the modes' graphs are disabled.
+COMPILE_MODES = {"default": "default", "max-autotune": "max-autotune-no-cudagraphs"}
+
+Call = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to run the network.
+
+    Attributes:
+        key: A key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
+        call: Maps [1, 3, H, W] of the math mode's dtype, RGB 0-255, to the same.
+        prepare: Returns the function to time for such an input.
+    """
+
+    key: str
+    title: str
+    math_mode: MathMode
+    call: Call
+    prepare: Callable[[Tensor], Callable[[], object]]
+    memory_format: torch.memory_format = torch.contiguous_format
+
+    @property
+    def name(self) -> str:
+        """The identifier of this row: key and precision."""
+        return f"{self.key} {self.math_mode.name}"
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether it runs through torch.compile."""
+        return self.key in (COMPILED, REWRITTEN)
+
+
+def eager_candidate(
+    key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
+) -> Candidate:
+    """Build the candidate that calls `network`; for the native one on a GPU, its plan's replay."""
+    call = _with_math_mode(arithmetic, device, network)
+
+    def ready(x: Tensor) -> Callable[[], object]:
+        if isinstance(network, TransformerNetFused):
+            with arithmetic.applied(device):
+                plan = network.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
+            if plan is not None:
+                plan.frames.copy_(x.permute(0, 2, 3, 1))
+                return plan.replay
+        return partial(call, x)
+
+    return Candidate(key, title, arithmetic, call, ready)
+
+
+def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
+    call = _with_math_mode(arithmetic, device, network)
+    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(capture_graph, call))
+
+
+def compiled_candidate(
+    key: str,
+    title: str,
+    network: nn.Module,
+    mode: str,
+    arithmetic: MathMode,
+    device: torch.device,
+) -> Candidate:
+    """Build the candidate for torch.compile in `mode`; on a GPU channels last, as a CUDA graph."""
+    from torch import _inductor  # the import takes seconds
+
+    options = _inductor.list_mode_options(COMPILE_MODES[mode])
+    # Inductor's tables would hide ours.
+    options |= {"autotune_num_choices_displayed": 0, "max_autotune_report_choices_stats": False}
+    gpu = device.type == "cuda"
+    last = gpu or key == REWRITTEN
+    memory_format = torch.channels_last if last else torch.contiguous_format
+    network = network.to(memory_format=memory_format)  # pyright: ignore[reportCallIssue]
+    call = _with_math_mode(
+        arithmetic, device, torch.compile(network, options=options, dynamic=False)
+    )
+    ready = partial(capture_graph, call) if gpu else lambda x: partial(call, x)
+    return Candidate(key, title, arithmetic, call, ready, memory_format)
+
+
+def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(3):  # warm up: neither autotuning nor allocation works while capturing
+            call(x)
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call(x)
+    return partial(_replay, graph, call, x)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, *_read: object) -> None:
+    """Replay the graph; `_read` keeps its inputs alive, because the graph stores only addresses."""
+    graph.replay()
+
+
+def _with_math_mode(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:
+    def call(x: Tensor) -> Tensor:
+        with arithmetic.applied(device):
+            return network(x)
+
+    return call
