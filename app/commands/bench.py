@@ -28,7 +28,7 @@ from benchmarks.network.candidates import COMPILE_MODES
 from benchmarks.network.frames import measure_frames
 from benchmarks.network.math_modes import MATH_MODES, MathMode, supported_math_modes
 from benchmarks.network.measure import BenchOptions, NetworkBench
-from benchmarks.operations import of_networks as bench_operations
+from benchmarks.operations import program as bench_operations
 from benchmarks.tables import frames_table, notes, table, where
 from kernels.ops.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint

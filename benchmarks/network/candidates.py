@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.network.math_modes import MathMode
 from models.transformer_net import TransformerNetFused
+from utils.benchmark import in_graph
 
 BASELINE = "baseline"
 GRAPHED = "baseline graph"
@@ -71,7 +72,11 @@ def eager_candidate(
 
 def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
     call = _with_math_mode(arithmetic, device, network)
-    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, partial(capture_graph, call))
+
+    def ready(x: Tensor) -> Callable[[], object]:
+        return in_graph(partial(call, x))
+
+    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, ready)
 
 
 def compiled_candidate(
@@ -95,26 +100,12 @@ def compiled_candidate(
     call = _with_math_mode(
         arithmetic, device, torch.compile(network, options=options, dynamic=False)
     )
-    ready = partial(capture_graph, call) if gpu else lambda x: partial(call, x)
+
+    def ready(x: Tensor) -> Callable[[], object]:
+        run = partial(call, x)
+        return in_graph(run) if gpu else run
+
     return Candidate(key, title, arithmetic, call, ready, memory_format)
-
-
-def capture_graph(call: Call, x: Tensor) -> Callable[[], object]:
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(3):  # warm up: neither autotuning nor allocation works while capturing
-            call(x)
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call(x)
-    return partial(_replay, graph, call, x)
-
-
-def _replay(graph: torch.cuda.CUDAGraph, *_read: object) -> None:
-    """Replay the graph; `_read` keeps its inputs alive, because the graph stores only addresses."""
-    graph.replay()
 
 
 def _with_math_mode(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:

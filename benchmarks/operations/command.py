@@ -19,11 +19,13 @@ from typing import Any
 
 import torch
 
-from benchmarks.operations.measure import DTYPES, cases, measured
+from benchmarks.operations.case import DTYPES
+from benchmarks.operations.library_cases import cases, operations
+from benchmarks.operations.measure import measured
 from benchmarks.operations.optimizers import GROUP, OPTIMIZERS, measured_optimizers
 from benchmarks.tables import where
 from benchmarks.tables.library import library_table
-from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.ops.registry import LIBRARY, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.provenance import commit_of, machine_info
@@ -101,31 +103,6 @@ def _tell(row: Mapping[str, Any]) -> None:
     for line in library_table([row])[1:]:
         sys.stdout.write("  ".join(line) + "\n")
     sys.stdout.flush()
-
-
-def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
-    """Return the library's operations that return a result, except backward operations.
-
-    On a GPU, operations for the CPU alone are left out: another operation computes their reference
-    natively there, or PyTorch is as fast. `group` names groups, such as "a,b"; all by default.
-
-    Raises:
-        ValueError: If a group is unknown.
-    """
-    rows = [op for op in OPS.values() if op.family == LIBRARY]
-    groups = dict.fromkeys(op.group for op in rows)
-    chosen = list(groups) if group is None else group.split(",")
-    for name in chosen:
-        if name not in groups:
-            raise ValueError(f"there is no group '{name}'; expected {', '.join(groups)}")
-    return [
-        op
-        for op in rows
-        if op.group in chosen
-        and not op.mutates
-        and not op.name.endswith("_backward")
-        and (op.is_composite or op.library_on(device))
-    ]
 
 
 def report(

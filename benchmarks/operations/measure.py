@@ -1,79 +1,23 @@
-"""Measures one library operation: times of ways in turns, errors, bandwidth, memory.
+"""Measures an operation forward and backward: times of ways in turns, errors, bandwidth, memory.
 
 Errors are the largest difference from PyTorch in float64, relative to the largest value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from benchmarks.operations.ways import COMPILED, EAGER, OURS, Run, error, shape_of, size_of, timed
+from benchmarks.operations.case import Case, Run, changed, in_float64, results
+from benchmarks.operations.ways import COMPILED, EAGER, OURS, compiled, error, size_of, timed
 from kernels.ops.autograd import tensors_of
-from kernels.ops.registry import Op, Timed
-
-DTYPES = {"FP32": torch.float32, "FP16": torch.float16, "BF16": torch.bfloat16}
 
 Call = Callable[[], tuple[Tensor | None, ...]]
-
-
-class Case(NamedTuple):
-    """An operation on arguments, in a precision of DTYPES.
-
-    With `is_large`, forward and backward are also measured together.
-    """
-
-    op: Op
-    shape: str
-    precision: str
-    given: list[Any]
-    timed: Timed
-    is_large: bool = False
-
-
-def cases(
-    device: torch.device,
-    chosen: Sequence[Op],
-    sizes: Sequence[tuple[int, int]],
-    precisions: Mapping[str, torch.dtype],
-    of_products: Sequence[tuple[int, int]] | None = None,
-    has_large: bool = False,
-) -> Iterator[Case]:
-    """Yield the cases to measure; an operation timed on its samples uses only the first size.
-
-    `of_products` has sizes for operations with `Timed.is_of_products`, and defaults to `sizes`.
-    """
-    for op in chosen:
-        by = op.timed or Timed(op.reference, partial(_largest_sample, op))
-        each = sizes if of_products is None or not by.is_of_products else of_products
-        usual = [partial(by.arguments, *size) for size in (each if op.timed else each[:1])]
-        for make in (*usual, *(by.large if has_large else ())):
-            for precision, dtype in precisions.items():
-                with device:  # random numbers of 4 GB take a CPU ten seconds
-                    made = make()
-                given = [moved(x, device, dtype) for x in made]
-                shape = shape_of(tensors_of(given))
-                yield Case(op, shape, precision, given, by, is_large=make in by.large)
-
-
-def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
-    return max(op.samples(), key=lambda given: sum(x.numel() for x in tensors_of(given)))
-
-
-def moved(value: Any, device: torch.device, dtype: torch.dtype) -> Any:
-    """Return an argument with its tensors on a device, floating-point ones in this dtype."""
-    return _changed(value, lambda x: x.to(device, dtype if x.is_floating_point() else None))
-
-
-def _changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    if isinstance(value, list):
-        return [_changed(each, change) for each in cast("list[Any]", value)]
-    return change(value) if isinstance(value, Tensor) else value
 
 
 def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dict[str, Any]:
@@ -83,14 +27,12 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
         A row of the report: times in milliseconds, errors, the percentage of a copy's bandwidth
             that the required reads and writes reached, and on a GPU the memory in MiB.
     """
-    ways: dict[str, Run] = {OURS: case.op.operation, EAGER: case.timed.eager}
+    ways = {OURS: case.ours, EAGER: case.eager}
     if compiles:
-        torch.compiler.reset()
-        compiler: Any = getattr(torch, "compile")  # noqa: B009  whose type is partly unknown
-        ways[COMPILED] = compiler(case.timed.eager, dynamic=False)
+        ways[COMPILED] = compiled(case.eager)
     row: dict[str, Any] = {
-        "group": case.op.group,
-        "operation": case.op.name,
+        "group": case.group,
+        "operation": case.operation,
         "shape": case.shape,
         "precision": case.precision,
     }
@@ -99,10 +41,10 @@ def measured(case: Case, device: torch.device, runs: int, compiles: bool) -> dic
     current = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu else nullcontext()
     with current:
         row["forward"] = _pass(case, ways, device, runs, _forward)
-        if any(y.requires_grad for y in results(case.op.operation(*following(case, case.given)))):
-            if not case.timed.is_joint:
+        if any(y.requires_grad for y in results(case.ours(*following(case, case.given)))):
+            if not case.is_joint:
                 row["backward"] = _pass(case, ways, device, runs, _backward)
-            if case.timed.is_joint or case.is_large:
+            if case.is_joint or case.is_large:
                 row["both"] = _pass(case, ways, device, runs, partial(_backward, is_joint=True))
     return row
 
@@ -112,7 +54,7 @@ def _pass(
     ways: Mapping[str, Run],
     device: torch.device,
     runs: int,
-    made: Callable[[Case, Run, list[Any]], tuple[Call, int]],
+    made: Callable[[Case, Run, Sequence[Any]], tuple[Call, int]],
 ) -> dict[str, Any]:
     """Measure a direction; `made` returns the call to time and the bytes it must move."""
     ours, needed = made(case, ways[OURS], case.given)
@@ -123,16 +65,14 @@ def _pass(
             calls[COMPILED] = made(case, ways[COMPILED], case.given)[0]
         except RuntimeError as refused:  # base class of every exception of the compiler
             not_compiled = str(refused).strip().partition("\n")[0][:200]
-    # Only the reference draws the same random numbers as the operation.
-    meant = case.op.reference if case.timed.is_random else case.timed.eager
-    exact = made(case, meant, [moved(x, device, torch.float64) for x in case.given])[0]()
+    exact = made(case, case.exact or case.eager, in_float64(case.given))[0]()
     return {
         **timed(calls, _largest_argument(case.given), needed, device, runs),
         "not_compiled": not_compiled,
         "error": {
             name: error(calls[name](), exact)
             for name in (OURS, EAGER)
-            if name == OURS or not case.timed.is_random
+            if name == OURS or not case.is_random
         },
     }
 
@@ -141,7 +81,7 @@ def _largest_argument(given: Sequence[Any]) -> list[Tensor]:
     return max(([*tensors_of([value])] for value in given), key=size_of)
 
 
-def _forward(_: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
+def _forward(_: Case, way: Run, given: Sequence[Any]) -> tuple[Call, int]:
     def call() -> tuple[Tensor, ...]:
         with torch.inference_mode():
             return results(way(*given))
@@ -149,7 +89,9 @@ def _forward(_: Case, way: Run, given: list[Any]) -> tuple[Call, int]:
     return call, size_of((*tensors_of(given), *call()))
 
 
-def _backward(case: Case, way: Run, given: list[Any], is_joint: bool = False) -> tuple[Call, int]:
+def _backward(
+    case: Case, way: Run, given: Sequence[Any], is_joint: bool = False
+) -> tuple[Call, int]:
     given = following(case, given)
     leaves = [x for x in tensors_of(given) if x.requires_grad]
 
@@ -169,7 +111,7 @@ def _backward(case: Case, way: Run, given: list[Any], is_joint: bool = False) ->
         )
         return tuple(found)
 
-    is_ours = way is case.op.operation  # the bytes of other ways are not used
+    is_ours = way is case.ours  # the bytes of other ways are not used
     read = kept(forward) if is_ours and not is_joint else given
     return call, size_of(distinct((*tensors_of(read), *grads, *tensors_of(call()))))
 
@@ -192,14 +134,10 @@ def distinct(tensors: Iterable[Tensor]) -> list[Tensor]:
     return list({(x.data_ptr(), x.numel()): x for x in tensors}.values())
 
 
-def results(found: Any) -> tuple[Tensor, ...]:
-    return (found,) if isinstance(found, Tensor) else tuple(tensors_of(found))
-
-
 def following(case: Case, given: Sequence[Any]) -> list[Any]:
     """Return copies that require gradients, except for the constants of the case."""
 
     def leaf(x: Tensor) -> Tensor:
         return x.detach().clone().requires_grad_() if x.is_floating_point() else x
 
-    return [x if at in case.timed.constants else _changed(x, leaf) for at, x in enumerate(given)]
+    return [x if at in case.constants else changed(x, leaf) for at, x in enumerate(given)]

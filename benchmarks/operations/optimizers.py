@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from benchmarks.operations.ways import EAGER, FUSED, OURS, Call, error, shape_of, size_of, timed
+from benchmarks.operations.case import shape_of
+from benchmarks.operations.ways import EAGER, FUSED, OURS, Call, error, size_of, timed
 from kernel_fusion.optim import FusedAdam, FusedAdamW, FusedSGD, clip_grad_norm
 
 GROUP = "optim"

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from utils.benchmark import Benchmark, interleave, stopwatch
-from utils.cuda_streams import waiting_refused
+from benchmarks.operations.case import Run
+from utils.benchmark import in_graph, interleave, stopwatch
 
 OURS, EAGER, FUSED, COMPILED, COPY = "ours", "eager", "fused", "compiled", "copy"
 WARMUP = 3
@@ -26,8 +26,8 @@ BUDGET_ON_CPU_MS = 10_000.0  # the same on a CPU, where compiled code may take s
 LEAST_ON_CPU = 3
 MIB = 1 << 20
 
-Run = Callable[..., Any]
 Call = Callable[[], object]
+Times = dict[str, dict[str, float]]  # the median, p20 and p80 of each way, in milliseconds
 
 
 class Rounds(NamedTuple):
@@ -58,26 +58,44 @@ def timed(
             GPU the MiB that each way allocates.
     """
     copy, copied = _copy(largest)
-    every: Mapping[str, Run] = {**calls, COPY: copy}
+    every: Mapping[str, Call] = {**calls, COPY: copy}
     if device.type != "cuda":
-        warm = interleave(every, 0, 1, device)
-        runs = runs_on_cpu(max(way.median_ms for way in warm.values()), runs)
-        found = interleave(every, WARMUP - 1 if runs > LEAST_ON_CPU else 0, runs, device)
-        return {**_figures(calls, found, 1, needed / copied, in_graph=False), "runs": runs}
-    rounds = rounds_of(max(_time(call, device) for call in every.values()), runs)
-    repeats = rounds.repeats
+        slowest = max(each["median"] for each in in_turn(every, 0, 1, 1, device).values())
+        runs = runs_on_cpu(slowest, runs)
+        ms = in_turn(every, WARMUP - 1 if runs > LEAST_ON_CPU else 0, runs, 1, device)
+        return {**_figures(ms, needed / copied, is_captured=False), "runs": runs}
+    slowest = max(time_of(call, device) for call in every.values())
+    runs, repeats = rounds_of(slowest, runs)
     try:
-        every = {name: _captured(call, repeats, device) for name, call in every.items()}
-        in_graph = True
+        stream = torch.cuda.current_stream(device)
+        every = {name: in_graph(call, repeats, stream) for name, call in every.items()}
+        is_captured = True
     except RuntimeError:  # PyTorch raises it if no graph can capture a way; the report says so
         torch.cuda.synchronize(device)
-        repeats, in_graph = 1, False
-    found = interleave(every, 1, rounds.runs, device)
+        repeats, is_captured = 1, False
+    ms = in_turn(every, 1, runs, repeats, device)
     return {
-        **_figures(calls, found, repeats, needed / copied, in_graph=in_graph),
-        "runs": rounds.runs,
+        **_figures(ms, needed / copied, is_captured=is_captured),
+        "runs": runs,
         "memory_mb": _memory(calls, device),
     }
+
+
+def in_turn(
+    every: Mapping[str, Call], warmup: int, runs: int, repeats: int, device: torch.device
+) -> Times:
+    """Time ways in turns; return the times of a call, if a way makes `repeats` calls in a row."""
+    return {
+        name: {key: found[f"{key}_ms"] / repeats for key in ("median", "p20", "p80")}
+        for name, found in interleave(every, warmup, runs, device).items()
+    }
+
+
+def time_of(call: Call, device: torch.device) -> float:
+    """Return the milliseconds of one call, after others."""
+    for _ in range(WARMUP - 1):
+        call()
+    return stopwatch(call, device)
 
 
 def rounds_of(call_ms: float, runs: int) -> Rounds:
@@ -86,49 +104,32 @@ def rounds_of(call_ms: float, runs: int) -> Rounds:
     As many runs as take BUDGET_MS, at least LEAST_RUNS and at most `runs`; as many calls per run as
     take GRAPH_MS, at least one and at most REPEATS.
     """
-    call_ms = max(call_ms, 1e-3)  # the resolution of events
-    repeats = min(REPEATS, max(1, int(GRAPH_MS / call_ms)))
-    enough = max(LEAST_RUNS, int(BUDGET_MS / (repeats * call_ms)))
+    repeats = min(REPEATS, max(1, calls_within(GRAPH_MS, call_ms)))
+    enough = max(LEAST_RUNS, calls_within(BUDGET_MS / repeats, call_ms))
     return Rounds(min(runs, enough), repeats)
 
 
 def runs_on_cpu(call_ms: float, runs: int) -> int:
     """Return how many calls fit into BUDGET_ON_CPU_MS, from LEAST_ON_CPU to `runs`."""
-    return min(runs, max(LEAST_ON_CPU, int(BUDGET_ON_CPU_MS / max(call_ms, 1e-3))))
+    return min(runs, max(LEAST_ON_CPU, calls_within(BUDGET_ON_CPU_MS, call_ms)))
 
 
-def _figures(
-    calls: Mapping[str, Call],
-    found: Mapping[str, Benchmark],
-    repeats: int,
-    of_copied: float,
-    *,
-    in_graph: bool,
-) -> dict[str, Any]:
-    figures = {
-        name: {key: found[name][f"{key}_ms"] / repeats for key in ("median", "p20", "p80")}
-        for name in calls
-    }
-    of_copy = 100 * of_copied * found[COPY].median_ms / found[OURS].median_ms
-    return {"ms": figures, "in_graph": in_graph, "of_copy": of_copy}
+def calls_within(budget_ms: float, call_ms: float) -> int:
+    """Return how many calls fit into some milliseconds."""
+    return int(budget_ms / max(call_ms, 1e-3))  # the resolution of events
 
 
-def _time(call: Call, device: torch.device) -> float:
-    for _ in range(WARMUP - 1):
-        call()
-    torch.cuda.synchronize(device)
-    return stopwatch(call, device)
+def compiled(run: Run) -> Run:
+    """Return PyTorch's calls compiled for one shape, without the code of earlier ones."""
+    torch.compiler.reset()
+    compiler: Any = getattr(torch, "compile")  # noqa: B009  whose type is partly unknown
+    return compiler(run, dynamic=False)
 
 
-def _captured(call: Call, repeats: int, device: torch.device) -> Run:
-    with waiting_refused():
-        call()
-    torch.cuda.synchronize(device)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):
-        for _ in range(repeats):
-            call()
-    return graph.replay
+def _figures(ms: Times, of_copied: float, *, is_captured: bool) -> dict[str, Any]:
+    of_copy = 100 * of_copied * ms[COPY]["median"] / ms[OURS]["median"]
+    ways = {name: times for name, times in ms.items() if name != COPY}
+    return {"ms": ways, "in_graph": is_captured, "of_copy": of_copy}
 
 
 def _copy(largest: Sequence[Tensor]) -> tuple[Call, int]:
@@ -156,12 +157,6 @@ def size_of(tensors: Iterable[Tensor]) -> int:
     return sum(x.numel() * x.element_size() for x in tensors)
 
 
-def shape_of(tensors: Iterable[Tensor]) -> str:
-    """Return the shape of the largest tensor as text, such as "4x8"."""
-    largest = max((x.shape for x in tensors), key=lambda shape: shape.numel())
-    return "x".join(map(str, largest)) or "1"
-
-
 def error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> float:
     """Return the largest difference over results, each relative to its largest value in FP64.
 
@@ -174,4 +169,4 @@ def error(found: Sequence[Tensor | None], exact: Sequence[Tensor | None]) -> flo
         if x is not None and y is not None and x.numel()
     ]
     # Python's max would drop a NaN that is not the first.
-    return float(torch.tensor(errors).max()) if errors else 0.0
+    return float(torch.tensor(errors, dtype=torch.float64).max()) if errors else 0.0

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.operations import command, measure, optimizers, ways
+from benchmarks.operations import command, library_cases, measure, optimizers, ways
+from benchmarks.operations.case import Case, results
 from benchmarks.operations.ways import OURS, error, timed
 from benchmarks.tables import markdown, refreshed
 from benchmarks.tables.library import HEADER, library_table
@@ -20,47 +21,49 @@ from kernel_fusion.__main__ import main
 from kernels.ops.registry import LIBRARY, OPS
 
 CPU = torch.device("cpu")
+FP32 = {"FP32": torch.float32}
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "library-benchmarks.md"
 FLAGS = ("--device", "cpu", "--sizes", "32x64", "--runs", "2")
 
 
 def test_what_was_written_for_the_cpu_alone_is_timed_there_alone():
     on = {
-        device: {op.name for op in command.operations(device=device)} for device in ("cpu", "cuda")
+        device: {op.name for op in library_cases.operations(device=device)}
+        for device in ("cpu", "cuda")
     }
     assert on["cpu"] - on["cuda"] == {"dropout_masked"}
     assert on["cuda"] < on["cpu"]
 
 
 def test_an_operation_is_measured_by_being_registered():
-    cases = list(
-        measure.cases(CPU, command.operations(), [(32, 64), (8, 32)], {"FP32": torch.float32})
-    )
-    names = [case.op.name for case in cases]
+    cases = list(library_cases.cases(CPU, library_cases.operations(), [(32, 64), (8, 32)], FP32))
+    names = [case.operation for case in cases]
     assert set(names) == {
         op.name for op in OPS.values() if op.family == LIBRARY and not op.mutates
     } - {name for name in OPS if name.endswith("_backward")}
-    assert all(case.op.timed is not None and names.count(case.op.name) == 2 for case in cases)
+    assert all(names.count(name) == 2 and OPS[name].timed is not None for name in names)
 
 
 def test_pytorchs_calls_mean_what_the_operation_means():
-    cases = measure.cases(CPU, command.operations(), [(32, 64)], {"FP64": torch.float64})
+    cases = library_cases.cases(
+        CPU, library_cases.operations(), [(32, 64)], {"FP64": torch.float64}
+    )
     for case in cases:
-        if not case.timed.is_random:
+        if not case.is_random:
             pairs = zip(
-                measure.results(case.timed.eager(*case.given)),
-                measure.results(case.op.operation(*case.given)),
+                results(case.eager(*case.given)),
+                results(case.ours(*case.given)),
                 strict=True,
             )
             for theirs, ours in pairs:
-                torch.testing.assert_close(theirs, ours, msg=case.op.name)
+                torch.testing.assert_close(theirs, ours, msg=case.operation)
 
 
 def test_what_a_row_does_not_say_is_measured_on_its_largest_sample():
     (op,) = (op for op in OPS.values() if op.name == "row_norm_backward")
-    (case,) = measure.cases(CPU, [op], [(32, 64), (8, 8)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [op], [(32, 64), (8, 8)], FP32)
     assert case.shape == "300x136"
-    assert case.timed.eager is op.reference
+    assert case.eager is op.reference
     row = measure.measured(case, CPU, 1, compiles=False)
     assert row["forward"]["error"]["eager"] < 1e-5
 
@@ -70,8 +73,8 @@ def test_what_a_row_does_not_say_is_measured_on_its_largest_sample():
     ("name", "tensors"), [("add_relu", 2), ("multiply_relu", 5), ("gelu_dropout", 3)]
 )
 def test_backward_has_to_read_what_it_kept_and_writes_a_shared_gradient_once(name, tensors):
-    (case,) = measure.cases(CPU, [OPS[name]], [(64, 256)], {"FP32": torch.float32})
-    _, needed = measure._backward(case, case.op.operation, case.given)
+    (case,) = library_cases.cases(CPU, [OPS[name]], [(64, 256)], FP32)
+    _, needed = measure._backward(case, case.ours, case.given)
     bits = 0 if name == "multiply_relu" else 64 * 256 // 8
     assert needed == tensors * 64 * 256 * 4 + bits
 
@@ -86,8 +89,8 @@ def test_large_sizes_are_measured_where_they_are_asked_for_and_both_ways_togethe
     op = dataclasses.replace(row, timed=small)
     precisions = {"FP32": torch.float32, "BF16": torch.bfloat16}
     given = CPU, [op], [(16, 8)], precisions
-    assert [case.shape for case in measure.cases(*given)] == ["16x128"] * 2
-    cases = list(measure.cases(*given, has_large=True))
+    assert [case.shape for case in library_cases.cases(*given)] == ["16x128"] * 2
+    cases = list(library_cases.cases(*given, has_large=True))
     assert [case.shape for case in cases] == ["16x128"] * 2 + ["4x48"] * 2
     directions = [
         [name for name in ("forward", "backward", "both") if name in found]
@@ -125,7 +128,7 @@ def test_a_report_has_times_errors_and_rates_of_both_directions(tmp_path, capsys
 
 
 def test_what_forward_computes_of_the_gradients_is_timed_with_backward():
-    (case,) = measure.cases(CPU, [OPS["linear_cross_entropy"]], [(32, 16)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["linear_cross_entropy"]], [(32, 16)], FP32)
     row = measure.measured(case, CPU, 1, compiles=False)
     assert set(row) >= {"forward", "both"}
     assert "backward" not in row
@@ -134,12 +137,12 @@ def test_what_forward_computes_of_the_gradients_is_timed_with_backward():
 
 
 def test_no_gradient_is_taken_by_what_a_model_has_none_of():
-    (case,) = measure.cases(CPU, [OPS["conv2d_bn_relu"]], [(64, 64)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["conv2d_bn_relu"]], [(64, 64)], FP32)
     given = measure.following(case, case.given)
     assert [x.requires_grad for x in given if isinstance(x, torch.Tensor)] == [True] * 4 + [
         False
     ] * 2
-    (case,) = measure.cases(CPU, [OPS["transformer_layer"]], [(8, 16)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["transformer_layer"]], [(8, 16)], FP32)
     assert all(x.requires_grad for x in measure.following(case, case.given)[1])
 
 
@@ -162,10 +165,10 @@ def test_steps_are_measured_against_both_of_pytorchs_ways(dtype):
 
 def test_products_are_measured_on_sizes_of_their_own():
     chosen = [OPS["ffn"], OPS["mean_abs"]]
-    given = CPU, chosen, [(8, 16), (16, 16), (32, 16)], {"FP32": torch.float32}
-    found = [(case.op.name, case.shape) for case in measure.cases(*given, [(8, 16)])]
+    given = CPU, chosen, [(8, 16), (16, 16), (32, 16)], FP32
+    found = [(case.operation, case.shape) for case in library_cases.cases(*given, [(8, 16)])]
     assert found == [("ffn", "64x16"), *(("mean_abs", f"{rows}x16") for rows in (8, 16, 32))]
-    assert len(list(measure.cases(*given))) == 6
+    assert len(list(library_cases.cases(*given))) == 6
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_a_list_of_tensors_is_compared_with_a_copy_of_all_of_their_bytes(monkeyp
         return {}
 
     monkeypatch.setattr(measure, "timed", record)
-    (case,) = measure.cases(CPU, [OPS["total_norm"]], [(32, 64)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["total_norm"]], [(32, 64)], FP32)
     measure.measured(case, CPU, 1, compiles=False)
     assert copied == [sum(x.numel() for x in case.given[0]) * 4]
     call, moved = ways._copy([torch.zeros(3, 5), torch.zeros(7)])
@@ -211,8 +214,8 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
     stored = tmp_path / "library.json"
     seen: list[dict[str, Any]] = []
 
-    def cut(case: measure.Case, *given: Any) -> dict[str, Any]:
-        if case.op.name == "mean_abs":
+    def cut(case: Case, *given: Any) -> dict[str, Any]:
+        if case.operation == "mean_abs":
             seen.append(json.loads(stored.read_text("utf-8")))
             raise KeyboardInterrupt
         return measured(case, *given)
@@ -236,13 +239,13 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
 
 
 def test_several_groups_are_measured_by_one_call():
-    names = {op.group for op in command.operations("reduction,text")}
+    names = {op.group for op in library_cases.operations("reduction,text")}
     assert names == {"reduction", "text"}
-    assert command.operations("text,reduction") == command.operations("reduction,text")
+    assert library_cases.operations("text,reduction") == library_cases.operations("reduction,text")
 
 
 def test_optimizers_are_measured_one_by_one():
-    given = CPU, [(16, 8)], {"FP32": torch.float32}, 1
+    given = CPU, [(16, 8)], FP32, 1
     (row,) = optimizers.measured_optimizers(*given, ["FusedSGD"])
     assert row["operation"] == "FusedSGD"
     assert set(optimizers._cases(False)) == set(optimizers.OPTIMIZERS)
@@ -253,7 +256,7 @@ def test_what_the_compiler_refuses_is_told(monkeypatch):
         raise RuntimeError("no compiler\nhere")
 
     monkeypatch.setattr(torch, "compile", lambda run, **_: refuse)
-    (case,) = measure.cases(CPU, [OPS["sum_squared"]], [(8, 8)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["sum_squared"]], [(8, 8)], FP32)
     found = measure.measured(case, CPU, 1, compiles=True)["forward"]
     assert found["not_compiled"] == "no compiler"
     assert set(found["ms"]) == {"ours", "eager"}
@@ -261,7 +264,7 @@ def test_what_the_compiler_refuses_is_told(monkeypatch):
 
 def test_the_compiler_is_measured_beside_the_others(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda run, **_: run)
-    (case,) = measure.cases(CPU, [OPS["mean_abs"]], [(8, 8)], {"FP32": torch.float32})
+    (case,) = library_cases.cases(CPU, [OPS["mean_abs"]], [(8, 8)], FP32)
     row = measure.measured(case, CPU, 1, compiles=True)
     header, *lines = library_table([row])
     assert header == HEADER

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.operations import command, measure
-from benchmarks.operations.measure import Case
-from benchmarks.operations.ways import EAGER, OURS, Run, size_of
+from benchmarks.operations import library_cases, measure
+from benchmarks.operations.case import DTYPES, Case, Run, results
+from benchmarks.operations.ways import EAGER, OURS, size_of
 from kernels.ops.autograd import tensors_of
 from kernels.ops.registry import LIBRARY, Op, prepare
 
@@ -27,8 +27,8 @@ def native() -> None:
 
 
 def case_of(op: Op, precision: str, rows: int, columns: int) -> Case:
-    precisions = {precision: measure.DTYPES[precision]}
-    (case,) = measure.cases(CPU, [op], [(rows, columns)], precisions)
+    precisions = {precision: DTYPES[precision]}
+    (case,) = library_cases.cases(CPU, [op], [(rows, columns)], precisions)
     return case
 
 
@@ -38,7 +38,7 @@ def kept_bytes(case: Case, way: Run) -> int | None:
     own = {x.data_ptr() for x in tensors_of(given)}
 
     def differentiable() -> list[torch.Tensor]:
-        return [y for y in measure.results(way(*given)) if y.requires_grad]
+        return [y for y in results(way(*given)) if y.requires_grad]
 
     if not differentiable():
         return None
@@ -47,7 +47,7 @@ def kept_bytes(case: Case, way: Run) -> int | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", command.operations(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", library_cases.operations(), ids=lambda op: op.name)
 class TestPerformance:
     """Tests of every operation registered with a timing."""
 
@@ -66,7 +66,7 @@ class TestPerformance:
 
     def test_it_keeps_no_more_for_its_gradient_than_pytorchs_calls(self, op: Op):
         case = case_of(op, "FP32", 256, 512)
-        ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.timed.eager)
+        ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.eager)
         assert (ours is None) == (eager is None)
         more = KEPT_MORE.get(op.name, 0) * size_of(list(tensors_of(case.given)))
         assert ours is None or eager is None or ours <= eager + more
@@ -79,9 +79,9 @@ class TestPerformance:
      ("group_norm_relu", 1 / 32), ("cross_entropy", 1 / 1000), ("apply_rope", 0)],
 )  # fmt: skip
 def test_what_a_gradient_needs_is_little_where_it_is_computed_again(name: str, share: float):
-    (op,) = (each for each in command.operations() if each.name == name)
+    (op,) = (each for each in library_cases.operations() if each.name == name)
     case = case_of(op, "FP32", 256, 512)
-    ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.timed.eager)
+    ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.eager)
     assert ours is not None
     assert eager is not None
     assert ours <= share * eager

@@ -304,7 +304,7 @@ MUTANTS = (
     ),
     Mutant(
         "`bench` leaves out what has no row for it",
-        "benchmarks/operations/measure.py",
+        "benchmarks/operations/library_cases.py",
         "    for op in chosen:\n",
         "    for op in (op for op in chosen if op.timed is not None):\n",
         (f"{BENCH}::test_what_a_row_does_not_say_is_measured_on_its_largest_sample",),

@@ -9,11 +9,9 @@ import pytest
 import torch
 
 from app.cli import main
-from benchmarks.operations import of_networks as bench_operations
-from benchmarks.operations import transformer_cases
-from benchmarks.operations.of_networks import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH, sampled_cases
-from benchmarks.operations.of_networks import _cases as cases
-from benchmarks.operations.of_networks import _measure as measure
+from benchmarks.operations import program, style_cases, transformer_cases
+from benchmarks.operations.case import Case, Draw, Run, in_float64, results
+from benchmarks.operations.program import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH
 from kernels.ops.registry import LIBRARY, OPS, TRANSFORMER
 
 STORED = Path(__file__).parents[3] / "benchmarks" / "reports" / "operations.json"
@@ -26,8 +24,8 @@ def stored():
 
 def test_every_stored_gain_has_its_error_beside_it(stored):
     for row in stored["rows"]:
-        line = bench_operations.table_row(row)
-        assert len(line) == len(bench_operations.HEADER)
+        line = program.table_row(row)
+        assert len(line) == len(program.HEADER)
         assert row["gain"]
         for way, gain in row["gain"].items():
             assert gain == pytest.approx(
@@ -59,38 +57,60 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
     monkeypatch.setattr(transformer_cases, "WIDTH", 64)
     monkeypatch.setattr(transformer_cases, "HIDDEN", 128)
     monkeypatch.setattr(transformer_cases, "HEADS", 2)
-    device = torch.device("cpu")
+    draw = Draw(torch.device("cpu"), "FP32")
     named = {op.name for op in OPS.values() if op.family == TRANSFORMER}
     assert named == set(transformer_cases.OPERATIONS)
     makers = {
-        "attention": lambda: transformer_cases._attention(device, "FP32", 40, 32),
-        "shared keys": lambda: transformer_cases._shared_keys(device, "FP32", 40, 10),
-        "rung": lambda: transformer_cases._rung(device, "FP32", 40, "2"),
-        "module": lambda: transformer_cases._module(device, "FP32", 40),
-        "feed-forward": lambda: transformer_cases._ffn(device, "FP32", 40),
-        "projection": lambda: transformer_cases._projection(device, "FP32", 40),
-        "token norm": lambda: transformer_cases._token_norm(device, "FP32", 40),
-        "pooled norm": lambda: transformer_cases._pooled_norm(device, "FP32", 6),
-        "margin": lambda: transformer_cases._margin(device, "FP32", 8, 6),
-        "phases": lambda: transformer_cases._phases(device, "FP32", 8, 6),
-        "depthwise": lambda: transformer_cases._depthwise(device, "FP32", 8, 6),
-        "statistics": lambda: transformer_cases._statistics(device, "FP32", 8, 6),
-        "moments": lambda: transformer_cases._moments(device, "FP32", 8, 6),
-        "by moments": lambda: transformer_cases._norm_by_moments(device, "FP32", 8, 6),
+        "attention": lambda: transformer_cases.attention(draw, 40, 32),
+        "shared keys": lambda: transformer_cases.shared_keys(draw, 40, 10),
+        "rung": lambda: transformer_cases.rung(draw, 40, "2"),
+        "module": lambda: transformer_cases.module(draw, 40),
+        "feed-forward": lambda: transformer_cases.ffn(draw, 40),
+        "projection": lambda: transformer_cases.projection(draw, 40),
+        "token norm": lambda: transformer_cases.token_norm(draw, 40),
+        "pooled norm": lambda: transformer_cases.pooled_norm(draw, 6),
+        "margin": lambda: transformer_cases.margin(draw, 8, 6),
+        "phases": lambda: transformer_cases.phases(draw, 8, 6),
+        "depthwise": lambda: transformer_cases.depthwise(draw, 8, 6),
+        "statistics": lambda: transformer_cases.statistics(draw, 8, 6),
+        "moments": lambda: transformer_cases.moments(draw, 8, 6),
+        "by moments": lambda: transformer_cases.norm_by_moments(draw, 8, 6),
     }
     with torch.inference_mode():
         for make in makers.values():
-            case = make()
-            exact = case.reference()
-            torch.testing.assert_close(case.ours(False).double(), exact, atol=1e-4, rtol=1e-4)
-            torch.testing.assert_close(case.pytorch().double(), exact, atol=1e-4, rtol=1e-4)
+            assert_close_to_exact(make(), atol=1e-4, rtol=1e-4)
+
+
+def assert_close_to_exact(case: Case, **tolerances: float) -> None:
+    exact = results((case.exact or case.eager)(*in_float64(case.given)))
+    ways: list[Run] = [case.ours, case.eager, *([case.own] if case.own else [])]
+    for way in ways:
+        for found, expected in zip(results(way(*case.given)), exact, strict=True):
+            torch.testing.assert_close(found.double(), expected.double(), **tolerances)
+
+
+def test_the_operations_of_style_networks_are_what_their_cases_say():
+    draw = Draw(torch.device("cpu"), "FP32")
+    for layout in ("NCHW", "NHWC"):
+        given = style_cases._layer(draw, layout, 8, 16, 12, 3)
+        made = (
+            style_cases.norm(draw, layout, 8, 12),
+            style_cases.convolution(given[:3], "", "FP32", layout, 2),
+            style_cases.unit(given, "", "FP32", layout, 2),
+            style_cases.unit(given, "", "FP32", layout, enlarges=True),
+            style_cases.block(draw, layout, 8, 12),
+        )
+        with torch.inference_mode():
+            for case in made:
+                assert_close_to_exact(case, atol=1e-4, rtol=1e-4)
+                assert case.own is None or "CPU" in case.why_not()
 
 
 def test_without_a_gpu_the_operations_of_transformers_alone_are_measured(
     monkeypatch, capsys, tmp_path
 ):
     monkeypatch.setattr(transformer_cases, "ON_CPU", 16)
-    monkeypatch.setattr(bench_operations, "MOST_CALLS", 1)
+    monkeypatch.setattr(program, "MOST_CALLS", 1)
     stored = tmp_path / "operations.json"
     flags = ["--operations", "--device", "cpu", "--runs", "1", "--json", str(stored)]
     assert main(["bench", *flags]) == 0
@@ -107,16 +127,16 @@ def test_without_a_gpu_the_operations_of_transformers_alone_are_measured(
 
 def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
     device = torch.device("cpu")
-    assert not list(sampled_cases(device))
-    monkeypatch.setattr(bench_operations, "WRITTEN_OUT", ())
-    found = list(sampled_cases(device))
+    assert not list(style_cases.sampled_cases(device))
+    monkeypatch.setattr(style_cases, "WRITTEN_OUT", ())
+    found = list(style_cases.sampled_cases(device))
     assert {case.operation for case in found} == {
         op.name for op in OPS.values() if op.cuda and not op.mutates and op.family != LIBRARY
     }
     for case in {case.operation: case for case in found}.values():
         # The last sample is in BF16 or FP16.
         assert case.precision in ("FP16", "BF16")
-        torch.testing.assert_close(case.ours(False).double(), case.reference(), atol=0.1, rtol=0.1)
+        assert_close_to_exact(case, atol=0.1, rtol=0.1)
 
 
 @pytest.mark.gpu
@@ -124,7 +144,7 @@ def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
 def test_a_case_is_measured_every_way(number):
     device = torch.device("cuda")
     with torch.inference_mode():
-        case = list(cases(device))[number]
-        row = measure(case, device, runs=2, compiled=False)
+        case = list(style_cases.cases(device))[number]
+        row = program.measured(case, device, runs=2, compiles=False)
     assert {"PyTorch", GRAPH, OURS, OURS_GRAPH} <= set(row["us"])
     assert row["error"] <= 2 * row["their_error"] + 1e-6
