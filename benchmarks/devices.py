@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import app
 from app.provenance import report_header
 from app.styles.library import Library
-from benchmarks.tables import markdown
+from benchmarks.tables.pages import markdown
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.images.writing import write_pixels

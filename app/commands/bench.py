@@ -29,7 +29,8 @@ from benchmarks.network.frames import measure_frames
 from benchmarks.network.math_modes import MATH_MODES, MathMode, supported_math_modes
 from benchmarks.network.measure import BenchOptions, NetworkBench
 from benchmarks.operations import program as bench_operations
-from benchmarks.tables import frames_table, notes, table, where
+from benchmarks.tables.network import frames_table, notes, table
+from benchmarks.tables.origin import where
 from kernels.ops.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
 from models.families.keys import FEED_FORWARD

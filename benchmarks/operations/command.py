@@ -23,8 +23,8 @@ from benchmarks.operations.case import DTYPES
 from benchmarks.operations.library_cases import cases, operations
 from benchmarks.operations.measure import measured
 from benchmarks.operations.optimizers import GROUP, OPTIMIZERS, measured_optimizers
-from benchmarks.tables import where
 from benchmarks.tables.library import library_table
+from benchmarks.tables.origin import where
 from kernels.ops.registry import LIBRARY, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.tables import main
+from benchmarks.tables.pages import main
 
 sys.exit(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.tables.cells import scientific, times
+
 DIRECTIONS = ("forward", "backward", "both", "step")
 WAYS = ("ours", "eager", "fused", "compiled")
 HEADER = (
@@ -35,13 +37,13 @@ def conversion_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]
     )
     lines: list[tuple[str, ...]] = []
     for row in rows:
-        times, error = row["ms"], row["error"]
+        ms, error = row["ms"], row["error"]
         lines.append(
             (
                 *(row["case"], row["execution"]),
-                *(_ms(times[way]) for way in (ours, eager, *modes)),
-                *(f"{times[way] / times[ours]:.2f}x" for way in (eager, *modes)),
-                *map(_error, (row["difference"], error[ours], error[eager])),
+                *(_ms(ms[way]) for way in (ours, eager, *modes)),
+                *(times(ms[way] / ms[ours]) for way in (eager, *modes)),
+                *map(scientific, (row["difference"], error[ours], error[eager])),
             )
         )
     return [header, *lines]
@@ -65,9 +67,9 @@ def _lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
                 _ms(ours["median"]),
                 f"{_ms(ours['p20'])}-{_ms(ours['p80'])}",
                 *(map(_ms, medians)),
-                *("-" if each is None else f"{each / ours['median']:.2f}x" for each in medians),
+                *(times(each and each / ours["median"]) for each in medians),
                 f"{found['of_copy']:.0f}",
-                *(_error(found["error"].get(way)) for way in WAYS[:2]),
+                *(scientific(found["error"].get(way)) for way in WAYS[:2]),
                 saved,
             )
         )
@@ -76,7 +78,3 @@ def _lines(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def _ms(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
-
-
-def _error(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1e}"

@@ -11,8 +11,9 @@ from math import isfinite
 from statistics import median
 from typing import Any
 
+from benchmarks.tables.cells import markdown_table, milliseconds, without_empty_columns
 from benchmarks.tables.library import DIRECTIONS
-from benchmarks.tables.quality import without_empty_columns
+from benchmarks.tables.origin import where
 
 Row = Mapping[str, Any]
 Table = list[tuple[str, ...]]
@@ -31,6 +32,25 @@ TITLES: dict[str, str] = {
 }
 PASSES = (("forward", "step"), ("backward",), ("both",))
 LESS = 0.995  # ratios below it are shown as less than 1.00
+
+
+def library_summary(report: Row, compiled: Row | None = None) -> str:
+    """Format a report of operations with one table per group, for a page.
+
+    `compiled` is a report with the compiler's times, if `report` has none.
+    """
+    parts = [f"{where(report)}.{cut(report)} {slower(report)}"]
+    if compiled is not None:
+        parts.append(f"Compiler: {where(compiled)}.{cut(compiled)} {slower(compiled)}")
+    for title, lines in group_tables(report, compiled):
+        parts += [f"**{title}**", markdown_table(lines)]
+    parts += ["**Errors**", markdown_table(error_table(report)), *not_finite(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def cut(report: Row) -> str:
+    """Return a sentence on a run that was cut; "" for a whole one."""
+    return f" The run was cut: {report['incomplete']}." if "incomplete" in report else ""
 
 
 def group_tables(report: Row, compiled: Row | None = None) -> list[tuple[str, Table]]:
@@ -140,7 +160,7 @@ def _cells(
     direction = next((name for name in directions if name in shown), None)
     if direction is None:
         return ["-"] * 4
-    ours, eager = (_ms(shown[direction]["ms"][way]["median"]) for way in ("ours", "eager"))
+    ours, eager = (milliseconds(shown[direction]["ms"][way]["median"]) for way in ("ours", "eager"))
     against = _last(of_best, shown["precision"], shown["shape"]) if of_best else {}
     return [
         ours,
@@ -163,10 +183,6 @@ def _with_range(shown: Row, rows: Iterable[Row], direction: str, way: str) -> st
     found = [each for row in rows if (each := _ratio(row.get(direction, {}), way)) is not None]
     lowest, highest = (f"{bound:.2f}" for bound in (min(found), max(found)))
     return f"{ratio:.2f}x" + (f" ({lowest}-{highest})" if lowest != highest else "")
-
-
-def _ms(value: float) -> str:
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _ratio(found: Row, way: str) -> float | None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables.cells import figure, markdown_table, without_empty_columns
+
 TRAINED = ("full", "lite")  # the networks of a style; any other one paints every style
 
 # Explanations of columns, each shown if one of its columns is in the tables.
@@ -115,8 +117,7 @@ def quality_markdown(quality: Mapping[str, Any]) -> str:
     parts = [f"{'; '.join(conditions)}.", legend]
     for header, *lines in tables:
         if len(header) > 1:
-            rule = ["---", *["---:"] * (len(header) - 1)]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *lines)))
+            parts.append(markdown_table((header, *lines), left=1))
     parts += [
         f"Not run: {style['title']}, {row['network']}, {row['precision']}: {row['not_run']}."
         for style in styles
@@ -258,17 +259,5 @@ def _row(style: Mapping[str, Any], network: str, precision: str) -> Mapping[str,
     return {}
 
 
-def without_empty_columns(lines: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Drop the columns that are "-" in every row."""
-    header, *rows = lines
-    kept = [n for n in range(len(header)) if any(row[n] != "-" for row in rows)]
-    return [tuple(line[n] for n in kept) for line in (header, *rows)]
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def figure(value: float | None, digits: int = 2) -> str:
-    """Format a value, rounded; "-" for None."""
-    return "-" if value is None else f"{value:.{digits}f}"

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables import where
+from benchmarks.tables.cells import markdown_table
+from benchmarks.tables.origin import where
 from benchmarks.time_model.files import REPORT
 from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import Card, cards
@@ -54,7 +55,7 @@ def predictions(told: Calibration) -> str:
     for network in WITH_KERNELS:
         header += (network, *(f"predicted at {width}x{height}" for width, height in SIZES))
     lines = [_line(card, told) for card in cards()]
-    return f"Constants fitted to {told.source}.\n\n{_table(header, lines)}"
+    return f"Constants fitted to {told.source}.\n\n{markdown_table([header, *lines], left=1)}\n"
 
 
 def check(report: Mapping[str, Any]) -> str:
@@ -86,7 +87,7 @@ def check(report: Mapping[str, Any]) -> str:
                 f"Of the {len(apart)} times that {title}, the largest difference is "
                 f"{100 * max(apart):.0f} % and the root mean square {100 * root:.0f} %."
             )
-    return "\n\n".join([*said, _table(header, lines)])
+    return "\n\n".join([*said, markdown_table([header, *lines], left=1)]) + "\n"
 
 
 def _apart(row: Mapping[str, Any]) -> float:
@@ -102,8 +103,3 @@ def _line(card: Card, told: Calibration) -> tuple[str, ...]:
             figures = tuple(f"{predict(card, *size, network, told=told).fps:.0f}" for size in SIZES)
         line += (backend, *figures)
     return line
-
-
-def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *["---:"] * (len(header) - 1)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rule, *lines))

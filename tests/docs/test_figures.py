@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.styles.library import BUILTIN
-from benchmarks.tables import BLOCK
+from benchmarks.tables.pages import BLOCK
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})

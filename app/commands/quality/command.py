@@ -39,7 +39,7 @@ from benchmarks.quality.measure import (
 )
 from benchmarks.quality.objective_metrics import styler
 from benchmarks.quality.report_file import other_styles, store_report
-from benchmarks.tables import where
+from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
 from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint

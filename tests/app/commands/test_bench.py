@@ -25,7 +25,8 @@ from benchmarks.network.candidates import (
     REWRITTEN,
 )
 from benchmarks.network.math_modes import supported_math_modes
-from benchmarks.tables import COLUMNS, markdown
+from benchmarks.tables.network import COLUMNS
+from benchmarks.tables.pages import markdown
 from models.network_config import NetworkConfig
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS, TransformerNetBaseline

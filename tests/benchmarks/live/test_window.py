@@ -7,7 +7,7 @@ import pytest
 from app.styles.any_style_networks import SHIPPED
 from app.styles.library import BUILTIN, Library
 from benchmarks.live import window
-from benchmarks.tables import dropped_sentence, window_table
+from benchmarks.tables.live import dropped_sentence, window_table
 from tests.helpers.any_style import save_tiny
 
 

@@ -15,8 +15,8 @@ import torch
 from benchmarks.operations import command, library_cases, measure, optimizers, ways
 from benchmarks.operations.case import Case, results
 from benchmarks.operations.ways import OURS, error, timed
-from benchmarks.tables import markdown, refreshed
 from benchmarks.tables.library import HEADER, library_table
+from benchmarks.tables.pages import markdown, refreshed
 from kernel_fusion.__main__ import main
 from kernels.ops.registry import LIBRARY, OPS
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.cli import main
-from benchmarks.tables import markdown
+from benchmarks.tables.pages import markdown
 from tests.benchmarks.quality.conftest import arguments
 from tests.conftest import picture
 from utils.opencv import cv2

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tables import (
-    any_style_table,
-    devices_table,
-    frames_table,
+from benchmarks.tables.any_style import any_style_table
+from benchmarks.tables.devices import devices_table
+from benchmarks.tables.library_page import (
+    error_table,
+    group_tables,
     library_summary,
-    main,
-    markdown,
-    quality_markdown,
-    refreshed,
-    table,
+    not_finite,
+    slower,
 )
-from benchmarks.tables.library_page import error_table, group_tables, not_finite, slower
+from benchmarks.tables.network import frames_table, table
+from benchmarks.tables.pages import main, markdown, refreshed
+from benchmarks.tables.quality import quality_markdown
 
 ROOT = Path(__file__).resolve().parents[3]
 REPORTS = ROOT / "benchmarks" / "reports"

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from random import Random
 
-from benchmarks import tables
 from benchmarks.quality.report_file import other_styles
+from benchmarks.tables import pages
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt
@@ -36,7 +36,7 @@ class Reports(Basis):
     def run(self, folder: Path) -> list[str]:
         page, said = folder / "page.md", io.StringIO()
         with contextlib.redirect_stderr(said):
-            status = tables.main([str(page)])
+            status = pages.main([str(page)])
         told = said.getvalue().replace(str(folder), "").splitlines()
         if status and page.read_text("utf-8") != BLOCK:
             raise Broken("the page was not left as it is")

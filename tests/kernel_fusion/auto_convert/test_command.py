@@ -11,8 +11,8 @@ from urllib.error import URLError
 import pytest
 import torch
 
-from benchmarks.tables import refreshed
 from benchmarks.tables.library import conversion_table
+from benchmarks.tables.pages import refreshed
 from kernel_fusion.__main__ import main
 from kernel_fusion.auto_convert import auto_convert_model, hub
 from kernel_fusion.auto_convert.comparison import difference

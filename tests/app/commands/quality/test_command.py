@@ -20,7 +20,7 @@ from app.sources.scene import render
 from benchmarks.quality.contact_sheet import make_sheet
 from benchmarks.quality.report_file import store_report
 from benchmarks.quality.textures import textured
-from benchmarks.tables import markdown
+from benchmarks.tables.pages import markdown
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_tensor
 from models.vit_checkpoints import save_vit
