@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 
 from app.provenance import report_header
+from benchmarks.storing import store
 from kernels.network.graph_plan import GraphPlan
 from kernels.ops.registry import prepare as load_kernels
 from models.inference.sequential_plan import SequentialPlan
@@ -97,7 +98,7 @@ def main() -> None:
                 rows.append({**row, **found})
                 _tell(json.dumps(rows[-1]))
                 if given.json:  # after every row, since the machine may be taken away
-                    given.json.write_text(json.dumps(report, indent=1) + "\n")
+                    store(given.json, report, indent=1)
 
 
 def _picture(width: int, height: int) -> Tensor:

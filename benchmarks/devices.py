@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 import app
 from app.provenance import report_header
 from app.styles.library import Library
+from benchmarks.storing import store
 from benchmarks.tables.pages import markdown
 from utils.devices import resolve
-from utils.files.atomic import atomic_write
 from utils.images.writing import write_pixels
 from utils.opencv import cv2
 from utils.pyav import av
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report["devices"] += _rows(args, Path(folder), setting, devices)
         # after each one, so that an interrupted run preserves its results
         if args.json is not None:
-            atomic_write(args.json, (json.dumps(report, indent=2) + "\n").encode())
+            store(args.json, report)
     sys.stdout.write(markdown(report))
     return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 from dataclasses import asdict
 from functools import partial
@@ -29,6 +28,7 @@ from benchmarks.network.frames import measure_frames
 from benchmarks.network.math_modes import MATH_MODES, MathMode, supported_math_modes
 from benchmarks.network.measure import BenchOptions, NetworkBench
 from benchmarks.operations import program as bench_operations
+from benchmarks.storing import store
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from kernels.ops.registry import STYLE, prepare, statuses
@@ -40,7 +40,6 @@ from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS, VARIANTS
 from utils.devices import resolve
-from utils.files.atomic import atomic_write
 from utils.files.writable import write_error
 from utils.free_memory import free_bytes
 
@@ -305,7 +304,7 @@ def _check_writable(path: Path) -> None:
 
 def _store(path: Path, report: dict[str, Any]) -> None:
     try:
-        atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
+        store(path, report)
     except OSError as exc:
         raise BenchError(f"cannot write the report to '{path}': {exc.strerror}") from exc
 

@@ -6,19 +6,11 @@ rendered offscreen.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
-
-from app.provenance import report_header
-from app.styles.library import Library
 from benchmarks.live.gallery import Gallery, gallery
+from benchmarks.live.program import Say, run
 from benchmarks.live.speeds import engine_fps, start
 from benchmarks.live.streams import (
     Automatic,
@@ -29,32 +21,11 @@ from benchmarks.live.streams import (
     streaming,
     switching,
 )
-from kernels.ops.registry import STYLE, prepare
-from utils.devices import resolve
-from utils.files.atomic import atomic_write
-from utils.system import has_display
+from kernels.ops.registry import STYLE
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure everything and store it; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.live")
-    parser.add_argument("file", type=Path, help="store the figures here, as JSON")
-    path: Path = parser.parse_args(argv).file
-    if not has_display():
-        sys.stderr.write("There is no display; the window is painted into memory instead\n")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"  # also inherited by child processes
-    prepare(family=STYLE)
-    report = {
-        **report_header(resolve("auto"), Library.default().styles),
-        "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
-    }
-    atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
-    return 0
-
-
-def measure(say: Callable[[str], object]) -> dict[str, object]:
+def measure(say: Say) -> dict[str, object]:
     """Run every measurement; return JSON-serializable values."""
-    _application = QApplication.instance() or QApplication([])
     results: dict[str, object] = {}
     for name, work in (
         ("start_seconds", start),
@@ -70,8 +41,8 @@ def measure(say: Callable[[str], object]) -> dict[str, object]:
         results[name] = (
             asdict(value) if isinstance(value, Streaming | Gallery | Growth | Automatic) else value
         )
-    return results
+    return {"live": results}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("python -m benchmarks.live", (STYLE,), measure))

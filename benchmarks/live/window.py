@@ -7,32 +7,24 @@ is rendered offscreen.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QApplication
-
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.result import StyledFrame
-from app.provenance import report_header
 from app.sources.scene import render
 from app.styles.library import BUILTIN, Library
 from benchmarks.live.measured_window import wait, window
-from kernels.ops.registry import STYLE, TRANSFORMER, prepare
+from benchmarks.live.program import Say, run
+from kernels.ops.registry import STYLE, TRANSFORMER
 from models.precision import Precision
 from utils.devices import resolve
-from utils.files.atomic import atomic_write
 from utils.images.writing import write_pixels
-from utils.system import has_display
 
 SOURCE_FPS = 1000.0
 PICTURES, PICTURE_SIZE = 4, (1600, 1200)  # become styles one after another
@@ -143,8 +135,7 @@ def dropped_in_a_fresh_folder() -> list[float]:
         return [] if library.networks.unavailable_reason else dropped(library, Path(folder))
 
 
-def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
-    _application = QApplication.instance() or QApplication([])
+def measure(say: Say) -> list[dict[str, Any]]:
     results = []
     streamed(*CASES[0])  # not counted: the first stream of a program includes startup work
     for case in CASES:
@@ -157,24 +148,14 @@ def measure(say: Callable[[str], object]) -> list[dict[str, Any]]:
     return results
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.live.window")
-    parser.add_argument("file", type=Path, help="store the figures here, as JSON")
-    path: Path = parser.parse_args(argv).file
-    if not has_display():
-        sys.stderr.write("There is no display; the window is painted into memory instead\n")
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    for operations in (STYLE, TRANSFORMER):
-        prepare(family=operations)
-    report = {
-        **report_header(resolve("auto"), Library.default().styles),
+def report(say: Say) -> dict[str, Any]:
+    """Return the sections of the report."""
+    return {
         "source_fps": SOURCE_FPS,
-        "window": measure(lambda text: sys.stderr.write(f"{text}\n")),
+        "window": measure(say),
         "dropped_s": dropped_in_a_fresh_folder(),
     }
-    atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run("python -m benchmarks.live.window", (STYLE, TRANSFORMER), report))

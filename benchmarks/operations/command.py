@@ -8,7 +8,6 @@ It stores the report after every operation, so that an interrupted run keeps its
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -23,11 +22,11 @@ from benchmarks.operations.case import DTYPES
 from benchmarks.operations.library_cases import cases, operations
 from benchmarks.operations.measure import measured
 from benchmarks.operations.optimizers import GROUP, OPTIMIZERS, measured_optimizers
+from benchmarks.storing import store
 from benchmarks.tables.library import library_table
 from benchmarks.tables.origin import where
 from kernels.ops.registry import LIBRARY, Op, prepare, statuses
 from utils.devices import resolve
-from utils.files.atomic import atomic_write
 from utils.provenance import commit_of, machine_info
 from utils.tf32 import tf32_allowed
 
@@ -83,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _store(file: Path | None, found: Mapping[str, Any]) -> None:
     if file is not None:
-        atomic_write(file, (json.dumps(found, indent=1) + "\n").encode())
+        store(file, found, indent=1)
 
 
 def _dtype(name: str) -> torch.dtype:

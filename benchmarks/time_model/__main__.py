@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from app.provenance import report_header
+from benchmarks.storing import store
 from benchmarks.time_model import describe, files, page
 from benchmarks.time_model.green_context import GreenContextError
 from benchmarks.time_model.measure import MeasuringError, Wanted, measure
@@ -70,7 +71,7 @@ def _measure(args: argparse.Namespace) -> None:
         raise MeasuringError(f"the native network does not run here: {build.reason(NETWORK)}")
     weights = {name: _random_weights(config) for name, config in CONFIGS.items()}
     rows = measure(weights, device, Wanted(args.multiprocessors), calibration(), _tell)
-    files.write_json(args.json, {**report_header(device), "model": rows})
+    store(args.json, {**report_header(device), "model": rows})
     _tell(f"stored in {args.json}")
 
 

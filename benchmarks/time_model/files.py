@@ -8,24 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.storing import store
 from benchmarks.time_model.fit import Measured, fit, predicted
 from kernels.time_model import prediction
 from kernels.time_model.cards import find
 from kernels.time_model.prediction import Calibration, to_json
-from utils.files.atomic import atomic_write
 
 REPORT = Path(__file__).parents[1] / "reports" / "model.json"
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file under a temporary name, then rename it."""
-    atomic_write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def write_described(described: Mapping[str, Any], path: Path = prediction.FILE) -> None:
     """Replace the kernels of the calibration, and preserve its constants."""
     stored = json.loads(path.read_text("utf-8"))
-    write_json(path, {**stored, "description": described})
+    store(path, {**stored, "description": described})
 
 
 def measured(report: Mapping[str, Any]) -> list[tuple[dict[str, Any], Measured]]:
@@ -68,8 +63,8 @@ def refit(path: Path, calibration: Path = prediction.FILE) -> Calibration:
     for row, one in rows:
         expected = predicted(one, told)
         row |= {"predicted_ms": expected.ms, "predicted_layers_ms": dict(expected.layers_ms)}
-    write_json(calibration, {**stored, "source": told.source, "constants": to_json(constants)})
-    write_json(path, report)
+    store(calibration, {**stored, "source": told.source, "constants": to_json(constants)})
+    store(path, report)
     return told
 
 
