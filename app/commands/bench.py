@@ -25,8 +25,7 @@ from app.provenance import report_header
 from app.styles.library import Library
 from benchmarks.network.candidates import COMPILE_MODES
 from benchmarks.network.frames import measure_frames
-from benchmarks.network.math_modes import MATH_MODES, MathMode, supported_math_modes
-from benchmarks.network.measure import BenchOptions, NetworkBench
+from benchmarks.network.measure import BenchOptions, NetworkBench, supported_precisions
 from benchmarks.operations import program as bench_operations
 from benchmarks.storing import store
 from benchmarks.tables.network import frames_table, notes, table
@@ -44,6 +43,7 @@ from utils.files.writable import write_error
 from utils.free_memory import free_bytes
 
 RUNS = {"cpu": 7, "cuda": 50}
+PRECISIONS = tuple(precision.name for precision in Precision)
 REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
 GAP = 2  # spaces between columns
 ALL = "all"  # kernels: ours, and the installed runtimes
@@ -83,9 +83,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--precision",
-        type=comma_separated(MATH_MODES),
+        type=comma_separated(PRECISIONS),
         metavar="KEY,...",
-        help=f"which of {', '.join(MATH_MODES)} (default: all that the device supports)",
+        help=f"which of {', '.join(PRECISIONS)} (default: all that the device supports)",
     )
     parser.add_argument(
         "--runs",
@@ -104,7 +104,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--compile-precision",
-        type=comma_separated(MATH_MODES),
+        type=comma_separated(PRECISIONS),
         metavar="KEY,...",
         help="compile only at these precisions (default: all measured ones)",
     )
@@ -181,9 +181,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptions:
-    known = supported_math_modes(device)
+    known = supported_precisions(device)
 
-    def chosen(names: tuple[str, ...]) -> tuple[MathMode, ...]:
+    def chosen(names: tuple[str, ...]) -> tuple[Precision, ...]:
         if unknown := [name for name in names if name not in known]:
             raise BenchError(f"{device} does not support {', '.join(unknown)}")
         return tuple(known[name] for name in names)

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from benchmarks.network.math_modes import MathMode
+from models.precision import Precision, computing
 from models.transformer_net import TransformerNetFused
 from utils.benchmark import in_graph
 
@@ -30,13 +30,13 @@ class Candidate:
 
     Attributes:
         key: A key of ALL_VARIANTS, GRAPHED, COMPILED or REWRITTEN.
-        call: Maps [1, 3, H, W] of the math mode's dtype, RGB 0-255, to the same.
+        call: Maps [1, 3, H, W] of the precision's dtype, RGB 0-255, to the same.
         prepare: Returns the function to time for such an input.
     """
 
     key: str
     title: str
-    math_mode: MathMode
+    precision: Precision
     call: Call
     prepare: Callable[[Tensor], Callable[[], object]]
     memory_format: torch.memory_format = torch.contiguous_format
@@ -44,7 +44,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """The identifier of this row: key and precision."""
-        return f"{self.key} {self.math_mode.name}"
+        return f"{self.key} {self.precision.name}"
 
     @property
     def is_compiled(self) -> bool:
@@ -53,30 +53,30 @@ class Candidate:
 
 
 def eager_candidate(
-    key: str, title: str, network: nn.Module, arithmetic: MathMode, device: torch.device
+    key: str, title: str, network: nn.Module, precision: Precision, device: torch.device
 ) -> Candidate:
     """Build the candidate that calls `network`; for the native one on a GPU, its plan's replay."""
-    call = _with_math_mode(arithmetic, device, network)
+    call = _in_precision(precision, device, network)
 
     def ready(x: Tensor) -> Callable[[], object]:
         if isinstance(network, TransformerNetFused):
-            with arithmetic.applied(device):
+            with computing(precision, device):
                 plan = network.plan((x.shape[0], x.shape[2], x.shape[3]), x.device)
             if plan is not None:
                 plan.frames.copy_(x.permute(0, 2, 3, 1))
                 return plan.replay
         return partial(call, x)
 
-    return Candidate(key, title, arithmetic, call, ready)
+    return Candidate(key, title, precision, call, ready)
 
 
-def graph_candidate(network: nn.Module, arithmetic: MathMode, device: torch.device) -> Candidate:
-    call = _with_math_mode(arithmetic, device, network)
+def graph_candidate(network: nn.Module, precision: Precision, device: torch.device) -> Candidate:
+    call = _in_precision(precision, device, network)
 
     def ready(x: Tensor) -> Callable[[], object]:
         return in_graph(partial(call, x))
 
-    return Candidate(GRAPHED, "Baseline, graph", arithmetic, call, ready)
+    return Candidate(GRAPHED, "Baseline, graph", precision, call, ready)
 
 
 def compiled_candidate(
@@ -84,7 +84,7 @@ def compiled_candidate(
     title: str,
     network: nn.Module,
     mode: str,
-    arithmetic: MathMode,
+    precision: Precision,
     device: torch.device,
 ) -> Candidate:
     """Build the candidate for torch.compile in `mode`; on a GPU channels last, as a CUDA graph."""
@@ -97,20 +97,18 @@ def compiled_candidate(
     last = gpu or key == REWRITTEN
     memory_format = torch.channels_last if last else torch.contiguous_format
     network = network.to(memory_format=memory_format)  # pyright: ignore[reportCallIssue]
-    call = _with_math_mode(
-        arithmetic, device, torch.compile(network, options=options, dynamic=False)
-    )
+    call = _in_precision(precision, device, torch.compile(network, options=options, dynamic=False))
 
     def ready(x: Tensor) -> Callable[[], object]:
         run = partial(call, x)
         return in_graph(run) if gpu else run
 
-    return Candidate(key, title, arithmetic, call, ready, memory_format)
+    return Candidate(key, title, precision, call, ready, memory_format)
 
 
-def _with_math_mode(arithmetic: MathMode, device: torch.device, network: Call | nn.Module) -> Call:
+def _in_precision(precision: Precision, device: torch.device, network: Call | nn.Module) -> Call:
     def call(x: Tensor) -> Tensor:
-        with arithmetic.applied(device):
+        with computing(precision, device):
             return network(x)
 
     return call

@@ -24,8 +24,7 @@ from benchmarks.network.candidates import (
     graph_candidate,
 )
 from benchmarks.network.float64 import in_float64
-from benchmarks.network.math_modes import FP32, MathMode
-from benchmarks.network.roofline import RATES, floor_ms
+from benchmarks.network.roofline import RATES, activation_bytes, floor_ms
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.network_config import network_config
@@ -54,10 +53,10 @@ class BenchOptions:
     """
 
     kernels: tuple[str, ...]
-    math_modes: tuple[MathMode, ...]
+    precisions: tuple[Precision, ...]
     runs: int
     compile_mode: str | None = None
-    compiled_math_modes: tuple[MathMode, ...] = ()
+    compiled_precisions: tuple[Precision, ...] = ()
 
 
 class NetworkBench:
@@ -82,9 +81,9 @@ class NetworkBench:
         reference = self._reference()
         rows: dict[str, Row] = {}
         timed: dict[str, Timed] = {}
-        for arithmetic in wanted.math_modes:
-            for candidate in self._candidates(wanted, arithmetic):
-                progress(description=f"{self._size}: {candidate.title}, {arithmetic.title}")
+        for precision in wanted.precisions:
+            for candidate in self._candidates(wanted, precision):
+                progress(description=f"{self._size}: {candidate.title}, {precision.title}")
                 row = rows[candidate.name] = self._row(candidate)
                 facts, call = self._first_call(candidate, reference)
                 row.update(facts)
@@ -104,44 +103,44 @@ class NetworkBench:
                 )
             for name, result in results.items():
                 rows[name].update(dict(result))
-            for arithmetic in wanted.math_modes:
-                _add_gains(rows, arithmetic)
+            for precision in wanted.precisions:
+                _add_gains(rows, precision)
         return list(rows.values())
 
-    def _candidates(self, wanted: BenchOptions, arithmetic: MathMode) -> Iterator[Candidate]:
-        device, precision = self._device, arithmetic.precision
+    def _candidates(self, wanted: BenchOptions, precision: Precision) -> Iterator[Candidate]:
+        device = self._device
         if precision.value.int8:  # PyTorch's own ways are measured in FP16
             if FUSED in wanted.kernels:
                 network = self._network(FUSED, precision)
-                yield eager_candidate(FUSED, ALL_VARIANTS[FUSED].title, network, arithmetic, device)
+                yield eager_candidate(FUSED, ALL_VARIANTS[FUSED].title, network, precision, device)
             return
         for key in wanted.kernels:
             network = self._network(key, precision)
-            yield eager_candidate(key, ALL_VARIANTS[key].title, network, arithmetic, device)
+            yield eager_candidate(key, ALL_VARIANTS[key].title, network, precision, device)
             if key == BASELINE and device.type == "cuda":
-                yield graph_candidate(network, arithmetic, device)
-        if mode := wanted.compile_mode if arithmetic in wanted.compiled_math_modes else None:
+                yield graph_candidate(network, precision, device)
+        if mode := wanted.compile_mode if precision in wanted.compiled_precisions else None:
             network = self._network(BASELINE, precision)
-            yield compiled_candidate(COMPILED, "Compiled", network, mode, arithmetic, device)
+            yield compiled_candidate(COMPILED, "Compiled", network, mode, precision, device)
             network = with_rewrites(self._network(BASELINE)).to(precision.value.dtype)
             yield compiled_candidate(
-                REWRITTEN, "Rewrites, compiled", network, mode, arithmetic, device
+                REWRITTEN, "Rewrites, compiled", network, mode, precision, device
             )
 
     def _row(self, candidate: Candidate) -> Row:
-        arithmetic = candidate.math_mode
+        precision, mode = candidate.precision, candidate.precision.value
         gpu = torch.cuda.get_device_name(self._device) if self._device.type == "cuda" else ""
         height, width = self._picture.shape[2:]
         floor = None
-        if gpu in RATES and not arithmetic.precision.value.int8:  # INT8 has no measured rate
-            element_bytes = arithmetic.activation_bytes
+        if gpu in RATES and not mode.int8:  # INT8 has no measured rate
+            element_bytes = activation_bytes(precision)
             floor = floor_ms(self._shape, width, height, element_bytes, RATES[gpu])
         return {
             "kernels": candidate.key,
             "title": candidate.title,
-            "precision": arithmetic.title,
-            "tf32": arithmetic.tf32 if gpu else None,
-            "remark": arithmetic.precision.remark(self._device),
+            "precision": precision.title,
+            "tf32": mode.tf32 if gpu else None,
+            "remark": precision.remark(self._device),
             "floor_ms": floor,
         }
 
@@ -151,7 +150,7 @@ class NetworkBench:
         return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
 
     def _input(self, candidate: Candidate) -> Tensor:
-        x = self._picture.to(candidate.math_mode.dtype)
+        x = self._picture.to(candidate.precision.value.dtype)
         return x.contiguous(memory_format=candidate.memory_format)
 
     def _reference(self) -> Tensor:
@@ -164,7 +163,7 @@ class NetworkBench:
         Return its row with error and memory, or with the reason why it cannot run, and the call to
         time.
         """
-        precision = candidate.math_mode.precision
+        precision = candidate.precision
         each = FAMILIES[FEED_FORWARD].memory_per_pixel(self._device, precision)
         needed = self._picture[0, 0].numel() * each
         if needed > free_bytes(self._device):
@@ -214,9 +213,17 @@ class NetworkBench:
         return output, (torch.cuda.max_memory_allocated(self._device) - before) / 1e6
 
 
-def _add_gains(rows: dict[str, Row], arithmetic: MathMode) -> None:
+def supported_precisions(device: torch.device) -> dict[str, Precision]:
+    """Return the precisions by name, without those that `device` computes as another one."""
+    ampere = Precision.tf32.value.capability
+    has_all = device.type == "cuda" and torch.cuda.get_device_capability(device) >= ampere
+    absent = () if has_all else (Precision.tf32, Precision.int8)
+    return {each.name: each for each in Precision if each not in absent}
+
+
+def _add_gains(rows: dict[str, Row], precision: Precision) -> None:
     """Add speedups over the baseline, PyTorch's fastest measured way, and FP32 without TF32."""
-    ours = {row["kernels"]: row for row in rows.values() if row["precision"] == arithmetic.title}
+    ours = {row["kernels"]: row for row in rows.values() if row["precision"] == precision.title}
     strongest = {}
     if "median_ms" in ours.get(REWRITTEN, {}):
         of_pytorch = [ours[k] for k in PYTORCH_ONLY if "median_ms" in ours.get(k, {})]
@@ -225,7 +232,7 @@ def _add_gains(rows: dict[str, Row], arithmetic: MathMode) -> None:
         if "median_ms" in row:
             row["kernels_gain"] = _ratio(ours.get(BASELINE, {}), row)
             row["pytorch_gain"] = _ratio(strongest, row)
-            row["precision_gain"] = _ratio(rows.get(f"{key} {FP32.name}", {}), row)
+            row["precision_gain"] = _ratio(rows.get(f"{key} {Precision.fp32.name}", {}), row)
 
 
 def _ratio(reference: Row, row: Row) -> float | None:

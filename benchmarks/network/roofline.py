@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from models.network_config import NetworkConfig
+from models.precision import Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,11 @@ class Rates:
 # By PyTorch's name of the GPU. Measured with PyTorch 2.11 on one H200: a BF16 product of
 # random matrices of 8192x8192 by cuBLAS (769 to 798 TFLOP/s), and a copy of 8.6 GB on the device.
 RATES = {"NVIDIA H200": Rates(flops=790e12, bytes=4.3e12)}
+
+
+def activation_bytes(precision: Precision) -> int:
+    """Return the bytes of an activation; autocast stores it in half precision."""
+    return 2 if precision.value.autocast else precision.value.dtype.itemsize
 
 
 def floor_ms(

@@ -13,7 +13,7 @@ from benchmarks.quality.lbfgs import Objective
 from models.evaluation.image_metrics import beyond, border, clipped, projected_clamp, psnr
 from models.loss_terms import ObjectiveTerms, read_terms
 from models.network_config import network_config
-from models.precision import Precision, int8_allowed, tf32_allowed
+from models.precision import Precision, computing
 from models.transformer_net import ALL_VARIANTS
 
 Styler = Callable[[Tensor], Tensor]  # [N, 3, H, W] float RGB, about 0-255, in and out
@@ -59,16 +59,9 @@ def styler(
     network = ALL_VARIANTS[kernels](**asdict(network_config(state)))
     network.load_state_dict(state)
     network = network.to(device, mode.dtype).requires_grad_(False).eval()
-    half = torch.float16 if device.type == "cuda" else torch.bfloat16
 
     def style(photographs: Tensor) -> Tensor:
-        inside = torch.autocast(device.type, half, enabled=mode.autocast)
-        with (
-            torch.inference_mode(),
-            tf32_allowed(mode.tf32),
-            int8_allowed(mode.int8),
-            inside,
-        ):
+        with torch.inference_mode(), computing(precision, device):
             return network(photographs.to(mode.dtype)).float()
 
     limitations = (

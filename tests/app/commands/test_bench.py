@@ -24,7 +24,7 @@ from benchmarks.network.candidates import (
     GRAPHED,
     REWRITTEN,
 )
-from benchmarks.network.math_modes import supported_math_modes
+from benchmarks.network.measure import supported_precisions
 from benchmarks.tables.network import COLUMNS
 from benchmarks.tables.pages import markdown
 from models.network_config import NetworkConfig
@@ -274,7 +274,7 @@ def test_on_a_gpu_all_of_it_is_measured(order, native_kernels):
     (size,) = order.report()["sizes"]
     rows = {(row["kernels"], row["precision"]): row for row in size["rows"]}
     assert not [row["not_run"] for row in size["rows"] if "not_run" in row]
-    known = supported_math_modes(torch.device("cuda:0"))
+    known = supported_precisions(torch.device("cuda:0"))
     assert {precision for _, precision in rows} == {a.title for a in known.values()}
     ways = {key for key, precision in rows if precision == "FP16"}
     assert ways == {*VARIANTS, GRAPHED, COMPILED, REWRITTEN}

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from benchmarks.network.candidates import COMPILE_MODES, COMPILED, compiled_candidate
-from benchmarks.network.math_modes import FP32
+from models.precision import Precision
 
 CPU = torch.device("cpu")
 
@@ -16,6 +16,6 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("mode", COMPILE_MODES)
 def test_the_compiler_knows_the_options_of_every_mode(mode):
     candidate = compiled_candidate(
-        COMPILED, "Compiled", nn.Identity(), mode, FP32, CPU
+        COMPILED, "Compiled", nn.Identity(), mode, Precision.fp32, CPU
     )  # raises for unknown options
     assert candidate.is_compiled

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.network.roofline import RATES, Rates, floor_ms
+from benchmarks.network.roofline import RATES, Rates, activation_bytes, floor_ms
 from models.network_config import FULL, LITE
+from models.precision import Precision
 
 H200 = RATES["NVIDIA H200"]
 
@@ -39,3 +40,8 @@ def test_sides_that_are_no_multiples_of_four_are_padded():
 
 def test_the_lite_network_has_a_lower_floor():
     assert floor_ms(LITE, 512, 512, 2, H200) < floor_ms(FULL, 512, 512, 2, H200) / 2
+
+
+def test_autocast_keeps_activations_in_half_precision():
+    taken = {precision.name: activation_bytes(precision) for precision in Precision}
+    assert taken == {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "amp": 2, "int8": 2}
