@@ -40,6 +40,7 @@ TESTS_OF = {
     "assets/translations/*": ("tests/tools", "tests/app/ui/window"),
     "assets/*": ("tests/app/styles", "tests/models"),
     "benchmarks/reports/*": ("tests/docs", "tests/kernels/tuning"),
+    "benchmarks/*": ("tests/benchmarks",),
     "docs/*": ("tests/docs", "tests/tools"),
     "examples/*": ("tests/test_examples.py",),
     "*": ("tests/docs", "tests/tools", "tests/wheels", "tests/test_architecture.py"),

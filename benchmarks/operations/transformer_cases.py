@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.operations.case import Case, Draw
+from benchmarks.operations.case import Case, Draw, Run, shape_of
 from kernels.attention_wrapper import FusedAttention, Version
 from kernels.ops import (
     fused_attention,
@@ -81,15 +81,15 @@ def _layers(draw: Draw, length: int) -> Iterator[Case]:
 
 def attention(draw: Draw, length: int, size: int) -> Case:
     """Build attention alone, on views of a packed projection."""
-    q, k, v = draw(1, length, 3, HEADS, size).permute(2, 0, 3, 1, 4)
+    given = draw(1, length, 3, HEADS, size).permute(2, 0, 3, 1, 4).unbind()
 
-    def exact(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def exact(*given: Tensor) -> Tensor:
         # One head at a time: the float64 scores of all heads take gigabytes.
-        heads = (x.split(1, 1) for x in (q, k, v))
+        heads = (x.split(1, 1) for x in given)
         return torch.cat([*map(F.scaled_dot_product_attention, *heads)], 1)
 
-    made = _attention("attention", f"{HEADS} heads of {length}x{size}", draw, q, k, v)
-    return replace(made, exact=exact)
+    shape = f"{HEADS} heads of {length}x{size}"
+    return replace(_attention("attention", draw, given, shape), exact=exact)
 
 
 def shared_keys(draw: Draw, queries: int, keys: int) -> Case:
@@ -98,23 +98,21 @@ def shared_keys(draw: Draw, queries: int, keys: int) -> Case:
     q = draw(1, queries, heads, size).transpose(1, 2)
     k, v = draw(1, keys, 2, heads, size).permute(2, 0, 3, 1, 4)
     shape = f"{heads} heads of {queries}x{size}, {keys} keys"
-    return _attention("attention, shared keys", shape, draw, q, k, v)
+    return _attention("attention, shared keys", draw, (q, k, v), shape)
 
 
-def _attention(name: str, shape: str, draw: Draw, q: Tensor, k: Tensor, v: Tensor) -> Case:
+def _attention(name: str, draw: Draw, given: Sequence[Tensor], shape: str) -> Case:
     def ours(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return fused_attention(q, k, v, None, q.shape[-1] ** -0.5)[0]
 
-    given, theirs = (q, k, v), F.scaled_dot_product_attention
-    return Case(name, shape, draw.precision, given, theirs, ours, layout="NLHD")
+    return _case("NLHD", name, draw, given, F.scaled_dot_product_attention, ours, shape)
 
 
 def rung(draw: Draw, length: int, number: str) -> Case:
     """Build self-attention with its projections, by a rung of LADDER."""
-    x = draw(1, length, WIDTH)
     w_qkv = draw(3 * WIDTH, WIDTH, scale=WIDTH**-0.5)
     w_out = draw(WIDTH, WIDTH, scale=WIDTH**-0.5)
-    given = x, w_qkv, w_out, draw(3 * WIDTH), draw(WIDTH)
+    given = draw(1, length, WIDTH), w_qkv, w_out, draw(3 * WIDTH), draw(WIDTH)
 
     def theirs(x: Tensor, w_qkv: Tensor, w_out: Tensor, b_qkv: Tensor, b_out: Tensor) -> Tensor:
         qkv = F.linear(x, w_qkv, b_qkv).view(1, length, 3, HEADS, WIDTH // HEADS)
@@ -125,8 +123,7 @@ def rung(draw: Draw, length: int, number: str) -> Case:
     def ours(*given: Tensor) -> Tensor:
         return LADDER[number](*given, (WIDTH // HEADS) ** -0.5, HEADS)
 
-    name = f"self-attention, rung {number}"
-    return Case(name, f"{length}x{WIDTH}", draw.precision, given, theirs, ours, layout="NLE")
+    return _tokens(f"self-attention, rung {number}", draw, given, theirs, ours)
 
 
 def module(draw: Draw, length: int) -> Case:
@@ -150,10 +147,9 @@ def module(draw: Draw, length: int) -> Case:
 
 
 def ffn(draw: Draw, length: int) -> Case:
-    x = draw(length, WIDTH)
     first = draw(HIDDEN, WIDTH, scale=WIDTH**-0.5)
     second = draw(WIDTH, HIDDEN, scale=HIDDEN**-0.5)
-    given = x, first, draw(HIDDEN), second, draw(WIDTH)
+    given = draw(length, WIDTH), first, draw(HIDDEN), second, draw(WIDTH)
 
     def theirs(x: Tensor, first: Tensor, bias: Tensor, second: Tensor, last: Tensor) -> Tensor:
         return F.linear(F.gelu(F.linear(x, first, bias)), second, last)
@@ -161,69 +157,71 @@ def ffn(draw: Draw, length: int) -> Case:
     def ours(*given: Tensor) -> Tensor:
         return fused_ffn_forward(*given, True)
 
-    shape = f"{length} of {WIDTH}-{HIDDEN}-{WIDTH}"
-    return Case("feed-forward", shape, draw.precision, given, theirs, ours, layout="NLE")
+    return _tokens(
+        "feed-forward", draw, given, theirs, ours, f"{length} of {WIDTH}-{HIDDEN}-{WIDTH}"
+    )
 
 
 def projection(draw: Draw, length: int) -> Case:
-    x, residual = draw(length, WIDTH), draw(length, WIDTH)
-    given = x, draw(WIDTH, WIDTH, scale=WIDTH**-0.5), draw(WIDTH), residual
-    return Case(
-        "projection, residual", f"{length}x{WIDTH}", draw.precision, given,
-        lambda x, weight, bias, residual: F.linear(x, weight, bias) + residual,
-        output_projection_forward,
-        layout="NLE",
-    )  # fmt: skip
+    weight = draw(WIDTH, WIDTH, scale=WIDTH**-0.5)
+    given = draw(length, WIDTH), weight, draw(WIDTH), draw(length, WIDTH)
+
+    def theirs(x: Tensor, weight: Tensor, bias: Tensor, residual: Tensor) -> Tensor:
+        return F.linear(x, weight, bias) + residual
+
+    return _tokens("projection, residual", draw, given, theirs, output_projection_forward)
 
 
 def token_norm(draw: Draw, length: int) -> Case:
     """Build a bias, a residual and the layer norm of their sum."""
     given = draw(1, length, WIDTH), draw(WIDTH).float(), draw(1, length, WIDTH)
-    return Case(
-        "token norm, residual", f"{length}x{WIDTH}", draw.precision, given,
-        lambda x, bias, residual: F.layer_norm(x + bias.to(x.dtype) + residual, (WIDTH,)),
-        lambda x, bias, residual: fused_token_norm(x, bias=bias, residual=residual)[1],
-        layout="NLE",
-    )  # fmt: skip
+
+    def theirs(x: Tensor, bias: Tensor, residual: Tensor) -> Tensor:
+        return F.layer_norm(x + bias.to(x.dtype) + residual, (WIDTH,))
+
+    def ours(x: Tensor, bias: Tensor, residual: Tensor) -> Tensor:
+        return fused_token_norm(x, bias=bias, residual=residual)[1]
+
+    return _tokens("token norm, residual", draw, given, theirs, ours)
 
 
 def pooled_norm(draw: Draw, side: int) -> Case:
     """Build the layer norm of a square picture's tokens, and its means over 2x2 tokens."""
+    given = (draw(1, side * side, WIDTH),)
 
     def theirs(x: Tensor) -> Tensor:
         planes = F.layer_norm(x, (WIDTH,)).transpose(1, 2).unflatten(2, (side, side))
         return F.avg_pool2d(planes, 2).flatten(2).transpose(1, 2)
 
-    return Case(
-        "token norm, means of 2x2", f"{side}x{side}x{WIDTH}", draw.precision,
-        (draw(1, side * side, WIDTH),),
-        theirs,
-        lambda x: fused_pooled_token_norm(x, side, side, 2)[2],
-        layout="NLE",
-    )  # fmt: skip
+    def ours(x: Tensor) -> Tensor:
+        return fused_pooled_token_norm(x, side, side, 2)[2]
+
+    return _tokens("token norm, means of 2x2", draw, given, theirs, ours, f"{side}x{side}x{WIDTH}")
 
 
 def statistics(draw: Draw, channels: int, side: int) -> Case:
     """Build the mean and the inverse deviation per channel; the latter is compared."""
-    return Case(
-        "channel statistics", f"{channels}x{side}x{side}", draw.precision,
-        (draw.planes(1, channels, side, side),),
-        lambda x: torch.rsqrt(_variance(x) + 1e-5),
-        lambda x: fused_channel_statistics(x, 1e-5)[1],
-        layout="NHWC",
-    )  # fmt: skip
+    given = (draw.planes(1, channels, side, side),)
+
+    def theirs(x: Tensor) -> Tensor:
+        return torch.rsqrt(_variance(x) + 1e-5)
+
+    def ours(x: Tensor) -> Tensor:
+        return fused_channel_statistics(x, 1e-5)[1]
+
+    return _pictures("channel statistics", draw, given, theirs, ours)
 
 
 def moments(draw: Draw, channels: int, side: int) -> Case:
     """Build the mean and the variance, which is compared, where another kernel reads them."""
+    given = (draw.planes(1, channels, side, side),)
     mean, variance = torch.empty(2, 1, channels, device=draw.device)
 
     def ours(x: Tensor) -> Tensor:
         fused_channel_moments_out(x, mean, variance)
         return variance
 
-    shape, x = f"{channels}x{side}x{side}", draw.planes(1, channels, side, side)
-    return Case("channel moments", shape, draw.precision, (x,), _variance, ours, layout="NHWC")
+    return _pictures("channel moments", draw, given, _variance, ours)
 
 
 def _variance(x: Tensor) -> Tensor:
@@ -236,34 +234,28 @@ def norm_by_moments(draw: Draw, channels: int, side: int) -> Case:
     """Build a norm from the moments of eleven groups, which PyTorch computes, ReLU and a margin."""
     groups = torch.arange(1.0, 12.0, device=draw.device)[:, None].expand(11, channels)
     ones = torch.ones(11, channels, device=draw.device)  # all groups equal: mean 0 and variance 1
-    given = torch.stack((groups, 0 * ones, groups, ones), -1)[None]
+    moments = torch.stack((groups, 0 * ones, groups, ones), -1)[None]
     x = draw.planes(1, channels, side, side)
-    dtype, x = x.dtype, x.double()
-    variance, mean = torch.var_mean(x, (2, 3), correction=0, keepdim=True)
-    x = ((x - mean) * torch.rsqrt(variance)).to(dtype)
-    weight, bias = draw(channels).float(), draw(channels).float()
+    variance, mean = torch.var_mean(x.double(), (2, 3), correction=0, keepdim=True)
+    x = ((x.double() - mean) * torch.rsqrt(variance)).to(x.dtype)
+    given = x, draw(channels).float(), draw(channels).float()
 
     def theirs(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         y = F.instance_norm(x, weight=weight.to(x.dtype), bias=bias.to(x.dtype))
         return F.pad(y.relu(), (1, 1, 1, 1), mode="reflect")
 
-    return Case(
-        "channel norm, ReLU, margin", f"{channels}x{side}x{side}", draw.precision,
-        (x, weight, bias),
-        theirs,
-        lambda x, weight, bias: fused_channel_norm(x, given, weight, bias, None, 1e-5, True, 1),
-        layout="NHWC",
-    )  # fmt: skip
+    def ours(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        return fused_channel_norm(x, moments, weight, bias, None, 1e-5, True, 1)
+
+    return _pictures("channel norm, ReLU, margin", draw, given, theirs, ours)
 
 
 def margin(draw: Draw, channels: int, side: int) -> Case:
     """Build the margin before an enlarging convolution; PyTorch's copies are the reference."""
-    x = draw.planes(1, channels, side, side)
-    given = x, draw.planes(1, channels, *padded_size(side, side))
-
+    out = draw.planes(1, channels, *padded_size(side, side))
+    given = draw.planes(1, channels, side, side), out
     ways = partial(_written, pad_reference), partial(_written, fused_enlarging_pad_out)
-    shape = f"{channels}x{side}x{side}"
-    return Case("margin before enlarging", shape, draw.precision, given, *ways, layout="NHWC")
+    return _pictures("margin before enlarging", draw, given, *ways, f"{channels}x{side}x{side}")
 
 
 def phases(draw: Draw, channels: int, side: int) -> Case:
@@ -271,14 +263,11 @@ def phases(draw: Draw, channels: int, side: int) -> Case:
 
     The convolution's result has `channels` channels.
     """
-    z = draw.planes(1, channels, side + 6, side + 6)
     skip = draw.planes(1, channels // 4, 2 * side, 2 * side)
-    given = z, skip, torch.zeros_like(skip)
-
+    given = draw.planes(1, channels, side + 6, side + 6), skip, torch.zeros_like(skip)
     ours, theirs = fused_enlarging_interleave_out, interleave_reference
     ways = partial(_written, theirs), partial(_written, ours)
-    shape = f"{channels}x{side}x{side}"
-    return Case("phases after enlarging", shape, draw.precision, given, *ways, layout="NHWC")
+    return _pictures("phases after enlarging", draw, given, *ways, f"{channels}x{side}x{side}")
 
 
 def _written(run: Callable[..., None], *given: Tensor) -> Tensor:
@@ -294,8 +283,21 @@ def depthwise(draw: Draw, channels: int, side: int) -> Case:
     def theirs(x: Tensor, weight: Tensor) -> Tensor:
         return F.conv2d(F.pad(x, (1, 1, 1, 1), mode="reflect"), weight, groups=channels)
 
-    return Case(
-        "depthwise convolution", f"{channels}x{side}x{side}", draw.precision, given, theirs,
-        fused_depthwise_conv,
-        layout="NHWC",
-    )  # fmt: skip
+    return _pictures("depthwise convolution", draw, given, theirs, fused_depthwise_conv)
+
+
+def _case(
+    layout: str,
+    name: str,
+    draw: Draw,
+    given: Sequence[Tensor],
+    theirs: Run,
+    ours: Run,
+    shape: str = "",
+) -> Case:
+    """Build a case; its shape is the first argument's without the batch unless it is given."""
+    shape = shape or shape_of([given[0].squeeze(0)])
+    return Case(name, shape, draw.precision, given, theirs, ours, layout=layout)
+
+
+_tokens, _pictures = partial(_case, "NLE"), partial(_case, "NHWC")
