@@ -41,6 +41,7 @@ from models.inference.vit.plan import CODE, VitPlan
 from models.inference.vit.weights import prepare
 from models.vit_config import VIT_VARIANTS, VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
+from utils.benchmark import in_graph
 
 DEVICE = torch.device("cuda")
 SIZES = (512, 512), (1280, 720), (1920, 1080)
@@ -168,7 +169,7 @@ def _measured(
             _tell_error(found, f"{EAGER}{suffix}", plain.pictures, exact)
             found["ms"][f"{EAGER}{suffix}"] = _frame_ms(plain)
 
-        def in_graph(plain: Plain = plain, suffix: str = suffix) -> None:
+        def graphed(plain: Plain = plain, suffix: str = suffix) -> None:
             found["ms"][f"{IN_GRAPH}{suffix}"] = _frame_ms(in_graph(plain))
 
         def compiled_in_graph(plain: Plain = plain, suffix: str = suffix) -> None:
@@ -176,7 +177,7 @@ def _measured(
             found["ms"][f"{COMPILED}{suffix}"] = _frame_ms(in_graph(plain))
 
         attempt(f"{EAGER}{suffix}", eager)
-        attempt(f"{IN_GRAPH}{suffix}", in_graph)
+        attempt(f"{IN_GRAPH}{suffix}", graphed)
         if compiled and not suffix:
             attempt(f"{COMPILED}{suffix}", compiled_in_graph)
     return {name: value for name, value in found.items() if value}

@@ -83,10 +83,11 @@ def attention(draw: Draw, length: int, size: int) -> Case:
     """Build attention alone, on views of a packed projection."""
     given = draw(1, length, 3, HEADS, size).permute(2, 0, 3, 1, 4).unbind()
 
-    def exact(*given: Tensor) -> Tensor:
+    def exact(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         # One head at a time: the float64 scores of all heads take gigabytes.
-        heads = (x.split(1, 1) for x in given)
-        return torch.cat([*map(F.scaled_dot_product_attention, *heads)], 1)
+        heads = (slice(n, n + 1) for n in range(HEADS))
+        found = [F.scaled_dot_product_attention(q[:, n], k[:, n], v[:, n]) for n in heads]
+        return torch.cat(found, 1)
 
     shape = f"{HEADS} heads of {length}x{size}"
     return replace(_attention("attention", draw, given, shape), exact=exact)
@@ -135,15 +136,20 @@ def module(draw: Draw, length: int) -> Case:
     automatic, own = (FusedAttention(WIDTH, HEADS, each).to(x).eval() for each in versions)
     for each in (wide, automatic, own):
         each.load_state_dict(theirs.state_dict())
-    return Case(
-        "FusedAttention, residual", f"{length}x{WIDTH}", draw.precision, (x,),
-        lambda x: theirs(x, x, x, need_weights=False)[0] + x,
-        lambda x: automatic(x, residual=x)[0],
-        lambda x: wide(x, x, x)[0] + x,
-        layout="NLE",
-        own=lambda x: own(x, residual=x)[0],
-        why_not=lambda: automatic.remark(draw.device, x.dtype, length),
-    )  # fmt: skip
+
+    def pytorch(module: nn.Module, x: Tensor) -> Tensor:
+        return module(x, x, x, need_weights=False)[0] + x
+
+    def ours(module: nn.Module, x: Tensor) -> Tensor:
+        return module(x, residual=x)[0]
+
+    ways = partial(pytorch, theirs), partial(ours, automatic)
+    return replace(
+        _tokens("FusedAttention, residual", draw, (x,), *ways),
+        exact=partial(pytorch, wide),
+        own=partial(ours, own),
+        why_not=partial(automatic.remark, draw.device, x.dtype, length),
+    )
 
 
 def ffn(draw: Draw, length: int) -> Case:
@@ -190,7 +196,7 @@ def pooled_norm(draw: Draw, side: int) -> Case:
     given = (draw(1, side * side, WIDTH),)
 
     def theirs(x: Tensor) -> Tensor:
-        planes = F.layer_norm(x, (WIDTH,)).transpose(1, 2).unflatten(2, (side, side))
+        planes = F.layer_norm(x, (WIDTH,)).transpose(1, 2).reshape(1, WIDTH, side, side)
         return F.avg_pool2d(planes, 2).flatten(2).transpose(1, 2)
 
     def ours(x: Tensor) -> Tensor:

@@ -161,7 +161,7 @@ def _cells(
     if direction is None:
         return ["-"] * 4
     ours, eager = (milliseconds(shown[direction]["ms"][way]["median"]) for way in ("ours", "eager"))
-    against = _last(of_best, shown["precision"], shown["shape"]) if of_best else {}
+    against: Row = _last(of_best, shown["precision"], shown["shape"]) if of_best else {}
     return [
         ours,
         eager,

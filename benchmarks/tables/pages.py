@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def _checked(text: str) -> str:
 
 
 @contextmanager
-def _damage_told(name: str) -> Iterator[None]:
+def _damage_told(name: str) -> Generator[None]:
     """Raise ValueError with the report's name if its content is not a report's."""
     try:
         yield

@@ -15,7 +15,7 @@ def checkout(tmp_path, monkeypatch):
     """Create a repository with one commit that seems to contain the module."""
     monkeypatch.delenv("STYLEFORGE_COMMIT", raising=False)
     for name in ("app/provenance.py", "benchmarks/reports/cpu.json", "docs/benchmarks.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("first\n", "utf-8")
     monkeypatch.setattr(provenance, "__file__", str(tmp_path / "app" / "provenance.py"))
     who = "-c", "user.name=a", "-c", "user.email=a@example.com"

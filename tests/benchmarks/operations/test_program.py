@@ -78,15 +78,17 @@ def test_the_operations_of_transformers_are_what_their_cases_say(monkeypatch):
     }
     with torch.inference_mode():
         for make in makers.values():
-            assert_close_to_exact(make(), atol=1e-4, rtol=1e-4)
+            assert_close_to_exact(make(), 1e-4)
 
 
-def assert_close_to_exact(case: Case, **tolerances: float) -> None:
+def assert_close_to_exact(case: Case, tolerance: float) -> None:
     exact = results((case.exact or case.eager)(*in_float64(case.given)))
     ways: list[Run] = [case.ours, case.eager, *([case.own] if case.own else [])]
     for way in ways:
         for found, expected in zip(results(way(*case.given)), exact, strict=True):
-            torch.testing.assert_close(found.double(), expected.double(), **tolerances)
+            torch.testing.assert_close(
+                found.double(), expected.double(), atol=tolerance, rtol=tolerance
+            )
 
 
 def test_the_operations_of_style_networks_are_what_their_cases_say():
@@ -102,7 +104,7 @@ def test_the_operations_of_style_networks_are_what_their_cases_say():
         )
         with torch.inference_mode():
             for case in made:
-                assert_close_to_exact(case, atol=1e-4, rtol=1e-4)
+                assert_close_to_exact(case, 1e-4)
                 assert case.own is None or "CPU" in case.why_not()
 
 
@@ -136,7 +138,7 @@ def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
     for case in {case.operation: case for case in found}.values():
         # The last sample is in BF16 or FP16.
         assert case.precision in ("FP16", "BF16")
-        assert_close_to_exact(case, atol=0.1, rtol=0.1)
+        assert_close_to_exact(case, 0.1)
 
 
 @pytest.mark.gpu
