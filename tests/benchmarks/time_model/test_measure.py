@@ -115,7 +115,8 @@ def test_a_calibration_of_other_kernels_is_refused():
     lite = replace(lite, convs={**lite.convs, "up1": replace(lite.convs["up1"], tile_h=16)})
     other = replace(sm80, networks={**sm80.networks, "lite": lite})
     library = SimpleNamespace(abi=replace(told.traits, sm80=other))
-    with pytest.raises(MeasuringError, match=r"first run `python -m tools\.time_model describe`$"):
+    said = r"first run `python -m benchmarks\.time_model describe`$"
+    with pytest.raises(MeasuringError, match=said):
         measure.check_kernels(library, told, H200)
 
 
