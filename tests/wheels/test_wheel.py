@@ -280,6 +280,12 @@ def test_the_installed_program_paints_what_the_checkout_does(place, tmp_path):
     assert painted.std() > 10
 
 
+def test_the_installed_commands_find_what_measures(place):
+    for command in ("bench", "quality"):
+        assert command in place.run("styleforge", command, "--help")
+    place.python("from styleforge.benchmarks.quality import films, textures")
+
+
 def test_the_installed_package_hands_out_its_stylist_and_imports_it_only_then(place):
     shape = place.python(
         "import sys, numpy, styleforge\n"
