@@ -96,7 +96,7 @@ def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]
         QualityError: If a film has no two frames that show the same scene.
     """
     library = Library(packs, packs / "none")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for path in plan.films:
         try:
             flicker = _flicker(plan, library, path, key)

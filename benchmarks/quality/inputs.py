@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,7 +107,7 @@ def load_photographs(places: Sequence[Path], only: Path | None, size: int) -> li
         paths = [known[name] for name in wanted]
     if not paths:
         raise QualityError(f"the list '{only}' contains no photograph")
-    found = []
+    found: list[Photograph] = []
     for path in paths:
         pixels = read_pixels(path)
         fitted = fit(pixels, size)
@@ -220,5 +220,5 @@ def _recipe(pack: Path) -> TrainingConfig:
 
 
 def _training(pack: Path) -> dict[str, Any]:
-    table = toml.load(pack / "style.toml").get("training", {})
-    return table if isinstance(table, dict) else {}
+    table: Any = toml.load(pack / "style.toml").get("training", {})
+    return cast("dict[str, Any]", table) if isinstance(table, dict) else {}

@@ -277,7 +277,7 @@ class QualityMeasurement:
         return reached
 
     def _direct_rows(self, reached: Sequence[Sequence[LbfgsResult]]) -> list[dict[str, Any]]:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for n, wanted in enumerate(self._plan.iterations):
             stands = [stages[n] for stages in reached]
             terms = [fmean(column) for column in zip(*(s.terms for s in stands), strict=True)]

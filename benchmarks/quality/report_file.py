@@ -48,7 +48,7 @@ def other_styles(path: Path, report: dict[str, Any], keys: Sequence[str]) -> lis
 
 def store_report(path: Path, report: dict[str, Any], *, add: bool) -> None:
     """Write `report`; with `add`, keep other styles, which another run may write meanwhile."""
-    styles = report["quality"]["styles"]
+    styles: list[dict[str, Any]] = report["quality"]["styles"]
     try:
         with _report_lock(path) if add else nullcontext():
             if add:

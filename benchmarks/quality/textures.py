@@ -78,7 +78,8 @@ def measure_texture(
         and `panned` are, for the style's own amount in streams, the flicker with texture relative
         to the flicker without.
     """
-    title, rows = subject.pack.title, []
+    title = subject.pack.title
+    rows: list[dict[str, Any]] = []
     for size, photographs in plan.photographs.items():
         shown: list[list[Pixels]] = [[fit(each.pixels, CELL)] for each in photographs]
         columns = ["Photograph"]
