@@ -1,7 +1,7 @@
 """Lists the pages of decisions, and adds a page for each package; a hook of mkdocs.
 
 Nobody types these lists, so a new page or module cannot be missing from them. The hook also copies
-the reports that pages link to, because `benchmarks/` is outside the folder of the pages.
+the reports that pages link to, because `benchmarks/reports/` is outside the folder of the pages.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORTS = "benchmarks/library-*.json"
+REPORTS = "benchmarks/reports/library-*.json"
 FOLDER = "reference/packages"
-ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
+ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app", "benchmarks")
 
 
 def packages() -> dict[str, list[str]]:

@@ -42,7 +42,7 @@ def commit_of(file: Path) -> str | None:
         return None  # installed, possibly inside another repository
     # Reports and their tables are results; changing them does not change the program.
     results = (
-        "benchmarks",
+        "benchmarks/reports",
         "docs/reference/benchmarks.md",
         "docs/reference/kernel_fusion/library-benchmarks.md",
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
+ROOMS = ("app", "benchmarks", "models", "kernels", "kernel_fusion", "utils")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|PATH|DISPLAY|CXX|PYTHON[A-Z0-9]+")
 
 
@@ -34,7 +34,7 @@ def test_the_readmes_figures_are_of_the_stored_reports():
 
 
 def row_of(report: str, size: str, kernels: str, precision: str) -> dict[str, Any]:
-    sizes = json.loads((ROOT / "benchmarks" / report).read_text("utf-8"))["sizes"]
+    sizes = json.loads((ROOT / "benchmarks" / "reports" / report).read_text("utf-8"))["sizes"]
     rows = next(each for each in sizes if f"{each['width']}x{each['height']}" == size)["rows"]
     return next(r for r in rows if (r["kernels"], r["precision"]) == (kernels, precision))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("app", "models", "kernels", "kernel_fusion", "utils")
+ROOMS = ("app", "benchmarks", "models", "kernels", "kernel_fusion", "utils")
 
 pytest.importorskip("mkdocstrings", reason="the extra `docs` is not installed")
 
