@@ -22,13 +22,8 @@ from kernels.table.registry import LIBRARY, OPS
 
 CPU = torch.device("cpu")
 FP32 = {"FP32": torch.float32}
-PAGE = (
-    Path(__file__).resolve().parents[3]
-    / "docs"
-    / "reference"
-    / "kernel_fusion"
-    / "library-benchmarks.md"
-)
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "reference" / "kernel_fusion" / "library-benchmarks.md"
 FLAGS = ("--device", "cpu", "--sizes", "32x64", "--runs", "2")
 
 
@@ -345,7 +340,7 @@ def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path)
 def test_the_page_has_a_row_for_every_operation_of_every_report():
     _, cpu, cuda = PAGE.read_text("utf-8").split("<!-- figures if measured: ")
     for name, text in (("cpu", cpu), ("cuda", cuda), ("compiled", cuda)):
-        path = PAGE.parents[1] / "benchmarks" / "reports" / f"library-{name}.json"
+        path = ROOT / "benchmarks" / "reports" / f"library-{name}.json"
         rows = json.loads(path.read_text("utf-8"))["library"]
         for operation in {row["operation"] for row in rows}:
             assert text.count(f"\n| {operation} |") == 1
