@@ -24,7 +24,7 @@ from app.frame import Frame
 from app.options import mixed_parts
 from app.parameters import PARAMETERS, FractionParameter
 from app.styles.library import Library
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from kernels.network.graph_plan import StageCallback
 from kernels.ops import fused_conv_instancenorm_forward, fused_conv_reflection_pad_forward
-from kernels.ops.registry import OPERATIONS, use_native
 from kernels.residual_block_wrapper import residual_block
+from kernels.table.registry import OPERATIONS, use_native
 from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 
 Layers = dict[str, Callable[[Tensor], Tensor]]  # by name, in order
@@ -59,7 +59,7 @@ def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
 
 
 def _first(layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool, x: Tensor) -> Tensor:
-    x = x.contiguous()  # faster in every precision, see benchmarks/operations.json
+    x = x.contiguous()  # faster in every precision, see benchmarks/reports/operations.json
     return _unit(layer, norm, native, x)
 
 

@@ -37,11 +37,11 @@ def test_a_test_that_kills_the_mutant_is_chosen(mutant: Mutant, graph, seconds):
     "file",
     [
         "app/engine/resolution.py",
-        "kernels/cpu/elementwise.cpp",
+        "kernels/ops/general/elementwise/elementwise.cpp",
         "kernel_fusion/optim.py",
         "models/checkpoints.py",
         "utils/files/atomic.py",
-        "docs/manual.md",
+        "docs/reference/manual.md",
     ],
 )
 def test_the_choice_for_one_file_keeps_to_the_limit(file: str, graph, seconds):

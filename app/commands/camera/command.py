@@ -19,7 +19,7 @@ from app.sources.camera import find_camera, is_camera, parse_spec
 from app.styles.library import Library
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.sender import CameraStatus, VirtualCamera
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.precision import Precision
 from utils.text import printable
 

@@ -23,7 +23,7 @@ from app.commands.stylize.pipeline import Outcome, Pipeline
 from app.commands.stylize.reporters import Reporter, Tally
 from app.commands.stylize.styling import Styling
 from app.engine.engine import Engine
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from utils.text import printable
 
 

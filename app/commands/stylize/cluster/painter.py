@@ -30,7 +30,7 @@ from app.export.film.parts.split import Part
 from app.export.film.parts.work import LineCount, MadePart, make_parts
 from app.export.film.styling import FilmStyling
 from app.styles.library import Library
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import resolve, title
 from utils.free_memory import free_bytes

@@ -36,7 +36,7 @@ from app.export.film.parts.work import make_parts
 from app.export.film.styling import FilmStyling
 from app.frame import Frame
 from app.processes.language import adopt
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from utils.devices import resolve
 from utils.free_memory import free_bytes
 
