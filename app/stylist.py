@@ -24,7 +24,6 @@ from app.frame import Frame
 from app.options import mixed_parts
 from app.parameters import PARAMETERS, FractionParameter
 from app.styles.library import Library
-from kernels.ops.registry import prepare
 from models.precision import Precision
 from utils.devices import resolve
 
@@ -196,9 +195,7 @@ class Stylist:
             self._config = self._config.mixed(((style.key, 1.0),))
         engine = Engine(library)
         engine.configure(self._config)
-        if self._config.kernels != "baseline":
-            for operations in engine.family.operations:
-                prepare(family=operations)
+        engine.prepare_kernels()
         return engine
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.job import QueueError, read_job
 from app.batch.manifest import ManifestError, read_manifest
+from app.batch.queue.job import QueueError, read_job
 from app.commands.quality.inputs import QualityError
 from app.commands.quality.report_file import other_styles
 from app.export.film.store import SegmentStore

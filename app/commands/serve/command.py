@@ -10,8 +10,8 @@ from rich.console import Console
 
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import add_device, add_kernels, add_precision, add_quiet
-from app.commands.stop_signal import stop_requested
 from app.errors import StyleForgeError
+from app.processes.stop_signal import stop_requested
 from app.server.address import LOOPBACK, AddressError, loopback
 from app.server.limits import Limits
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from app.batch.jobs.job import Job
+from app.batch.limits import Limits
+from app.batch.pictures.files import read, write
+from app.batch.pictures.styling import Failed, Styling
+from app.batch.style_choice import mix_of
 from app.commands.doctor import check_kernels, check_speed, check_torch, run_check
-from app.commands.stylize.files import read, write
-from app.commands.stylize.jobs import Job
-from app.commands.stylize.limits import Limits
-from app.commands.stylize.style_images import mix_of
-from app.commands.stylize.styling import Failed, Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.server.look import FULL, Look
@@ -97,9 +97,7 @@ class EnginePainter:
         return Painted(str(styled.running), time.perf_counter() - began, remark)
 
     def _prepare(self) -> None:
-        if self._config.kernels == "baseline":
-            return
-        for operations in self._engine.family.operations:
+        for operations in self._engine.kernel_families:
             if operations not in self._prepared:
                 prepare(family=operations)
                 self._prepared.add(operations)

@@ -31,6 +31,7 @@ from app.parameters import CHOICES
 from app.styles.library import Library
 from app.styles.pack import StyleError
 from kernels.frames.stream_state import StateError, StreamState, part_of, under
+from kernels.ops.registry import prepare
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.families.table import FAMILIES
@@ -117,6 +118,16 @@ class Engine:
     @property
     def family(self) -> NetworkFamily[Any]:
         return self._style_weights.family
+
+    @property
+    def kernel_families(self) -> Sequence[str]:
+        """The families of operations whose kernels the config uses; none for the baseline."""
+        return () if self._in_force().kernels == "baseline" else self.family.operations
+
+    def prepare_kernels(self) -> None:
+        """Load the kernels that the config uses; compile missing ones, and test new ones."""
+        for operations in self.kernel_families:
+            prepare(family=operations)
 
     @property
     def memory_bytes(self) -> float:

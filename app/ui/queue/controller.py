@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.batch.job_queue import JobQueue
-from app.batch.overview import JobView
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import JobView
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.actions import apply_icons

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job_queue import JobQueue
 from app.cli import main
 from app.commands.queue.arguments import job_arguments
 from app.parameters import PARAMETERS, ChoiceParameter, SwitchParameter, given_values

@@ -111,7 +111,7 @@ def test_no_reader_of_files_parses_json_or_toml_by_itself():
     root = Path(__file__).parents[3]
     own = {
         "app/commands/gpu.py",
-        "app/commands/stylize/cluster/rows.py",
+        "app/batch/cluster/rows.py",
         "app/export/network/scripts/run_pt2.py",
         "kernels/driver/compiling.py",
         "kernels/time_model/cards.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job_queue import JobQueue
 from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings

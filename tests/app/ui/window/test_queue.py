@@ -18,8 +18,8 @@ from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
-from app.batch.job import JobState
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job import JobState
+from app.batch.queue.job_queue import JobQueue
 from app.cli import main
 from app.processes.command_process import ROOT
 from app.settings import Settings
