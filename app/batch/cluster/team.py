@@ -32,7 +32,7 @@ class ClusterTeam:
         ClusterError: If Ray is not installed, or the cluster cannot be reached.
     """
 
-    # This machine makes them, because another machine's lock might be invisible here.
+    # This machine makes films that have no parts, since it might not see another machine's lock.
     whole = None
 
     def __init__(
