@@ -6,26 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from app.batch.batch_engine import BatchEngine
 from app.batch.cluster.team import ClusterTeam
 from app.batch.devices.team import DeviceTeam
-from app.batch.error import shown
 from app.batch.films.films import Films
 from app.batch.films.preparation import FilmPreparation
 from app.batch.jobs.job import Job
 from app.batch.limits import Limits
 from app.batch.manifest import Record
 from app.batch.pictures.groups import groups
-from app.batch.pictures.pipeline import Outcome, Pipeline
+from app.batch.pictures.outcome import Outcome
+from app.batch.pictures.pipeline import Pipeline
 from app.batch.reporter import Reporter
 from app.batch.request import Request
 from app.batch.tally import Tally
 from app.batch.team.pictures import SharedPictures
 from app.batch.team.requests import Setup
 from app.batch.team.team import Team
-from utils.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Execution:
             alone = self.engine.pipeline(limits, self.request.depth)
             self._tell_all(alone, alone.run(groups(jobs, limits)), len(jobs))
         else:
-            shared = SharedPictures(team, self.setup.config)
+            shared = SharedPictures(team)
             self._tell_all(shared, shared.run(jobs), len(jobs))
 
     def _make(self, jobs: Sequence[Job], team: Team | None) -> None:
@@ -109,21 +107,10 @@ class Execution:
 
     def _tell(self, outcome: Outcome) -> None:
         self.tally.add(outcome)
-        job, error = outcome.job, ""
-        if outcome.error is not None:
-            error = _error_text(job.source, outcome.error)
+        job, fault = outcome.job, outcome.fault
+        error = "" if fault is None else fault.told(job.source)
         if self.record and error:
             self.record.failed(job.target, error)
         elif self.record:
             self.record.done(job.target)
         self.reporter.picture(outcome, error, self.tally)
-
-
-def _error_text(path: Path, exc: Exception) -> str:
-    """Describe the error with the whole path, because several folders may contain the same name."""
-    if isinstance(exc, OSError):
-        return f"'{shown(exc.filename or path)}': {exc.strerror or exc}"
-    fault, name = str(exc), printable(path.name)
-    if f"'{name}'" in fault:
-        return fault.replace(f"'{name}'", f"'{shown(path)}'", 1)
-    return fault if shown(path) in fault else f"'{shown(path)}': {fault}"

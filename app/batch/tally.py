@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.batch.jobs.job import Job
-from app.batch.pictures.pipeline import Outcome
+from app.batch.pictures.outcome import Outcome
 from app.export.film.report import FilmReport
 
 
@@ -52,10 +52,10 @@ class Tally:
         return self.batches.total() + self.films
 
     def add(self, outcome: Outcome) -> None:
-        self.failed += outcome.error is not None
-        if outcome.styled is not None:
-            self.batches[outcome.styled.batch] += 1
-            self.running = str(outcome.styled.running)
+        self.failed += outcome.fault is not None
+        if outcome.result is not None:
+            self.batches[outcome.result.batch] += 1
+            self.running = str(outcome.result.running)
 
     def add_film(self, outcome: FilmOutcome) -> None:
         self.films += outcome.report is not None

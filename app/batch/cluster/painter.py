@@ -12,13 +12,13 @@ from pathlib import Path
 import torch
 
 from app.batch.batch_engine import BatchEngine
-from app.batch.cluster.rows import Batch, Said, batch_of, items_in
+from app.batch.cluster.rows import Batch, PartAnswer, Said, batch_of, items_in
 from app.batch.jobs.job import Job
 from app.batch.jobs.places import fetch, is_there, place_of, send
 from app.batch.pictures.files import FAULTS
 from app.batch.pictures.groups import groups
+from app.batch.pictures.outcome import Fault, Outcome, Result
 from app.batch.request import Request
-from app.batch.team.answers import Fault, PartAnswer, PictureAnswer, Result
 from app.batch.team.requests import FilmRun, PictureRun, Setup
 from app.engine.config import EngineConfig
 from app.engine.result import RunInfo, Timings
@@ -67,22 +67,22 @@ class Painter:
             return batch_of(self._pictures([item for item in items if isinstance(item, Job)], run))
         return batch_of(self._parts([item for item in items if isinstance(item, Part)], run))
 
-    def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[PictureAnswer]:
-        said: list[PictureAnswer] = []
+    def _pictures(self, jobs: Sequence[Job], run: PictureRun) -> list[Outcome]:
+        said: list[Outcome] = []
         left: dict[Job, Job] = {}  # the original job, by the job with local copies
         for number, job in enumerate(jobs):
             # An attempt that died with its node may have written the result already.
             if not self._setup.request.overwrite and is_there(job.target):
-                said.append(PictureAnswer(job, self._earlier()))
+                said.append(Outcome(job, self._earlier()))
                 continue
             try:
                 left[self._here(job, number)] = job
             except FAULTS as exc:
-                said.append(PictureAnswer(job, None, Fault.of(exc)))
+                said.append(Outcome(job, None, Fault.of(exc)))
         with self._engine.pipeline(self._limits, run.depth, self._setup.threads) as pipeline:
             for outcome in pipeline.run(groups(left, self._limits)):
                 job, here = left[outcome.job], outcome.job
-                said.append(self._sent(replace(PictureAnswer.of(outcome), item=job), here))
+                said.append(self._sent(replace(outcome, job=job), here))
         return said
 
     def _earlier(self) -> Result:
@@ -90,7 +90,7 @@ class Painter:
         config = self._setup.config
         device = title(resolve(config.device))
         running = RunInfo(ALL_VARIANTS[config.kernels].title, config.precision, device)
-        return Result(Timings(), (0, 0), running)
+        return Result(Timings(), running)
 
     def _here(self, job: Job, number: int) -> Job:
         """Return the job with local files in place of addresses."""
@@ -102,18 +102,18 @@ class Painter:
             target = self._folder / f"{number}-out{target.suffix}"
         return replace(job, source=source, target=target)
 
-    def _sent(self, answer: PictureAnswer, here: Job) -> PictureAnswer:
+    def _sent(self, outcome: Outcome, here: Job) -> Outcome:
         """Send a result to its address, and delete the local copies."""
-        job = answer.item
+        job = outcome.job
         try:
-            if here.target != job.target and answer.fault is None:
+            if here.target != job.target and outcome.fault is None:
                 send(here.target, job.target)
         except FAULTS as exc:
-            answer = replace(answer, result=None, fault=Fault.of(exc))
+            outcome = replace(outcome, result=None, fault=Fault.of(exc))
         for copy, original in ((here.source, job.source), (here.target, job.target)):
             if copy != original:
                 copy.unlink(missing_ok=True)
-        return answer
+        return outcome
 
     def _parts(self, parts: Sequence[Part], run: FilmRun) -> list[Said]:
         heard = _Heard()

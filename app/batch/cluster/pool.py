@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from app.batch.cluster.painter import Painter, PainterSetup
-from app.batch.cluster.rows import Item, Said, rows_of, said_in
-from app.batch.team.answers import PartAnswer, PictureAnswer
+from app.batch.cluster.rows import Item, Said, answered, rows_of, said_in
 from app.errors import StyleForgeError
 
 AUTO = "auto"  # the cluster in Ray's environment variable, else this machine alone
@@ -105,10 +104,11 @@ class Pool:
             fault = ""
             try:
                 for said in self._round(setup, list(left), together):
-                    if isinstance(said, PictureAnswer | PartAnswer):
-                        if said.item not in left:
+                    item = answered(said)
+                    if item is not None:
+                        if item not in left:
                             continue
-                        del left[said.item]
+                        del left[item]
                     yield said
             except self._ray.exceptions.RayError as exc:
                 fault = str(exc).strip().splitlines()[-1]

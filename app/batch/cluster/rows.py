@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -11,18 +12,34 @@ from numpy.typing import NDArray
 
 from app.batch.cluster.plain import of_plain, to_plain
 from app.batch.jobs.job import Job
-from app.batch.team.answers import PartAnswer, PictureAnswer
+from app.batch.pictures.outcome import Outcome
 from app.export.film.parts.split import Part
-from app.export.film.parts.work import LineCount, LineEnd
+from app.export.film.parts.work import LineCount, LineEnd, MadePart
 
 COLUMN = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class PartAnswer:
+    """The file of a part of a film; `made` is None if no frame of the part was readable."""
+
+    item: Part
+    made: MadePart | None
+
+
 Batch = dict[str, NDArray[Any]]
 Item = Job | Part
-Answer = PictureAnswer | PartAnswer
-Said = Answer | LineCount | LineEnd
+Said = Outcome | PartAnswer | LineCount | LineEnd
 
 _ITEMS = {"picture": Job, "part": Part}
-_SAID = {"picture": PictureAnswer, "part": PartAnswer, "count": LineCount, "end": LineEnd}
+_SAID = {"picture": Outcome, "part": PartAnswer, "count": LineCount, "end": LineEnd}
+
+
+def answered(said: Said) -> Item | None:
+    """Return the item that a message answers; None if it reports progress."""
+    if isinstance(said, Outcome):
+        return said.job
+    return said.item if isinstance(said, PartAnswer) else None
 
 
 def rows_of(items: Iterable[Item]) -> list[dict[str, str]]:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from app.batch.batch_engine import BatchEngine
 from app.batch.cluster.painter import PainterSetup
 from app.batch.cluster.pool import Pool
+from app.batch.cluster.rows import PartAnswer
 from app.batch.jobs.job import Job
+from app.batch.pictures.outcome import Outcome
 from app.batch.reporter import Reporter
 from app.batch.request import Request
-from app.batch.team.answers import PartAnswer, PictureAnswer
 from app.batch.team.requests import FilmRun, PictureRun
 from app.engine.config import EngineConfig
 from app.engine.network_pool import BATCH
@@ -55,10 +56,10 @@ class ClusterTeam:
     def __exit__(self, *how: object) -> None:
         self._pool.__exit__(*how)
 
-    def pictures(self, jobs: Sequence[Job]) -> Iterator[PictureAnswer]:
+    def pictures(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         setup = self._setup(PictureRun(self._request.depth))
         for said in self._pool.run(setup, jobs, TOGETHER, self._reporter.note):
-            assert isinstance(said, PictureAnswer)
+            assert isinstance(said, Outcome)
             yield said
 
     def stop(self) -> int:
@@ -75,7 +76,7 @@ class ClusterTeam:
         self, run: FilmRun, left: Sequence[Part], stopped: Callable[[], bool]
     ) -> Iterator[Said]:
         for said in self._pool.run(self._setup(run), left, 1, self._reporter.note):
-            assert not isinstance(said, PictureAnswer)
+            assert not isinstance(said, Outcome)
             yield (said.item, said.made) if isinstance(said, PartAnswer) else said
             if stopped():
                 return

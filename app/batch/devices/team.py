@@ -11,8 +11,8 @@ from app.batch.devices.worker import work
 from app.batch.jobs.job import Job
 from app.batch.limits import Limits
 from app.batch.pictures.groups import groups
+from app.batch.pictures.outcome import Outcome
 from app.batch.reporter import Reporter
-from app.batch.team.answers import PictureAnswer
 from app.batch.team.requests import FilmRun, FilmTask, PictureRun, Setup, WholeEnd, WholeRun
 from app.export.film.info import FilmInfo
 from app.export.film.job import FilmProgress
@@ -53,7 +53,7 @@ class DeviceTeam:
     def __exit__(self, *how: object) -> None:
         self._crew.__exit__(*how)
 
-    def pictures(self, jobs: Sequence[Job]) -> Iterator[PictureAnswer]:
+    def pictures(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Have pictures styled; idle processes take groups."""
         tasks = (group.jobs for group in groups(jobs, self._limits[0]))
         for message in self._crew.run(PictureRun(self._depth), tasks):

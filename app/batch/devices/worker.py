@@ -15,7 +15,6 @@ from app.batch.batch_engine import BatchEngine
 from app.batch.devices.member import Member, Stopped
 from app.batch.pictures.groups import Group, groups
 from app.batch.pictures.pipeline import MOST_THREADS
-from app.batch.team.answers import PictureAnswer
 from app.batch.team.requests import (
     FilmRun,
     FilmTask,
@@ -80,7 +79,7 @@ class _Worker:
         try:
             with pipeline:
                 for outcome in pipeline.run(self._groups()):
-                    self._member.answer(outcome.job, PictureAnswer.of(outcome))
+                    self._member.answer(outcome.job, outcome)
         finally:
             self._member.ended(pipeline.written)
 

@@ -58,16 +58,34 @@ class FilmPreparation:
         Raises:
             StyleForgeError: If the film cannot be read or made as requested.
         """
-        info, options = film_info(job.source), self.options
-        how = self._how(job, info)
-        sized = how.config
-        looks = [f"{share} of {_digest(self.setup.library, key)}" for key, share in sized.parts]
+        info, name = film_info(job.source), job.source.name
+        config, team = self.setup.config, self.team
+        if team is not None:
+            parts = split_film(info, config, self.setup.library)
+            if parts.reason:
+                self.on_note(f"{printable(name)} is painted on one device: {parts.reason}")
+            if team.whole is not None or not parts.reason:
+                size, batch = team.sized(name, info)
+                config = replace(config, size=size)
+                film = self._task(job, info, config, batch, ", ".join(team.kinds))
+                return PreparedFilm(film, None if parts.reason else parts, bool(parts.reason))
+            config = replace(config, device=team.devices[0])
+        limits = self.limits_on(config.device)
+        config = replace(config, size=limits.size(name, info.width, info.height))
+        batch = limits.batch_of(info.width, info.height)
+        return PreparedFilm(self._task(job, info, config, batch, str(limits.device)))
+
+    def _task(
+        self, job: Job, info: FilmInfo, config: EngineConfig, batch: int, device: str
+    ) -> FilmTask:
+        library, options = self.setup.library, self.options
+        looks = [f"{share} of {_digest(library, key)}" for key, share in config.parts]
         identity = {
             "program": styleforge_version(),
-            "config": repr(replace(sized, style="", mix=None, mix_more=())),
+            "config": repr(replace(config, style="", mix=None, mix_more=())),
             "styles": "; ".join(looks),
-            "device": how.device,
-            "batch": str(how.batch),
+            "device": device,
+            "batch": str(batch),
         }
         request = film_request(
             info,
@@ -77,34 +95,7 @@ class FilmPreparation:
             where=options.encoder,
             identity=identity,
         )
-        return PreparedFilm(FilmTask(request, sized, how.batch), how.parts, how.whole)
-
-    def _how(self, job: Job, info: FilmInfo) -> _How:
-        name, config, team = job.source.name, self.setup.config, self.team
-        if team is not None:
-            parts = split_film(info, config, self.setup.library)
-            if parts.reason:
-                self.on_note(f"{printable(name)} is painted on one device: {parts.reason}")
-            if team.whole is not None or not parts.reason:
-                size, batch = team.sized(name, info)
-                shared, kinds = None if parts.reason else parts, ", ".join(team.kinds)
-                return _How(replace(config, size=size), batch, kinds, shared, shared is None)
-            config = replace(config, device=team.devices[0])
-        limits = self.limits_on(config.device)
-        size = limits.size(name, info.width, info.height)
-        batch = limits.batch_of(info.width, info.height)
-        return _How(replace(config, size=size), batch, str(limits.device))
-
-
-@dataclass(frozen=True, slots=True)
-class _How:
-    """The way a film is painted; see PreparedFilm for `parts` and `whole`."""
-
-    config: EngineConfig
-    batch: int
-    device: str
-    parts: Split | None = None
-    whole: bool = False
+        return FilmTask(request, config, batch)
 
 
 def _digest(library: Library, key: str) -> str:

@@ -9,32 +9,13 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from app.batch.jobs.job import Job
 from app.batch.pictures.files import FAULTS, Picture, read, write
 from app.batch.pictures.groups import Group
+from app.batch.pictures.outcome import Fault, Outcome, Result
 from app.batch.pictures.styling import Failed, Styled, Styling
-from app.engine.result import StyledFrame
 
 # for files; with more, the pictures in flight cost more memory than they save time
 MOST_THREADS = 16
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """The outcome of a picture.
-
-    Attributes:
-        styled: The written result; None if the picture failed.
-        error: Why it failed.
-        remark: For the user; may be empty.
-        notices: The engine's notices meanwhile, one sentence each.
-    """
-
-    job: Job
-    styled: StyledFrame | None = None
-    error: Exception | None = None
-    remark: str = ""
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +122,12 @@ class Pipeline:
         """Write the result of a picture; runs on a thread."""
         notices = finished.notices
         if isinstance(finished, Failed):
-            return Outcome(finished.job, error=finished.error, notices=notices)
+            return Outcome(finished.job, None, Fault.of(finished.error), notices=notices)
         picture, styled = finished.picture, finished.result
         try:
             remark = write(picture, styled, self._size)
         except FAULTS as exc:
-            return Outcome(picture.job, error=exc, notices=notices)
+            return Outcome(picture.job, None, Fault.of(exc), notices=notices)
         with self._lock:
             self._written += 1
-        return Outcome(picture.job, styled, None, remark, notices)
+        return Outcome(picture.job, Result.of(styled), None, remark, notices)

@@ -7,17 +7,15 @@ from dataclasses import replace
 from types import TracebackType
 
 from app.batch.jobs.job import Job
-from app.batch.pictures.pipeline import Outcome
+from app.batch.pictures.outcome import Outcome
 from app.batch.team.team import Team
-from app.engine.config import EngineConfig
 
 
 class SharedPictures:
     """A counterpart of `Pipeline` for a team. A context that stops it after Ctrl+C."""
 
-    def __init__(self, team: Team, config: EngineConfig) -> None:
-        self._team, self._config = team, config
-        self._written = 0
+    def __init__(self, team: Team) -> None:
+        self._team, self._written = team, 0
 
     def __enter__(self) -> SharedPictures:
         return self
@@ -42,9 +40,8 @@ class SharedPictures:
             StyleForgeError: If the team cannot do the work.
         """
         told: set[str] = set()
-        for answer in self._team.pictures(jobs):
-            outcome = answer.outcome(self._config)
-            self._written += outcome.styled is not None
+        for outcome in self._team.pictures(jobs):
+            self._written += outcome.result is not None
             new = tuple(dict.fromkeys(each for each in outcome.notices if each not in told))
             told.update(new)  # every engine sends it
             yield replace(outcome, notices=new)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from app.batch.jobs.job import Job
-from app.batch.team.answers import PictureAnswer
+from app.batch.pictures.outcome import Outcome
 from app.batch.team.requests import FilmRun, FilmTask, WholeEnd
 from app.export.film.info import FilmInfo
 from app.export.film.job import FilmProgress
@@ -57,8 +57,8 @@ class Team(AbstractContextManager["Team", None], Protocol):
         """The maker of films that cannot be shared; None if the run's own process makes them."""
         ...
 
-    def pictures(self, jobs: Sequence[Job]) -> Iterable[PictureAnswer]:
-        """Have pictures styled, and yield an answer to each job, in any order.
+    def pictures(self, jobs: Sequence[Job]) -> Iterable[Outcome]:
+        """Have pictures styled, and yield the outcome of each job, in any order.
 
         Raises:
             StyleForgeError: If the team cannot do the work.

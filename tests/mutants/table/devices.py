@@ -70,7 +70,7 @@ MUTANTS = (
         "a picture that fails in another process counts as done",
         "app/batch/team/pictures.py",
         "yield replace(outcome, notices=new)",
-        "yield replace(outcome, notices=new, error=None)",
+        "yield replace(outcome, notices=new, fault=None)",
         (f"{_DEVICES}::test_pictures_of_two_processes_are_those_of_one",),
     ),
     Mutant(
@@ -96,9 +96,9 @@ MUTANTS = (
     ),
     Mutant(
         "a fault of another machine's disk loses the name of the file",
-        "app/batch/team/answers.py",
-        "return OSError(self.number, self.text, self.file)",
-        "return OSError(self.number, self.text)",
+        "app/batch/pictures/outcome.py",
+        "cls(exc.strerror or str(exc), True, file)",
+        "cls(exc.strerror or str(exc), True)",
         (f"{_ROWS}::test_a_fault_of_the_system_stays_one_with_its_file",),
     ),
     Mutant(

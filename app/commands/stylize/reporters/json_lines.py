@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from app.batch.jobs.job import Job
-from app.batch.pictures.pipeline import Outcome
+from app.batch.pictures.outcome import Outcome
 from app.batch.tally import FilmOutcome, Tally
 from app.commands.reporting import Display
 from app.export.film.job import FilmProgress
@@ -67,7 +67,7 @@ class JsonReporter(Display):
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
-        running = None if outcome.styled is None else str(outcome.styled.running)
+        running = None if outcome.result is None else str(outcome.result.running)
         state, number = "failed" if error else "done", tally.done + tally.failed
         self._file("picture", outcome.job, number, tally.count, state, error, running)
 

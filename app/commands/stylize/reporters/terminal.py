@@ -20,7 +20,7 @@ from rich.progress import (
 
 from app.batch.error import shown
 from app.batch.jobs.job import Job
-from app.batch.pictures.pipeline import Outcome
+from app.batch.pictures.outcome import Outcome
 from app.batch.tally import FilmOutcome, Tally
 from app.commands.reporting import Display
 from app.errors import ADVICE
@@ -116,10 +116,10 @@ class TerminalReporter(Display):
             self.problem(error)
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
-        if outcome.styled is not None and self._loudness is Loudness.VERBOSE:
+        if outcome.result is not None and self._loudness is Loudness.VERBOSE:
             source, target = shown(outcome.job.source), shown(outcome.job.target)
-            total = outcome.styled.timings.total
-            self.note(f"{source} -> {target} ({total:.0f} ms; {outcome.styled.running})")
+            total = outcome.result.timings.total
+            self.note(f"{source} -> {target} ({total:.0f} ms; {outcome.result.running})")
         self._advance(outcome.job)
 
     def bands(self, share: float) -> None:

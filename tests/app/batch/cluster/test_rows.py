@@ -15,6 +15,7 @@ from app.batch.cluster.rows import (
     COLUMN,
     Batch,
     Item,
+    PartAnswer,
     batch_of,
     items_in,
     rows_of,
@@ -23,11 +24,10 @@ from app.batch.cluster.rows import (
 from app.batch.error import StylizeError
 from app.batch.jobs.job import Job
 from app.batch.jobs.places import Place
-from app.batch.team.answers import Fault, PartAnswer, PictureAnswer, Result
+from app.batch.pictures.outcome import Fault, Outcome, Result
 from app.batch.team.requests import PictureRun
 from app.commands.queue.arguments import job_arguments
 from app.commands.stylize.request import request_of
-from app.engine.config import EngineConfig
 from app.engine.result import RunInfo, Timings
 from app.export.film.info import FilmReading
 from app.export.film.parts.split import Part
@@ -54,9 +54,9 @@ def given(items: list[Item]) -> Batch:
 @pytest.mark.parametrize(
     "said",
     [
-        PictureAnswer(JOB, Result(TOOK, (96, 64), RAN, 8), None, "remark", ("one", "two")),
-        PictureAnswer(JOB, None, Fault("it is damaged")),
-        PictureAnswer(JOB, None, Fault("No space left", errno.ENOSPC, "a.png")),
+        Outcome(JOB, Result(TOOK, RAN, 8), None, "remark", ("one", "two")),
+        Outcome(JOB, None, Fault("it is damaged")),
+        Outcome(JOB, None, Fault("No space left", True, "a.png")),
         PartAnswer(PART, MadePart(Path("3.part"), 30030, (0, 1001, 3003), 1001)),
         PartAnswer(PART, None),
         LineCount(8, ("notice",)),
@@ -103,12 +103,12 @@ def test_a_row_that_is_none_of_ours_is_refused(text, fault):
 
 
 def test_a_fault_of_the_system_stays_one_with_its_file():
-    error = Fault.of(FileNotFoundError(errno.ENOENT, "No such file", "a.png")).error
-    assert isinstance(error, FileNotFoundError)
-    assert (error.strerror, error.filename) == ("No such file", "a.png")
-    other = Fault.of(StylizeError("'a.png' does not fit")).error
-    assert isinstance(other, StylizeError)
-    assert str(other) == "'a.png' does not fit"
+    picture = Path("album/a.png")
+    missing = Fault.of(FileNotFoundError(errno.ENOENT, "No such file", "b.png"))
+    assert missing.told(picture) == "'b.png': No such file"
+    assert Fault.of(OSError(errno.ENOSPC, "No space")).told(picture) == f"'{picture}': No space"
+    other = Fault.of(StylizeError("'a.png' does not fit"))
+    assert other.told(picture) == f"'{picture}' does not fit"
 
 
 def painter(*flags: str) -> Painter:
@@ -118,9 +118,9 @@ def painter(*flags: str) -> Painter:
     return Painter(PainterSetup(request, config, PictureRun(None)))
 
 
-def answers(painter: Painter, jobs: list[Job]) -> dict[str, PictureAnswer]:
+def answers(painter: Painter, jobs: list[Job]) -> dict[str, Outcome]:
     said = said_in(painter(given([*jobs])))
-    found = {each.item.source.name: each for each in said if isinstance(each, PictureAnswer)}
+    found = {each.job.source.name: each for each in said if isinstance(each, Outcome)}
     assert len(said) == len(found) == len(jobs)
     return found
 
@@ -142,11 +142,12 @@ def test_an_actor_answers_every_picture_and_makes_none_twice(style, tmp_path):
     assert {name for name, each in said.items() if each.result} == {"a.png", "b.png", "there.png"}
     assert (tmp_path / "out" / "a.png").read_bytes() == (tmp_path / "alone.png").read_bytes()
     assert (tmp_path / "out" / "there.png").read_bytes() == b"of an attempt that died"
-    outcome = said["a.png"].outcome(EngineConfig())
-    assert outcome.styled
-    assert "Baseline, FP32" in str(outcome.styled.running)
-    assert outcome.styled.timings.total > 0
-    assert "bad.png" in str(said["bad.png"].outcome(EngineConfig()).error)
+    result, fault = said["a.png"].result, said["bad.png"].fault
+    assert result
+    assert "Baseline, FP32" in str(result.running)
+    assert result.timings.total > 0
+    assert fault
+    assert "bad.png" in fault.text
 
     again = answers(painter("--overwrite"), jobs[2:3])
     assert again["there.png"].result

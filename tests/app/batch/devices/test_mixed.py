@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.batch.jobs.job import Job
-from app.batch.pictures.pipeline import Outcome
+from app.batch.pictures.outcome import Outcome
 from app.batch.tally import Tally
 from app.cli import main
 from app.commands.stylize import command

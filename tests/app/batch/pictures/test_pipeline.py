@@ -16,7 +16,8 @@ from app.batch.limits import Limits
 from app.batch.pictures import pipeline
 from app.batch.pictures.files import Picture
 from app.batch.pictures.groups import Group, groups
-from app.batch.pictures.pipeline import Outcome, Pipeline
+from app.batch.pictures.outcome import Outcome
+from app.batch.pictures.pipeline import Pipeline
 from app.batch.pictures.styling import Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
@@ -122,9 +123,9 @@ def test_what_fails_is_told_in_its_place(engine, jobs, tmp_path, monkeypatch):
     jobs[4].target.mkdir(parents=True)  # writing fails
     outcomes = run(engine, jobs)
     assert [number_of(outcome.job) for outcome in outcomes] == list(range(6))
-    failed = [number_of(each.job) for each in outcomes if each.error is not None]
+    failed = [number_of(each.job) for each in outcomes if each.fault is not None]
     assert failed == [1, 2, 4]
-    assert [each.styled is None for each in outcomes] == [n in failed for n in range(6)]
+    assert [each.result is None for each in outcomes] == [n in failed for n in range(6)]
 
 
 def test_no_more_pictures_are_in_flight_than_fit_into_memory(engine, jobs, monkeypatch):
