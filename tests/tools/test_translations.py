@@ -49,7 +49,7 @@ NOT_SHOWN = {
     ),
     "sources/camera.py": ("Camera ",),
     "sources/grabber.py": ("grabber ",),
-    "sources/network.py": ("network camera",),
+    "sources/address.py": ("network camera",),
     "sources/video.py": ("video ",),
     # Current steps, which app/live/style_jobs.py translates, and a placeholder title.
     "styles/installable.py": ("Reading the picture", "Finding its style", "Style"),

@@ -14,10 +14,11 @@ import pytest
 
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource
-from app.sources import describe, network, open_source
+from app.sources import address as module
+from app.sources import describe, open_source
+from app.sources.address import Address, Stream, with_scheme
 from app.sources.deadline import Deadline
 from app.sources.grabber import FeedLost
-from app.sources.network import Address, Stream, with_scheme
 from app.sources.video import Video
 from tests.helpers.fakes import NetworkCamera, no_thread_left, number_of, write_video
 
@@ -35,7 +36,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(module, "TIMEOUT_S", 0.3)
     monkeypatch.setattr("app.sources.grabber.STALL_S", 0.2)
 
 
@@ -119,7 +120,7 @@ def test_a_stream_that_breaks_off_is_taken_up_again(path: str) -> None:
 def test_a_stream_whose_end_was_read_may_still_be_interrupted() -> None:
     with no_thread_left(), NetworkCamera() as camera:
         address = Address.parse(camera.url("stream.mjpg"))
-        feed = network.connect(address, Deadline(5.0))
+        feed = module.connect(address, Deadline(5.0))
         feed.grab()
         camera.stop()
         with pytest.raises(FeedLost):
