@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.provenance import report_header
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.images.writing import write_pixels
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args(arguments)
     devices = [args.devices.split(",")[0], args.devices]
-    style = Library.default().get(args.style)
+    style = Catalog.default().get(args.style)
     report = {
         **report_header(resolve(devices[0]), [style]),
         "style": args.style,

@@ -33,7 +33,7 @@ class BatchEngine:
     ) -> None:
         self._setup, self._device = setup, setup.config.device
         self._notices: list[str] = []
-        self._engine = Engine(setup.library, on_notice=self._notices.append, free=free_bytes)
+        self._engine = Engine(setup.catalog, on_notice=self._notices.append, free=free_bytes)
         self._engine.on_progress = on_progress
         self._engine.configure(setup.config)
 

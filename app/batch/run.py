@@ -18,7 +18,7 @@ from app.batch.shard import local_index
 from app.batch.tally import Tally
 from app.batch.team.requests import Setup
 from app.parameters import AUTO
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 def run(request: Request, reporter: Reporter) -> bool:
@@ -31,19 +31,19 @@ def run(request: Request, reporter: Reporter) -> bool:
     """
     request.styles.check()
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
-        library = Library.default()
-        parts = request.styles.parts(library, Path(folder))
+        catalog = Catalog.default()
+        parts = request.styles.parts(catalog, Path(folder))
         request = replace(request, config=request.config.mixed(parts))
-        return _run(request, library, reporter)
+        return _run(request, catalog, reporter)
 
 
-def _run(request: Request, library: Library, reporter: Reporter) -> bool:
+def _run(request: Request, catalog: Catalog, reporter: Reporter) -> bool:
     check_places(request)
     devices = devices_of(_devices(request))
     shared = len(devices) > 1 or request.cluster is not None
     # In a shared run, other processes have the devices.
     config = replace(request.config, device="cpu" if shared else devices[0])
-    setup = Setup(library, config, request.batch, request.full)
+    setup = Setup(catalog, config, request.batch, request.full)
     engine = BatchEngine(setup, reporter.bands)  # reports an invalid style or device first
     plan = plan_of(request, reporter, shared=shared)
     if plan is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.batch.error import StylizeError, shown
 from app.engine.config import EngineConfig
 from app.options import MOST_MIXED, Part, mixed_parts
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StyleChoice:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the styles that must be in the library."""
+        """The keys of the styles that must be in the catalog."""
         first = () if self.images else (self.style or EngineConfig().style,)
         return (*first, *(key for key, _ in self.mix))
 
@@ -60,8 +60,8 @@ class StyleChoice:
                 f"'{shown(images[0].path)}' is the only style picture, so it cannot have a share"
             )
 
-    def parts(self, library: Library, folder: Path) -> tuple[Part, ...]:
-        """Return the styles with their shares; make the styles of pictures for this library only.
+    def parts(self, catalog: Catalog, folder: Path) -> tuple[Part, ...]:
+        """Return the styles with their shares; make the styles of pictures for this catalog only.
 
         Args:
             folder: A temporary folder for their packs; must exist while the engine may read them.
@@ -73,7 +73,7 @@ class StyleChoice:
         if not self.images:
             return mix_of(self.style or EngineConfig().style, self.mix)
         keys = [
-            library.include_picture(image.path, folder / f"style_image_{number}", self.network).key
+            catalog.include_picture(image.path, folder / f"style_image_{number}", self.network).key
             for number, image in enumerate(self.images, 1)
         ]
         whole, *others = mix_of(keys[0], self.mix)

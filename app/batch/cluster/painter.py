@@ -24,7 +24,7 @@ from app.engine.config import EngineConfig
 from app.engine.result import RunInfo, Timings
 from app.export.film.parts.split import Part
 from app.export.film.parts.work import LineCount, MadePart
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import resolve, title
 
@@ -53,10 +53,10 @@ class Painter:
         self._setup = setup
         self._folder = Path(tempfile.mkdtemp(prefix="styleforge-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        library = Library.default()
+        catalog = Catalog.default()
         request = setup.request
-        config = setup.config.mixed(request.styles.parts(library, self._folder))
-        self._engine = BatchEngine(Setup(library, config, request.batch, request.full))
+        config = setup.config.mixed(request.styles.parts(catalog, self._folder))
+        self._engine = BatchEngine(Setup(catalog, config, request.batch, request.full))
         self._engine.prepare_kernels()
         self._limits = self._engine.limits()
 

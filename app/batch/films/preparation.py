@@ -17,7 +17,7 @@ from app.export.film.info import FilmInfo
 from app.export.film.parts.split import Split
 from app.export.film.plan import film_request
 from app.export.film.reader import film_info
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.version import styleforge_version
 from utils.text import printable
 
@@ -61,7 +61,7 @@ class FilmPreparation:
         info, name = film_info(job.source), job.source.name
         config, team = self.setup.config, self.team
         if team is not None:
-            parts = split_film(info, config, self.setup.library)
+            parts = split_film(info, config, self.setup.catalog)
             if parts.reason:
                 self.on_note(f"{printable(name)} is painted on one device: {parts.reason}")
             if team.whole is not None or not parts.reason:
@@ -78,8 +78,8 @@ class FilmPreparation:
     def _task(
         self, job: Job, info: FilmInfo, config: EngineConfig, batch: int, device: str
     ) -> FilmTask:
-        library, options = self.setup.library, self.options
-        looks = [f"{share} of {_digest(library, key)}" for key, share in config.parts]
+        catalog, options = self.setup.catalog, self.options
+        looks = [f"{share} of {_digest(catalog, key)}" for key, share in config.parts]
         identity = {
             "program": styleforge_version(),
             "config": repr(replace(config, style="", mix=None, mix_more=())),
@@ -98,9 +98,9 @@ class FilmPreparation:
         return FilmTask(request, config, batch)
 
 
-def _digest(library: Library, key: str) -> str:
+def _digest(catalog: Catalog, key: str) -> str:
     """Return a digest of a style's weights, for a run that resumes later."""
-    style = library.get(key)
+    style = catalog.get(key)
     files = [path for path in (style.weights, style.lite) if path is not None]
     digest = hashlib.sha256()
     for path in files:

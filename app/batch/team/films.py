@@ -14,14 +14,14 @@ from app.export.film.parts.shared import Said, SharedFilm
 from app.export.film.parts.split import Part, Split, split
 from app.export.film.parts.work import FilmWork
 from app.export.film.report import FilmReport
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
-def split_film(info: FilmInfo, config: EngineConfig, library: Library) -> Split:
+def split_film(info: FilmInfo, config: EngineConfig, catalog: Catalog) -> Split:
     """Split a film, or give the reason why one device makes it alone."""
     if config.smoothing > 0:
         return Split((), "smoothing needs the frame before each frame")
-    automatic = sum(share * library.get(key).stream_texture for key, share in config.parts)
+    automatic = sum(share * catalog.get(key).stream_texture for key, share in config.parts)
     if config.texture_or(automatic) > 0:
         return Split(
             (),

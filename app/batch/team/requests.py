@@ -8,7 +8,7 @@ from app.engine.config import EngineConfig
 from app.export.film.job import FilmProgress, FilmRequest
 from app.export.film.parts.work import FilmWork
 from app.export.film.report import FilmReport
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Setup:
         sharing: How many processes share this machine's processor and memory.
     """
 
-    library: Library
+    catalog: Catalog
     config: EngineConfig
     batch: int | None
     full: bool

@@ -16,7 +16,7 @@ from app.parameters import given_values
 from app.processes.stop_signal import stop_requested
 from app.sources import describe, list_cameras, open_source
 from app.sources.camera import find_camera, is_camera, parse_spec
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.sender import CameraStatus, VirtualCamera
 from models.precision import Precision
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """
     reporter = make_reporter(args.progress, quiet=args.quiet)
     config = _config(args)
-    engine = Engine(Library.default(), on_notice=reporter.note)
+    engine = Engine(Catalog.default(), on_notice=reporter.note)
     engine.configure(config)  # reports an invalid style or device first
     statuses: queue.SimpleQueue[CameraStatus] = queue.SimpleQueue()
     with closing(VirtualCamera(_choice(args), statuses.put)) as camera:

@@ -24,7 +24,7 @@ from app.commands.stylize.request import style_choice_of
 from app.errors import MAX_MESSAGE_LENGTH
 from app.exit_status import DONE, FAILED
 from app.processes.stop_signal import interrupt_on_stdin
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between checks of a folder or of the queue
@@ -131,9 +131,9 @@ def _check_look(args: argparse.Namespace) -> None:
     """Raise StyleForgeError now for a look that would fail the job when it runs."""
     styles = style_choice_of(args)
     styles.check()
-    library = Library.default()
+    catalog = Catalog.default()
     for key in styles.keys:
-        library.get(key)
+        catalog.get(key)
 
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from app.commands.serve.painter import EnginePainter
     from app.server.access import new_token, token_of
     from app.server.jobs import Jobs
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
     from models.precision import Precision
 
     token = new_token() if args.token_file is None else token_of(args.token_file)
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     with stop_requested() as asked:
         with Console(stderr=True, quiet=args.quiet).status("Preparing the native kernels ..."):
             painter = EnginePainter(
-                Library.default(),
+                Catalog.default(),
                 kernels=args.kernels,
                 precision=Precision[args.precision],
                 device=args.device,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.engine.config import EngineConfig
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 class Choice(QObject):
@@ -22,14 +22,14 @@ class Choice(QObject):
     def __init__(
         self,
         config: EngineConfig,
-        library: Library,
+        catalog: Catalog,
         style_jobs: StyleJobs,
         worker: Worker,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._config = config
-        self._library, self._style_jobs, self._worker = library, style_jobs, worker
+        self._catalog, self._style_jobs, self._worker = catalog, style_jobs, worker
         self._tried = ""
         self._sent: EngineConfig | None = None  # the newest choice sent to the worker
         self._preparing: tuple[str, ...] | None = None  # styles
@@ -109,7 +109,7 @@ class Choice(QObject):
             return
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=())
-            if kept == self._config and self._library.styles:
-                kept = EngineConfig(style=self._library.styles[0].key)
+            if kept == self._config and self._catalog.styles:
+                kept = EngineConfig(style=self._catalog.styles[0].key)
         self.refused.emit(kept)
         self.config = kept

@@ -29,7 +29,7 @@ from app.live.worker import Worker
 from app.sound.device import Listener
 from app.sources import list_cameras
 from app.sources.camera import is_camera, with_mode
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from app.training.controller import TrainingController
 from kernels.ops.registry import STYLE, TRANSFORMER
@@ -75,13 +75,13 @@ class Session(QObject):
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
     picture_styled = Signal(object)  # Style, made from a picture and chosen
-    trained = Signal(object)  # Style; it is in the library already
+    trained = Signal(object)  # Style; it is in the catalog already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
     ending = Signal()  # `shutdown` begins: complete any file being written
 
     def __init__(
         self,
-        library: Library,
+        catalog: Catalog,
         config: EngineConfig,
         *,
         budget_ms: float = 150.0,
@@ -89,7 +89,7 @@ class Session(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self.library = library
+        self.catalog = catalog
         self.metrics = StreamMetrics()
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
@@ -100,27 +100,27 @@ class Session(QObject):
         self._layers_timed = self._shared = False
         self._least: dict[str, tuple[int, int]] = {}  # by consumer of the results
         self._jobs = Jobs(self)
-        self.style_jobs = StyleJobs(library, self._jobs, self)
+        self.style_jobs = StyleJobs(catalog, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
         self.previews = PreviewRequests(
-            library, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
+            catalog, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
         )
         latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self.engine = engine or Engine(library, self.notice.emit, budget_ms)
+        self.engine = engine or Engine(catalog, self.notice.emit, budget_ms)
         self._worker = Worker(self.engine, latest, self.metrics)
         self._worker.moveToThread(self._thread)
         self._loop, self._post = self._worker.loop, self._worker.post
-        self.choice = Choice(config, library, self.style_jobs, self._worker, self)
+        self.choice = Choice(config, catalog, self.style_jobs, self._worker, self)
         self.delivery = Delivery(latest, self.choice, self)
-        self.user_styles = UserStyles(library, self.style_jobs, self.write, self.choice, self)
+        self.user_styles = UserStyles(catalog, self.style_jobs, self.write, self.choice, self)
         self._opening = Opening(self._jobs, self._loop.pending, self)
-        self._kernels = KernelPreparation(library, self._jobs, self)
+        self._kernels = KernelPreparation(catalog, self._jobs, self)
         self._connect_parts(self._worker)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
-        self.studio = TrainingController(library, self)
+        self.studio = TrainingController(catalog, self)
         self.studio.finished.connect(self._trained)
         sys.setswitchinterval(SWITCH_S)
         self._thread.start()

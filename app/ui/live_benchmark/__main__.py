@@ -17,7 +17,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from app.provenance import report_header
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.live_benchmark.gallery import Gallery, gallery
 from app.ui.live_benchmark.speeds import engine_fps, start
 from app.ui.live_benchmark.streams import (
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"  # also inherited by child processes
     prepare(family=STYLE)
     report = {
-        **report_header(resolve("auto"), Library.default().styles),
+        **report_header(resolve("auto"), Catalog.default().styles),
         "live": measure(lambda text: sys.stderr.write(f"{text}\n")),
     }
     atomic_write(path, (json.dumps(report, indent=2) + "\n").encode())

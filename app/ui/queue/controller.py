@@ -234,7 +234,7 @@ class QueueController(QObject):
     # Showing
 
     def _show_views(self, views: list[JobView]) -> None:
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = {style.key: style.title for style in self._session.catalog.styles}
         rows = rows_of(views, titles, self.runner.number)
         before = {row.number: row.state for row in self.rows}
         for row in rows:

@@ -15,7 +15,7 @@ from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
 from app.live.worker import Worker
 from app.sources.pictures import Pictures
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.conftest import picture
 from utils.images.writing import write_pixels
 
@@ -26,8 +26,8 @@ def latest() -> LatestValue:
 
 
 @pytest.fixture
-def engine(library: Library, native_kernels) -> Engine:
-    return Engine(library)
+def engine(catalog: Catalog, native_kernels) -> Engine:
+    return Engine(catalog)
 
 
 @pytest.fixture

@@ -230,17 +230,17 @@ MUTANTS = (
     ),
     Mutant(
         "a built-in style can be removed",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "if style.builtin:",
         "if False:",
-        ("tests/app/styles/test_library.py::test_only_the_users_own_styles_can_be_removed",),
+        ("tests/app/styles/test_catalog.py::test_only_the_users_own_styles_can_be_removed",),
     ),
     Mutant(
         "a style that could not be installed leaves half a folder",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "if staging is not None:",
         "if False:",
-        ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
+        ("tests/app/styles/test_catalog.py::test_a_full_disk_leaves_nothing_behind",),
     ),
     Mutant(
         "`atomic_write` writes to the file itself",

@@ -44,8 +44,8 @@ def jobs(tmp_path):
 
 
 @pytest.fixture
-def engine(library, native_kernels):
-    engine = Engine(library)
+def engine(catalog, native_kernels):
+    engine = Engine(catalog)
     engine.configure(CONFIG)
     return engine
 

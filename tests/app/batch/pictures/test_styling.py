@@ -227,8 +227,8 @@ def test_on_a_gpu_a_folder_in_batches_has_the_results_of_one_after_another(
 
 
 @pytest.mark.gpu
-def test_on_a_gpu_batches_of_changing_sizes_keep_their_order(library, native_kernels, tmp_path):
-    engine = Engine(library)
+def test_on_a_gpu_batches_of_changing_sizes_keep_their_order(catalog, native_kernels, tmp_path):
+    engine = Engine(catalog)
     config = replace(CONFIG, device="cuda")
     engine.configure(config)
     line = Styling(engine, limits(4, device="cuda"), [])

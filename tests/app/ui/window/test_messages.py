@@ -59,7 +59,7 @@ def test_a_built_in_style_is_not_removed(window):
 
 
 def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, session, qtbot):
-    style = session.library.get("udnie")
+    style = session.catalog.get("udnie")
     session.config = replace(session.config, mix="mosaic")
     session.studio.finished.emit(style)
     assert (session.config.style, session.config.mix) == ("candy", "mosaic")

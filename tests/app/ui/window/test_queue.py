@@ -380,10 +380,10 @@ application = QApplication([])
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
-session = Session(Library.default(), EngineConfig(device="cpu"), engine=Negative())
+session = Session(Catalog.default(), EngineConfig(device="cpu"), engine=Negative())
 window = MainWindow(session, Settings(queue_folder=sys.argv[1]), lambda settings: None)
 window.show()
 window.queue.show()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.ui import window_benchmark
 from tests.helpers.any_style import save_tiny
 from utils.tables import dropped_sentence, window_table
@@ -35,9 +35,9 @@ def test_pictures_become_styles_within_the_time_that_is_told(qapp, monkeypatch, 
     monkeypatch.setattr(window_benchmark, "PICTURE_SIZE", (64, 48))
     for name in SHIPPED:
         save_tiny(tmp_path / "any_style" / name)
-    library = Library(BUILTIN, tmp_path / "styles")
-    first, second = window_benchmark.dropped(library, tmp_path)
-    assert {"picture0", "picture1"} <= {style.key for style in library.styles}
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    first, second = window_benchmark.dropped(catalog, tmp_path)
+    assert {"picture0", "picture1"} <= {style.key for style in catalog.styles}
     assert 0 < first < 60
     assert 0 < second < 60
     sentence = dropped_sentence([first, second])

@@ -9,7 +9,7 @@ import shutil
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import DEFAULT_TEXTURES, StyleError, load_pack
 from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
@@ -74,10 +74,10 @@ def test_a_pack_names_its_texture_or_gets_the_default(tmp_path):
 
 
 def test_every_shipped_style_is_whole():
-    library = Library(BUILTIN, BUILTIN / "none")
-    assert library.styles
-    assert not library.broken
-    for style in library.styles:
+    catalog = Catalog(BUILTIN, BUILTIN / "none")
+    assert catalog.styles
+    assert not catalog.broken
+    for style in catalog.styles:
         assert style.builtin
         assert style.credit
         assert style.licence
@@ -90,22 +90,22 @@ def test_every_shipped_style_is_whole():
             assert shape.multiply_adds(640, 480) <= FULL.multiply_adds(640, 480) / 6
 
 
-def test_candy_comes_first(library):
-    assert library.styles[0].key == "candy"
+def test_candy_comes_first(catalog):
+    assert catalog.styles[0].key == "candy"
 
 
-def test_an_unknown_style_suggests_near_names(library):
+def test_an_unknown_style_suggests_near_names(catalog):
     with pytest.raises(StyleError, match="did you mean candy"):
-        library.get("cundy")
+        catalog.get("cundy")
 
 
-def test_a_published_checkpoint_is_installed_as_a_pack(library, tmp_path):
+def test_a_published_checkpoint_is_installed_as_a_pack(catalog, tmp_path):
     path = tmp_path / "My painting.pth"
     state = TransformerNetBaseline(3).state_dict()
     torch.save({"state_dict": {f"module.{k}": v for k, v in state.items()}}, path)
-    style = library.install(path, "Our Kitchen")
+    style = catalog.install(path, "Our Kitchen")
     assert (style.key, style.title, style.builtin) == ("our_kitchen", "Our Kitchen", False)
-    assert library.get("our_kitchen") == style
+    assert catalog.get("our_kitchen") == style
     torch.testing.assert_close(
         load_checkpoint(style.weights)["conv1.conv2d.weight"],
         state["conv1.conv2d.weight"],
@@ -117,55 +117,55 @@ def test_a_published_checkpoint_is_installed_as_a_pack(library, tmp_path):
 LITE = NetworkConfig(1, (4, 4, 6), 3)
 
 
-def test_a_lite_network_comes_with_its_pack(library, tmp_path):
+def test_a_lite_network_comes_with_its_pack(catalog, tmp_path):
     add_style(tmp_path / "theirs", "sketch", 1, LITE, lite=LITE)
-    style = library.install(tmp_path / "theirs" / "styles" / "sketch")
+    style = catalog.install(tmp_path / "theirs" / "styles" / "sketch")
     assert style.lite is not None
     assert style.lite.parent == style.weights.parent
     assert hashlib.sha256(style.lite.read_bytes()).hexdigest() == style.lite_sha256
     assert network_config(load_checkpoint(style.lite)) == LITE
 
 
-def test_a_lite_network_that_is_another_file_is_not_installed(library, tmp_path):
+def test_a_lite_network_that_is_another_file_is_not_installed(catalog, tmp_path):
     add_style(tmp_path / "theirs", "sketch", 1, LITE, lite=LITE)
     pack = tmp_path / "theirs" / "styles" / "sketch"
     shutil.copy(pack / "weights.safetensors", pack / "lite.safetensors")
     with pytest.raises(StyleError, match=r"'lite\.safetensors' of the style 'Sketch'.*sha256"):
-        library.install(pack)
-    assert [style.key for style in library.styles if not style.builtin] == []
+        catalog.install(pack)
+    assert [style.key for style in catalog.styles if not style.builtin] == []
 
 
-def test_a_second_style_of_one_title_gets_another_title_and_key(library, tmp_path):
+def test_a_second_style_of_one_title_gets_another_title_and_key(catalog, tmp_path):
     path = tmp_path / "a.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
     title = 'Quotes "and" \\slashes \N{ARTIST PALETTE}'
-    first, second = (library.install(path, title) for _ in range(2))
+    first, second = (catalog.install(path, title) for _ in range(2))
     assert (first.key, second.key) == ("quotes_and_slashes", "quotes_and_slashes_2")
     assert (first.title, second.title) == (title, f"{title} 2")
-    assert library.installable_title(path) == "A"
+    assert catalog.installable_title(path) == "A"
 
 
-def test_a_trained_style_of_a_title_that_is_taken_gets_another(library, tmp_path):
+def test_a_trained_style_of_a_title_that_is_taken_gets_another(catalog, tmp_path):
     pack = tmp_path / "run"
     shutil.copytree(BUILTIN / "candy", pack)
     lines = toml.load(pack / "style.toml")
-    style = library.move_in(pack)
+    style = catalog.move_in(pack)
     assert (style.key, style.title) == ("candy_2", "Candy 2")
     assert not pack.exists()
     assert toml.load(style.weights.parent / "style.toml") == lines | {"title": "Candy 2"}
 
 
-def test_a_file_that_is_no_checkpoint_leaves_nothing_behind(library, tmp_path):
+def test_a_file_that_is_no_checkpoint_leaves_nothing_behind(catalog, tmp_path):
     path = tmp_path / "style.pth"
     path.write_text("<!DOCTYPE html><html>404</html>")
-    before = library.styles
+    before = catalog.styles
     with pytest.raises(StyleError, match=r"style\.pth.*web page"):
-        library.install(path)
-    assert library.styles == before
+        catalog.install(path)
+    assert catalog.styles == before
     assert not any((tmp_path / "styles").glob("*"))
 
 
-def test_a_full_disk_leaves_nothing_behind(library, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_nothing_behind(catalog, tmp_path, monkeypatch):
     path = tmp_path / "a.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
 
@@ -174,58 +174,58 @@ def test_a_full_disk_leaves_nothing_behind(library, tmp_path, monkeypatch):
 
     monkeypatch.setattr("models.families.feed_forward.save_checkpoint", full)
     with pytest.raises(StyleError, match="No space left"):
-        library.install(path)
+        catalog.install(path)
     assert not any((tmp_path / "styles").iterdir())
 
 
-def test_what_a_killed_installation_left_is_removed_by_the_next(library, tmp_path):
+def test_what_a_killed_installation_left_is_removed_by_the_next(catalog, tmp_path):
     left, underway = (tmp_path / "styles" / f".installing-{n}" for n in ("left", "underway"))
     for folder in (left, underway):
         folder.mkdir(parents=True)
         (folder / "weights.safetensors").write_bytes(b"half")
     os.utime(left, (0, 0))
-    library.install(library.get("candy").weights, "Another")
+    catalog.install(catalog.get("candy").weights, "Another")
     assert not left.exists()
     assert underway.exists()  # perhaps by another program
 
 
-def test_a_pack_folder_is_installed_with_its_thumbnail(library, tmp_path):
+def test_a_pack_folder_is_installed_with_its_thumbnail(catalog, tmp_path):
     copy = tmp_path / "elsewhere"
     shutil.copytree(BUILTIN / "candy", copy)
-    style = library.install(copy, "Sweet")
+    style = catalog.install(copy, "Sweet")
     assert style.thumbnail is not None
-    assert style.credit == library.get("candy").credit
+    assert style.credit == catalog.get("candy").credit
 
 
-def test_only_the_users_own_styles_can_be_removed(library, tmp_path):
+def test_only_the_users_own_styles_can_be_removed(catalog, tmp_path):
     path = tmp_path / "a.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
-    key = library.install(path, "Mine").key
-    library.remove(key)
-    assert key not in {style.key for style in library.styles}
+    key = catalog.install(path, "Mine").key
+    catalog.remove(key)
+    assert key not in {style.key for style in catalog.styles}
     with pytest.raises(StyleError, match="built in"):
-        library.remove("candy")
+        catalog.remove("candy")
 
 
 def test_a_broken_pack_is_named_and_the_others_stay(tmp_path):
     (tmp_path / "styles" / "empty").mkdir(parents=True)
-    library = Library(BUILTIN, tmp_path / "styles")
-    assert library.broken == ("'empty' has no style.toml",)
-    assert library.get("candy")
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    assert catalog.broken == ("'empty' has no style.toml",)
+    assert catalog.get("candy")
 
 
 def test_a_users_pack_never_hides_a_built_in_one(tmp_path):
     shutil.copytree(BUILTIN / "candy", tmp_path / "styles" / "candy")
-    library = Library(BUILTIN, tmp_path / "styles")
-    assert library.get("candy").builtin
-    assert "built-in" in library.broken[0]
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    assert catalog.get("candy").builtin
+    assert "built-in" in catalog.broken[0]
 
 
-def test_a_very_long_title_makes_a_short_folder(library, tmp_path):
+def test_a_very_long_title_makes_a_short_folder(catalog, tmp_path):
     path = tmp_path / "long.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
-    first = library.install(path, "Wave " * 60)
-    second = library.install(path, "Wave " * 60)
+    first = catalog.install(path, "Wave " * 60)
+    second = catalog.install(path, "Wave " * 60)
     assert first.title == ("Wave " * 60).strip()
     assert second.title.endswith("Wave Wa 2")
     assert first.key != second.key
@@ -234,7 +234,7 @@ def test_a_very_long_title_makes_a_short_folder(library, tmp_path):
 
 @pytest.mark.parametrize("field", ["weights", "thumbnail"])
 @pytest.mark.parametrize("place", ["../secret.bin", "{}/secret.bin", "inside/../../secret.bin"])
-def test_a_pack_names_no_file_outside_its_folder(library, tmp_path, field, place):
+def test_a_pack_names_no_file_outside_its_folder(catalog, tmp_path, field, place):
     (tmp_path / "secret.bin").write_bytes(b"a secret")
     pack = tmp_path / "pack"
     shutil.copytree(BUILTIN / "candy", pack)
@@ -242,26 +242,26 @@ def test_a_pack_names_no_file_outside_its_folder(library, tmp_path, field, place
     names[field] = place.format(tmp_path.as_posix())
     (pack / "style.toml").write_text(toml.dumps({"title": "Thief", **names}))
     with pytest.raises(StyleError, match="'pack' names a file outside its own folder"):
-        library.install(pack)
+        catalog.install(pack)
     assert not (tmp_path / "styles").exists()
 
 
-def test_a_thumbnail_that_is_no_picture_is_not_copied(library, tmp_path):
+def test_a_thumbnail_that_is_no_picture_is_not_copied(catalog, tmp_path):
     pack = tmp_path / "pack"
     shutil.copytree(BUILTIN / "candy", pack)
     (pack / "thumbnail.png").write_text("root:x:0:0")
     with pytest.raises(StyleError, match=r"'thumbnail\.png' is not a picture but a text file"):
-        library.install(pack)
+        catalog.install(pack)
 
 
-def test_a_pack_whose_weights_were_changed_is_not_installed(library, tmp_path):
+def test_a_pack_whose_weights_were_changed_is_not_installed(catalog, tmp_path):
     pack = tmp_path / "pack"
     shutil.copytree(BUILTIN / "candy", pack)
     content = bytearray((pack / "weights.safetensors").read_bytes())
     content[-1] ^= 1
     (pack / "weights.safetensors").write_bytes(content)
     with pytest.raises(StyleError, match="the sha256 differs"):
-        library.install(pack)
+        catalog.install(pack)
 
 
 def test_a_pack_that_nests_without_end_is_one_sentence(tmp_path):
@@ -272,10 +272,10 @@ def test_a_pack_that_nests_without_end_is_one_sentence(tmp_path):
         load_pack(pack)
 
 
-def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
+def test_a_title_cannot_write_over_the_terminal(catalog, tmp_path):
     path = tmp_path / "a.pth"
     torch.save(TransformerNetBaseline(1).state_dict(), path)
-    assert library.install(path, "\x1b[2JInk\n& Wash").title == "[2JInk & Wash"
+    assert catalog.install(path, "\x1b[2JInk\n& Wash").title == "[2JInk & Wash"
     pack = tmp_path / "pack"
     shutil.copytree(BUILTIN / "candy", pack)
     spec = {"title": "a\nb\x1b[31m", "weights": "weights.safetensors", "credit": "c\rd"}
@@ -285,61 +285,61 @@ def test_a_title_cannot_write_over_the_terminal(library, tmp_path):
 
 def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "wall").write_text("a file where a folder should be")
-    library = Library(BUILTIN, tmp_path / "wall" / "styles")
+    catalog = Catalog(BUILTIN, tmp_path / "wall" / "styles")
     with pytest.raises(StyleError, match="'Candy 2' could not be written: "):
-        library.install(BUILTIN / "candy")
+        catalog.install(BUILTIN / "candy")
 
 
-def test_a_renamed_style_keeps_its_key_and_every_other_line(library, tmp_path):
-    style = library.install(BUILTIN / "candy", "Mine")
+def test_a_renamed_style_keeps_its_key_and_every_other_line(catalog, tmp_path):
+    style = catalog.install(BUILTIN / "candy", "Mine")
     spec = style.weights.parent / "style.toml"
     spec.write_text("# by hand\n" + spec.read_text("utf-8"), "utf-8")
     before = toml.load(spec)
-    renamed = library.rename(style.key, '  Yours "\\" \n')
+    renamed = catalog.rename(style.key, '  Yours "\\" \n')
     assert (renamed.key, renamed.title) == (style.key, 'Yours "\\"')
     assert spec.read_text("utf-8").startswith("# by hand\n")
     assert toml.load(spec) == before | {"title": 'Yours "\\"'}
     assert [path.name for path in spec.parent.iterdir() if path.name.startswith(".")] == []
-    assert library.rename(style.key, "yours").title == "yours"
+    assert catalog.rename(style.key, "yours").title == "yours"
 
 
 @pytest.mark.parametrize(
     ("title", "fault"),
     [("  ", "needs a title"), ("MOSAIC", "another style is already named 'MOSAIC'")],
 )
-def test_a_title_that_cannot_be_is_refused(library, title, fault):
-    style = library.install(BUILTIN / "candy", "Mine")
+def test_a_title_that_cannot_be_is_refused(catalog, title, fault):
+    style = catalog.install(BUILTIN / "candy", "Mine")
     with pytest.raises(StyleError, match=fault):
-        library.rename(style.key, title)
-    assert library.get(style.key).title == "Mine"
+        catalog.rename(style.key, title)
+    assert catalog.get(style.key).title == "Mine"
 
 
-def test_only_the_users_own_styles_can_be_renamed(library):
+def test_only_the_users_own_styles_can_be_renamed(catalog):
     with pytest.raises(StyleError, match="'Candy' is built in and cannot be renamed"):
-        library.rename("candy", "Sugar")
+        catalog.rename("candy", "Sugar")
 
 
-def test_a_title_over_several_lines_is_not_torn(library):
-    style = library.install(BUILTIN / "candy", "Mine")
+def test_a_title_over_several_lines_is_not_torn(catalog):
+    style = catalog.install(BUILTIN / "candy", "Mine")
     spec = style.weights.parent / "style.toml"
     text = spec.read_text("utf-8").replace('title = "Mine"', 'title = """\nMine\n"""')
     spec.write_text(text, "utf-8")
-    library.reload()
+    catalog.reload()
     with pytest.raises(StyleError, match="has no line with only the title"):
-        library.rename(style.key, "Other")
+        catalog.rename(style.key, "Other")
     assert spec.read_text("utf-8") == text
 
 
-def test_an_exported_pack_is_whole_and_replaces_nothing(library, tmp_path):
+def test_an_exported_pack_is_whole_and_replaces_nothing(catalog, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    copy = library.export("candy", folder)
+    copy = catalog.export("candy", folder)
     assert load_pack(copy).title == "Candy"
-    original = library.get("candy").weights.parent
+    original = catalog.get("candy").weights.parent
     for file in original.iterdir():
         assert (copy / file.name).read_bytes() == file.read_bytes()
     with pytest.raises(StyleError, match="that folder already contains 'candy'"):
-        library.export("candy", folder)
+        catalog.export("candy", folder)
     with pytest.raises(StyleError, match="'Candy' could not be exported: No such file"):
-        library.export("candy", tmp_path / "nowhere")
+        catalog.export("candy", tmp_path / "nowhere")
     assert [path.name for path in folder.iterdir()] == ["candy"]

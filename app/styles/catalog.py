@@ -1,4 +1,4 @@
-"""The library of style packs: built-in ones, and the ones that the user installs and removes."""
+"""The catalog of style packs: built-in ones, and the ones that the user installs and removes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def user_folder() -> Path:
     return platformdirs.user_data_path(APP_NAME, appauthor=False) / "styles"
 
 
-class Library:
+class Catalog:
     """The built-in packs and the user's; a user's pack never hides a built-in one.
 
     `networks` are the any-style networks, next to the folders of the packs.
@@ -68,10 +68,10 @@ class Library:
         self.reload()
 
     @classmethod
-    def default(cls) -> Library:
+    def default(cls) -> Catalog:
         return cls(BUILTIN, user_folder())
 
-    def __reduce__(self) -> tuple[Callable[..., Library], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Catalog], tuple[object, ...]]:
         """Make another process read the same folders."""
         return _read_again, (self._builtin, self._user, tuple(self._included))
 
@@ -204,7 +204,7 @@ class Library:
             return self._write_pack(found, self._free_title(one_line(title) or found.title))
 
     def include_picture(self, path: Path, folder: Path, network: Path | None = None) -> Style:
-        """Make a pack from a style picture that belongs to this library only, not to the user's.
+        """Make a pack from a style picture that belongs to this catalog only, not to the user's.
 
         Args:
             folder: The pack, whose name becomes the key. It must not exist, and has to stay until
@@ -443,11 +443,11 @@ def _naming(path: Path) -> Iterator[None]:
         raise StyleError(tr("'{file}' does not exist", file=name)) from None
 
 
-def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Library:
-    library = Library(builtin, user)
-    library._included += included
-    library.reload()
-    return library
+def _read_again(builtin: Path, user: Path, included: Sequence[Path]) -> Catalog:
+    catalog = Catalog(builtin, user)
+    catalog._included += included
+    catalog.reload()
+    return catalog
 
 
 def _not_written(title: str, exc: Exception) -> StyleError:
