@@ -13,7 +13,7 @@ from app.batch.queue.job import JobState, QueueError
 from app.batch.queue.job_queue import DIED, MOST_ATTEMPTS, JobQueue
 from utils.files.locks import locked
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 ADD = "import sys; from pathlib import Path; from app.batch.queue.job_queue import JobQueue; "
 ADD += "[JobQueue(Path(sys.argv[1])).add([sys.argv[2], str(n)]) for n in range(20)]"
 JOB = b'{"format": 1, "arguments": ["x"], "added_at": 1.5, "state": "waiting", "attempts": 0,'
