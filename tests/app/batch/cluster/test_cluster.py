@@ -115,7 +115,7 @@ def test_pictures_and_a_film_of_a_cluster_are_complete(style, tmp_path):
     assert [event["number"] for event in told] == [1, 2, 3, 4, 5]
     assert (events[-1]["done"], events[-1]["failed"]) == (4, 1)
     assert "bad.png" in next(event["error"] for event in told if event["error"])
-    assert not [e for e in events if e["event"] == "note" and "by one device" in e["text"]]
+    assert not [e for e in events if e["event"] == "note" and "on one device" in e["text"]]
     assert times_of(out / "film.mp4") == times_of(film)
     assert packets_of(out / "film.mp4", "audio") == packets_of(film, "audio")
 

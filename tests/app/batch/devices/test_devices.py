@@ -87,7 +87,7 @@ def test_a_film_of_two_processes_has_every_frame_and_its_sound(style, tmp_path, 
     assert packets_of(out, "audio") == packets_of(film, "audio")
     (said,) = json.loads(report.read_text())
     assert (said["frames"], said["resumed"], said["faults"]) == (120, 0, [])
-    assert "by one device" not in capsys.readouterr().err
+    assert "on one device" not in capsys.readouterr().err
 
 
 @pytest.mark.full

@@ -76,7 +76,7 @@ def test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one(
     failed = {Path(event["source"]).name for event in told if event["state"] == "failed"}
     assert failed == {"bad.png", "broken.mp4"}
     alone = [event["text"] for event in said if event["event"] == "note"]
-    assert [text for text in alone if "by one device" in text] == [
+    assert [text for text in alone if "on one device" in text] == [
         "short.mkv is painted on one device: it has no second key frame to split it at"
     ]
     assert (said[-1]["done"], said[-1]["failed"]) == (10, 2)
