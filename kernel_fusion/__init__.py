@@ -26,11 +26,11 @@ from kernel_fusion.auto_convert import auto_convert_model as auto_convert_model
 from kernel_fusion.report import Status as Status
 from kernel_fusion.report import all_loaded
 from kernel_fusion.report import status as status
-from kernels.ops.registry import KernelStatus as KernelStatus
-from kernels.ops.registry import KernelUnavailable as KernelUnavailable
-from kernels.ops.registry import NativeKernelWarning as NativeKernelWarning
-from kernels.ops.registry import prepare as prepare
-from kernels.ops.registry import statuses as statuses
+from kernels.table.registry import KernelStatus as KernelStatus
+from kernels.table.registry import KernelUnavailable as KernelUnavailable
+from kernels.table.registry import NativeKernelWarning as NativeKernelWarning
+from kernels.table.registry import prepare as prepare
+from kernels.table.registry import statuses as statuses
 
 CUDA_AVAILABLE: bool
 EXTENSION_LOADED: bool

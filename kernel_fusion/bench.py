@@ -21,7 +21,7 @@ import torch
 
 from kernel_fusion.measure import DTYPES, cases, measured
 from kernel_fusion.measure_optim import GROUP, OPTIMIZERS, measured_optimizers
-from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.table.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.provenance import commit_of, machine_info

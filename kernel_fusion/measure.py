@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from kernel_fusion.ways import COMPILED, EAGER, OURS, Run, error, shape_of, size_of, timed
-from kernels.ops.autograd import tensors_of
-from kernels.ops.registry import Op, Timed
+from kernels.table.autograd import tensors_of
+from kernels.table.registry import Op, Timed
 
 DTYPES = {"FP32": torch.float32, "FP16": torch.float16, "BF16": torch.bfloat16}
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from kernels.ops.library.conv import (
+from kernels.ops.general.conv.api import (
     conv2d_bn_relu,
     conv2d_gelu_dropout,
     depthwise_pointwise_conv,
     grouped_conv_norm,
 )
-from kernels.ops.library.fusion import layer_norm_gelu, layer_norm_relu
-from kernels.ops.library.linear import linear_activation
+from kernels.ops.general.fusion.api import layer_norm_gelu, layer_norm_relu
+from kernels.ops.general.linear.api import linear_activation
 
 
 class FusedLinearReLU(nn.Linear):

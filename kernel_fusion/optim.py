@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernel_fusion.sharded import by_mesh, local, norm_over_mesh, placed_as, whole
 from kernels.ops import adam_step, clip_grads_with_norm, sgd_step, total_norm
-from kernels.ops.optimizers.tensors import check
+from kernels.ops.general.optim.tensors import check
 
 _torch: Any = torch  # torch has no types for its operations on lists
 

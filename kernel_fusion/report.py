@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kernels.ops.registry import KernelStatus, statuses
+from kernels.table.registry import KernelStatus, statuses
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kernels.ops.attention_parts.attend import attend
-from kernels.ops.cuda.attention_choice import faster_reason
-from kernels.ops.transformer.attention import fused_attention
-from kernels.ops.transformer.ffn import output_projection_forward
-from kernels.ops.transformer.ladder import fused_attention_v1, fused_attention_v2_forward
-from kernels.ops.transformer_reference.blocks import heads_of, merged
-from kernels.ops.transformer_reference.philox import draw_state
+from kernels.ops.general.attention.attend import attend
+from kernels.ops.transformer.attention.api import fused_attention
+from kernels.ops.transformer.attention.choice import faster_reason
+from kernels.ops.transformer.attention.ladder import fused_attention_v1, fused_attention_v2_forward
+from kernels.ops.transformer.ffn.api import output_projection_forward
+from kernels.ops.transformer.ffn.reference import heads_of, merged
+from kernels.table.philox import draw_state
 
 Version = Literal["auto", "v1", "v2", "v3", "sdpa"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops.convolution import fused_conv_reflection_pad_forward, unavailable_reason
+from kernels.ops.style.convolution.api import fused_conv_reflection_pad_forward, unavailable_reason
 
 
 class FusedConv2d(nn.Conv2d):

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from kernels.ops.transformer.ffn import fused_ffn_forward
+from kernels.ops.transformer.ffn.api import fused_ffn_forward
 
 
 class FusedFFN(nn.Module):

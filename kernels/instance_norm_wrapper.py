@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from kernels.ops.normalization import fused_instance_norm_forward
+from kernels.ops.style.normalization.api import fused_instance_norm_forward
 
 
 class FusedInstanceNorm2d(nn.InstanceNorm2d):

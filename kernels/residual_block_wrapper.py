@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from kernels.ops.convolution import unavailable_reason
-from kernels.ops.residual import fused_residual_block_forward
+from kernels.ops.style.convolution.api import unavailable_reason
+from kernels.ops.style.convolution.residual import fused_residual_block_forward
 
 
 def residual_block(

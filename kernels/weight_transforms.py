@@ -88,7 +88,7 @@ def bilinear_phase_weight(weight: Tensor) -> Tensor:
     """Merge "bilinear x2, then this 3x3 convolution" into a 3x3 convolution of the source.
 
     It has as many multiplications and saves the enlargement. It is exact except where the original
-    convolution reads padding; see kernels.ops.enlarging_reference for the border.
+    convolution reads padding; see kernels.ops.transformer.enlarging.reference for the border.
 
     From [O, C, 3, 3] to [4 O, C, 3, 3], merged in FP64; output channel (2a + b) O + o at (i, j) is
     channel o at (2i + a, 2j + b).

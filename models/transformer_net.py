@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
-from kernels.ops.registry import OPS, STYLE, statuses
+from kernels.table.registry import OPS, STYLE, statuses
 from models.checkpoints import check_dimensions, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor

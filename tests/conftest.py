@@ -114,7 +114,7 @@ def usual_priority() -> Iterator[None]:
 def native_smoothing() -> None:
     """Compile and load the CPU kernel that smooths streams, once per session."""
     from kernels.jit import build
-    from kernels.ops.registry import SMOOTHING
+    from kernels.table.registry import SMOOTHING
 
     if not build.load(SMOOTHING):
         pytest.skip(build.reason(SMOOTHING))
@@ -123,7 +123,7 @@ def native_smoothing() -> None:
 @pytest.fixture(scope="session")
 def native_kernels() -> tuple:
     """Compile and load every kernel that this machine can run, once per session."""
-    from kernels.ops.registry import prepare
+    from kernels.table.registry import prepare
 
     return prepare()
 

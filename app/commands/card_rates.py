@@ -19,7 +19,7 @@ from app.measured_rates import (
     store_rates,
 )
 from kernels.jit.errors import BuildError
-from kernels.ops.registry import STYLE, prepare
+from kernels.table.registry import STYLE, prepare
 from kernels.time_model.cards import Card, card_of
 from kernels.time_model.prediction import predict
 from models.network_config import CONFIGS

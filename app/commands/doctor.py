@@ -246,7 +246,7 @@ def check_compiler() -> Iterator[Finding]:
 def _libraries_of_the_program() -> list[Library]:
     """Return all libraries but the operations for any model, without images in the wheel."""
     from kernels.jit.libraries import LIBRARIES
-    from kernels.ops.registry import LIBRARY, OPS
+    from kernels.table.registry import LIBRARY, OPS
 
     for_any_model = [op for op in OPS.values() if op.family == LIBRARY]
     others = {name for op in for_any_model for name in (op.library, op.cuda)}
@@ -285,7 +285,7 @@ def check_kernels(*, build: bool) -> Iterator[Finding]:
         )
         return
     yield Finding(OK, f"imported from {imported}")
-    from kernels.ops.registry import STYLE, TRANSFORMER, prepare, statuses
+    from kernels.table.registry import STYLE, TRANSFORMER, prepare, statuses
 
     families = STYLE, TRANSFORMER  # the program's own operations
     if build:
@@ -337,7 +337,7 @@ def _tuning(device: torch.device) -> Iterator[Finding]:
     """Report the layers tuned for this GPU, or why they are not used."""
     from kernels.jit import build
     from kernels.network.dispatch import tuning
-    from kernels.ops.registry import NETWORK
+    from kernels.table.registry import NETWORK
 
     if device.type == "cuda" and not build.reason(NETWORK):
         said = tuning(device) or "no layer is tuned for this card; `styleforge tune` does it"

@@ -27,7 +27,7 @@ from app.provenance import report_header
 from app.sources.scene import render
 from app.styles.catalog import BUILTIN, Catalog
 from app.ui.live_benchmark.measured_window import wait, window
-from kernels.ops.registry import STYLE, TRANSFORMER, prepare
+from kernels.table.registry import STYLE, TRANSFORMER, prepare
 from models.precision import Precision
 from utils.devices import resolve
 from utils.files.atomic import atomic_write

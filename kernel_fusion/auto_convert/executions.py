@@ -19,7 +19,7 @@ from kernel_fusion.auto_convert.rewrites import (
     norm_arguments,
     shape_of,
 )
-from kernels.ops.library.fusion import add_norm
+from kernels.ops.general.fusion.api import add_norm
 
 
 def merged_layers(graph: fx.Graph) -> int:

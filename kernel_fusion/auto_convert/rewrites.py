@@ -15,10 +15,10 @@ import torch.nn.functional as F
 from torch import Tensor, fx
 
 from kernel_fusion.auto_convert.graphs import value_of
-from kernels.ops.library.convolved import folded
-from kernels.ops.library.elementwise import add_relu
-from kernels.ops.library.fusion import batch_norm_relu, layer_norm_gelu, layer_norm_relu
-from kernels.ops.library.linear import linear_activation
+from kernels.ops.general.conv.composed import folded
+from kernels.ops.general.elementwise.api import add_relu
+from kernels.ops.general.fusion.api import batch_norm_relu, layer_norm_gelu, layer_norm_relu
+from kernels.ops.general.linear.api import linear_activation
 
 Node = Any  # fx.Node, whose arguments have no useful types
 aten: Any = torch.ops.aten

@@ -1,10 +1,10 @@
 """Computes FP32 products on tensor cores, as TF32 products of three times the depth.
 
-Each factor is a sum of two TF32 numbers, see `kernels.ops.library.split`. Tensor cores truncate at
-every step, which makes a sum smaller, so that the error of a long sum grows with its length. Linear
-layers are therefore split into products of DEPTH, which are summed in FP32. In an emulation, the
-results of BERT-base are then off by 4e-6 of the largest value, and by 2e-5 with products of full
-depth; the results of ResNet-50 are off by 4e-6.
+Each factor is a sum of two TF32 numbers, see `kernels.ops.general.linear.split`. Tensor cores
+truncate at every step, which makes a sum smaller, so that the error of a long sum grows with its
+length. Linear layers are therefore split into products of DEPTH, which are summed in FP32. In an
+emulation, the results of BERT-base are then off by 4e-6 of the largest value, and by 2e-5 with
+products of full depth; the results of ResNet-50 are off by 4e-6.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from kernel_fusion.auto_convert.rewrites import (
     shape_of,
     sizes_of,
 )
-from kernels.ops.library.linear import ACTIVATIONS, WITH_BIAS, linear_activation
-from kernels.ops.library.split import PARTS, split_tf32_out, split_weight
+from kernels.ops.general.linear.api import ACTIVATIONS, WITH_BIAS, linear_activation
+from kernels.ops.general.linear.split import PARTS, split_tf32_out, split_weight
 from utils.tf32 import tf32_allowed
 
 DEPTH = 256  # about the depth, in FP32 numbers, that tensor cores sum by themselves

@@ -35,16 +35,20 @@ _KERNEL = re.compile(rf'extern\s+"C"\s+__global__\s+{_BOUNDS}void\s+{_BOUNDS}(\w
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source, relative to `kernels/`, with its kernels' C++ names in order.
+    """A source with its kernels' C++ names in order.
 
     `target` is the minimum architecture, or with "a" the only one; `until` the first architecture
     with other kernels instead, empty if none.
     """
 
-    name: str
+    path: Path
     target: str
     kernels: tuple[str, ...]
     until: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.path.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
     if library.abi is not None:
         return [
             Source(
-                part["source"],
+                library.source(part["source"]),
                 part["target"],
                 tuple(sorted(set(_kernels(part)))),
                 part.get("until", ""),
@@ -75,7 +79,7 @@ def sources_of(library: Library, description: Mapping[str, Any]) -> list[Source]
             if "source" in part
         ]
     oldest = "".join(map(str, OLDEST))
-    return [Source(name, oldest, declared_kernels(FOLDER / name)) for name in library.cuda]
+    return [Source(path, oldest, declared_kernels(path)) for path in library.sources]
 
 
 def declared_kernels(source: Path) -> tuple[str, ...]:
@@ -211,9 +215,8 @@ _Arguments = tuple[Toolkit, Path, Path, str, tuple[str, ...], tuple[str, ...], b
 def _arguments(job: Job) -> _Arguments:
     """Return all arguments of compile_source; a process may import another folder's modules."""
     source = job.source
-    paths = FOLDER / source.name, FOLDER / "include"
-    exact = is_exact(paths[0])
-    return job.toolkit, *paths, job.architecture, source.kernels, job.defines, exact
+    exact = is_exact(source.path)
+    return job.toolkit, source.path, FOLDER, job.architecture, source.kernels, job.defines, exact
 
 
 def _compile(arguments: _Arguments) -> Compiled:

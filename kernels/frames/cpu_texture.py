@@ -1,4 +1,4 @@
-"""Calls the library of cpu/texture.cpp on contiguous [H, W, 3] uint8 arrays."""
+"""Calls the library of frames/native/texture.cpp on contiguous [H, W, 3] uint8 arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.frames.structs import EnlargeTextureParams, TextureParams
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops.table import TEXTURE, use_native
+from kernels.table.operation import TEXTURE, use_native
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 

@@ -29,7 +29,7 @@ from kernels.frames.structs import (
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops.registry import FRAMES, use_native
+from kernels.table.registry import FRAMES, use_native
 from utils.cuda_streams import raw_stream
 from utils.translation.texts import tr
 

@@ -1,6 +1,6 @@
 """Smoothing's state of a stream of frames on the GPU, and its kernels' arguments.
 
-Some constants are in include/frame/smooth.h as well.
+Some constants are in frames/native/smooth.h as well.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from ctypes import Structure, c_float, c_int, c_void_p
 
 
 class ResizeParams(Structure):
-    """Mirror of ResizeParams in include/frames.h."""
+    """Mirror of ResizeParams in frames/native/frames.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("frame", "small")),
@@ -15,7 +15,7 @@ class ResizeParams(Structure):
 
 
 class ScreenParams(Structure):
-    """Mirror of ScreenParams in include/frames.h."""
+    """Mirror of ScreenParams in frames/native/frames.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("picture", "screen")),
@@ -24,7 +24,7 @@ class ScreenParams(Structure):
 
 
 class SlopesParams(Structure):
-    """Mirror of SlopesParams in include/frames.h."""
+    """Mirror of SlopesParams in frames/native/frames.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("result", "small", "slopes")),
@@ -33,7 +33,7 @@ class SlopesParams(Structure):
 
 
 class FinishParams(Structure):
-    """Mirror of FinishParams in include/frame/finish.h."""
+    """Mirror of FinishParams in frames/native/finish.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("frame", "result", "slopes", "picture")),
@@ -44,7 +44,7 @@ class FinishParams(Structure):
 
 
 class SmoothParams(Structure):
-    """Mirror of SmoothParams in include/frame/smooth.h."""
+    """Mirror of SmoothParams in frames/native/smooth.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("source", "result", "smoothed", "accumulated", "known")),
@@ -56,7 +56,7 @@ class SmoothParams(Structure):
 
 
 class HalveParams(Structure):
-    """Mirror of HalveParams in include/frame/flow.h."""
+    """Mirror of HalveParams in frames/native/flow.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("pair", "half")),
@@ -65,7 +65,7 @@ class HalveParams(Structure):
 
 
 class FlowParams(Structure):
-    """Mirror of FlowParams in include/frame/flow.h."""
+    """Mirror of FlowParams in frames/native/flow.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("pair", "coarse", "flow")),
@@ -74,7 +74,7 @@ class FlowParams(Structure):
 
 
 class MedianParams(Structure):
-    """Mirror of MedianParams in include/frame/flow.h."""
+    """Mirror of MedianParams in frames/native/flow.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("flow", "median")),
@@ -83,7 +83,7 @@ class MedianParams(Structure):
 
 
 class TextureParams(Structure):
-    """Mirror of TextureParams in include/frame/texture.h."""
+    """Mirror of TextureParams in frames/native/texture.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("picture", "textured", "fine", "coarse", "taps")),
@@ -96,7 +96,7 @@ class TextureParams(Structure):
 
 
 class EnlargeTextureParams(Structure):
-    """Mirror of EnlargeTextureParams in include/frame/texture.h."""
+    """Mirror of EnlargeTextureParams in frames/native/texture.h."""
 
     _fields_ = [
         *((name, c_void_p) for name in ("picture", "textured", "field")),

@@ -2,13 +2,14 @@
 
 | source | library |
 | --- | --- |
-| `cpu/<name>.cpp` | `<name>`, for the CPU |
+| `<name>.cpp` | `<name>`, for the CPU |
 | `network_*.cu` | `network` |
-| `<name>.cu` that includes `include/<interface>.h` | `<interface>` |
+| `<library>_abi.cu`, and any `.cu` that includes `<library>.h` | `<library>` |
 | any other `<name>.cu` | `<name>_cuda` |
 
-A header `include/<interface>.h` declares the common parts of one library's sources. One of its CUDA
-sources, `<library>_abi.cu`, may describe the library to Python. Includes also show which sources
+A source lies in the folder of its subject, and no two have the same name. Its includes are relative
+to its own folder or to `kernels/`. `<library>.h` declares the common parts of one library's
+sources, and `<library>_abi.cu` describes the library to Python. Includes also show which sources
 must give bit-identical results everywhere.
 """
 
@@ -17,12 +18,11 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-FOLDER = Path(__file__).resolve().parent.parent  # `kernels/`, the folder of the sources
+FOLDER = Path(__file__).resolve().parent.parent  # `kernels/`: includes are relative to it
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-_INTERFACE = re.compile(r"include/(\w+)\.h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,18 @@ class Library:
 
     @property
     def abi(self) -> Path | None:
-        name = f"{self.name}_abi.cu"
-        return FOLDER / name if name in self.cuda else None
+        return next((path for path in self.sources if path.name == f"{self.name}_abi.cu"), None)
+
+    def source(self, name: str) -> Path:
+        """Return the source with this file name.
+
+        Raises:
+            KeyError: If the library has no such source.
+        """
+        for path in self.sources:
+            if path.name == name:
+                return path
+        raise KeyError(name)
 
     @property
     def headers(self) -> list[Path]:
@@ -53,9 +63,7 @@ class Library:
         found: set[Path] = set()
         waiting = list(self.sources)
         while waiting:
-            source = waiting.pop()
-            for name in _includes(source):
-                header = (source.parent / name).resolve()
+            for header in included(waiting.pop()):
                 if header not in found:
                     found.add(header)
                     waiting.append(header)
@@ -80,22 +88,35 @@ def discover(folder: Path) -> dict[str, Library]:
     """Find the libraries in a folder like `kernels/`, in order.
 
     Raises:
-        ValueError: If two libraries have the same name.
+        ValueError: If two libraries or two sources have the same name.
     """
-    found = {
-        path.stem: Library(path.stem, cpu=(f"cpu/{path.name}",))
-        for path in sorted((folder / "cpu").glob("*.cpp"))
-    }
-    cuda: dict[str, list[str]] = {}
-    for path in sorted(folder.glob("*.cu")):
-        cuda.setdefault(_library_of(path), []).append(path.name)
-    for name in sorted(cuda.keys() & found.keys()):
-        raise ValueError(
-            f"kernels/{cuda[name][0]} and kernels/cpu/{name}.cpp both have the name '{name}'"
-        )
-    for name, sources in sorted(cuda.items()):
-        found[name] = Library(name, cuda=tuple(sources))
+
+    def sources(suffix: str) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for path in sorted(folder.rglob(f"*{suffix}"), key=lambda path: path.stem):
+            _refuse_second(found.setdefault(path.stem, path), path, path.name)
+            found[path.stem] = path
+        return found
+
+    def relative(path: Path) -> str:
+        return path.relative_to(folder).as_posix()
+
+    cpp, cu = sources(".cpp"), sources(".cu")
+    found = {name: Library(name, cpu=(relative(path),)) for name, path in cpp.items()}
+    described = {name.removesuffix("_abi") for name in cu if name.endswith("_abi")}
+    cuda: dict[str, list[Path]] = {}
+    for path in cu.values():
+        cuda.setdefault(_library_of(path, described), []).append(path)
+    for name, paths in sorted(cuda.items()):
+        if name in cpp:
+            _refuse_second(cpp[name], paths[0], name)
+        found[name] = Library(name, cuda=tuple(map(relative, paths)))
     return found
+
+
+def included(source: Path) -> list[Path]:
+    """Return our files that a source includes directly."""
+    return [_resolved(source, name) for name in _includes(source)]
 
 
 def is_exact(source: Path) -> bool:
@@ -110,11 +131,22 @@ def _relative(path: Path) -> str:
     return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
 
 
-def _library_of(source: Path) -> str:
+def _refuse_second(first: Path, second: Path, name: str) -> None:
+    if first != second:
+        raise ValueError(f"{first} and {second} both have the name '{name}'")
+
+
+def _library_of(source: Path, described: set[str]) -> str:
     if source.stem.startswith("network_"):
         return "network"
-    interfaces = [match[1] for name in _includes(source) if (match := _INTERFACE.fullmatch(name))]
-    return interfaces[0] if interfaces else f"{source.stem}_cuda"
+    names = {source.stem.removesuffix("_abi")} if source.stem.endswith("_abi") else set[str]()
+    names |= {path.stem for path in map(PurePosixPath, _includes(source)) if path.suffix == ".h"}
+    return next(iter(names & described), f"{source.stem}_cuda")
+
+
+def _resolved(source: Path, name: str) -> Path:
+    beside = (source.parent / name).resolve()
+    return beside if beside.is_file() else (FOLDER / name).resolve()
 
 
 def _includes(source: Path) -> list[str]:

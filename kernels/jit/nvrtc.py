@@ -13,9 +13,9 @@ from pathlib import Path
 
 # C and C++ headers that NVRTC lacks, by the names in the sources' includes.
 SHIMS = {
-    "math.h": "nvrtc/math.h",
-    "stdint.h": "nvrtc/stdint.h",
-    "type_traits": "nvrtc/type_traits.h",
+    "math.h": "include/nvrtc/math.h",
+    "stdint.h": "include/nvrtc/stdint.h",
+    "type_traits": "include/nvrtc/type_traits.h",
 }
 # The second lets functions without a qualifier, such as in the shims, run on the GPU.
 OPTIONS = ("--std=c++17", "-default-device")
@@ -52,7 +52,7 @@ class CompilationError(RuntimeError):
 def compile_source(
     toolkit: Toolkit,
     source: Path,
-    include: Path,
+    root: Path,
     architecture: str,
     kernels: Sequence[str],
     defines: Sequence[str] = (),
@@ -62,8 +62,8 @@ def compile_source(
     """Compile a source for one architecture.
 
     Args:
-        source: A CUDA source whose includes are relative to its own folder.
-        include: The folder of our headers and of SHIMS.
+        source: A CUDA source whose includes are relative to its own folder or to `root`.
+        root: The folder `kernels/`, with SHIMS.
         architecture: "sm_90a" for a cubin, "compute_90" for PTX.
         kernels: C++ names of the kernels to instantiate.
         exact: Whether to contract no product with a sum, see kernels.jit.libraries.is_exact.
@@ -87,7 +87,7 @@ def compile_source(
         return buffer.raw
 
     program = c_void_p()
-    shims = [(include / path).read_bytes() for path in SHIMS.values()]
+    shims = [(root / path).read_bytes() for path in SHIMS.values()]
     call(
         "nvrtcCreateProgram",
         byref(program),
@@ -104,7 +104,7 @@ def compile_source(
         *OPTIONS,
         *(("--fmad=false",) if exact else ()),
         *(f"--define-macro={name}" for name in defines),
-        *(f"--include-path={folder}" for folder in (source.parent, *toolkit.headers)),
+        *(f"--include-path={folder}" for folder in (source.parent, root, *toolkit.headers)),
     ]
     outcome: int = nvrtc.nvrtcCompileProgram(
         program, len(options), _strings([option.encode() for option in options])

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import is_exact
+from kernels.jit.libraries import FOLDER, is_exact
 from utils.translation.texts import mark, tr
 
 SUFFIX = ".pyd" if sys.platform == "win32" else ".so"  # of a built library
@@ -55,7 +55,7 @@ def toolchain() -> Toolchain:
 
 
 def cpu_command(compiler: str, source: str, library: str) -> list[str]:
-    flags = compile_flags(exact=is_exact(Path(source)))
+    flags = [*compile_flags(exact=is_exact(Path(source))), f"-I{FOLDER}"]
     if sys.platform == "win32":
         return [compiler, *flags, "/LD", source, f"/Fe:{library}"]
     return [compiler, *flags, "-shared", source, "-o", library]
@@ -68,7 +68,7 @@ def description_command(
 
     `source` is plain C++ despite its CUDA name; C function `function` returns the description.
     """
-    folders = [f"-I{folder}" for folder in headers]
+    folders = [f"-I{folder}" for folder in (FOLDER, *headers)]
     if sys.platform == "win32":
         flags = ["/nologo", "/std:c++17", "/LD", *folders]
         return [compiler, *flags, f"/Tp{source}", f"/Fe:{library}", "/link", f"/EXPORT:{function}"]

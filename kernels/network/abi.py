@@ -229,7 +229,7 @@ class Sm80:
     channel_order: tuple[int, ...]  # order of sixteen input channels in the depth of a product
     weight_order: tuple[str, ...]  # axes of a 3x3 layer's weights, outermost first
     max_groups: int  # groups of blocks whose statistics the next layer merges
-    networks: Mapping[str, Sm80Network]  # keyed by the names in kernels/network/shapes.py
+    networks: Mapping[str, Sm80Network]  # keyed by the names in shapes.py
     tuned: tuple[TunedLayers, ...] = ()  # for this GPU
 
     def layers(self, network: str, shape: tuple[int, int, int], *, small: bool) -> Sm80Network:

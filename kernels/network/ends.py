@@ -18,7 +18,7 @@ from kernels.network.plan import EPS, NetworkPlan
 from kernels.network.shapes import Dimensions
 from kernels.network.sm80 import Sm80Plan
 from kernels.network.sm90 import Sm90Plan
-from kernels.ops.transformer.statistics import fused_channel_moments_out
+from kernels.ops.transformer.channel_norm.statistics import fused_channel_moments_out
 
 MULTIPLE = 8  # the padded picture's sides are multiples of it
 STEM, RESIDUAL, LAST = "stem", "residual", "last"  # groups of layers

@@ -34,11 +34,11 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
-from kernels.ops.registry import FRAMES, NETWORK, OPS, SMOOTHING, TEXTURE, Op
 from kernels.self_test.frames import self_test as self_test_frames
 from kernels.self_test.frames import self_test_smoothing, self_test_texture
 from kernels.self_test.network import self_test as self_test_network
 from kernels.self_test.tuned import test_tuned
+from kernels.table.registry import FRAMES, NETWORK, OPS, SMOOTHING, TEXTURE, Op
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 2

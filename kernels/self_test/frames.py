@@ -18,9 +18,9 @@ from kernels.frames.native_smoothing import Pixels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
-NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # as in include/frame/guided.h
+NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # as in frames/native/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
-DEVIATION, FLAT = 20.0, 18.0  # as in include/frame/texture.h
+DEVIATION, FLAT = 20.0, 18.0  # as in frames/native/texture.h
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
 # The new result's share at this amount; nearly the same where something moves.
 STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASING)

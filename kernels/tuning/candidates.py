@@ -23,7 +23,7 @@ MOST_REGISTERS = 255  # per thread
 LEAST_ACCUMULATORS = {True: 32, False: 16}
 MANY_CHANNELS = 64
 LEAST_THREADS = 256  # per multiprocessor
-FP16_SUMS = f"{NAMESPACE}In16BitsFp16Sums"  # see include/sm80/traits.cuh
+FP16_SUMS = f"{NAMESPACE}In16BitsFp16Sums"  # see network/cuda/sm80/traits.cuh
 # Some cards of these capabilities multiply FP16 at half the rate if sums are FP32.
 CAPABILITIES_OF_FP16_SUMS = ((8, 6), (8, 9), (12, 0))
 BLOCKS = (1, 2, 3, 4)  # per multiprocessor

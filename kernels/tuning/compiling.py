@@ -75,13 +75,13 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A compiler of candidates, from a source relative to `kernels/`, for one as "sm_86"."""
+    """A compiler of candidates, from a source of the network, for one as "sm_86"."""
 
     toolkit: Toolkit
-    source: str
+    source: Path
     architecture: str
     defines: tuple[str, ...] = ()
-    folder: Path = FOLDER
+    root: Path = FOLDER
 
     def compile(self, names: tuple[str, ...]) -> nvrtc.Compiled:
         """Compile the kernels with these C++ names.
@@ -89,9 +89,8 @@ class Compiler:
         Raises:
             CompilationError: If a kernel does not compile.
         """
-        source, include = self.folder / self.source, self.folder / "include"
         return nvrtc.compile_source(
-            self.toolkit, source, include, self.architecture, names, self.defines
+            self.toolkit, self.source, self.root, self.architecture, names, self.defines
         )
 
 

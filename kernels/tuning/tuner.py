@@ -20,6 +20,7 @@ from kernels.driver.version import driver_version
 from kernels.jit import build, subprocesses
 from kernels.jit.cuda_tools import FOR_KERNELS, cuda_tools
 from kernels.jit.errors import BuildError
+from kernels.jit.libraries import LIBRARIES
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import tuned
 from kernels.network.dispatch import BACKENDS, available
@@ -27,7 +28,7 @@ from kernels.network.gpu import Gpu, standing_for
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import TunedLayer, Tuning
-from kernels.ops.registry import NETWORK
+from kernels.table.registry import NETWORK
 from kernels.tuning.batch import Case
 from kernels.tuning.compiling import Compiler, DoesNotFit, Made, Pool, why_not
 from kernels.tuning.sweep import DTYPE, Found, Sweep, Wanted, Winner, limited_gpu
@@ -89,7 +90,8 @@ def tune(
     architecture = architecture_for(sm80["target"], capability)
     if architecture is None:
         raise TuningError(f"the general kernels do not run on {torch.cuda.get_device_name(device)}")
-    compiler = Compiler(tools.toolkit, sm80["source"], architecture, tools.defines)
+    source = LIBRARIES[NETWORK].source(sm80["source"])
+    compiler = Compiler(tools.toolkit, source, architecture, tools.defines)
     pool = Pool(compiler, os.cpu_count() or 1)
     try:
         with torch.cuda.device(device):

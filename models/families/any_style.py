@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
-from kernels.ops.registry import STYLE, TRANSFORMER
+from kernels.table.registry import STYLE, TRANSFORMER
 from models.checkpoints import CheckpointError, State
 from models.families.family import (
     FamilyVariant,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from kernels.ops.registry import STYLE
+from kernels.table.registry import STYLE
 from models.checkpoints import State
 from models.inference.banded_layers import Rows
 from models.precision import Precision
@@ -116,7 +116,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         kernels_remark: A clause on what runs instead of our kernels; "" if they run.
         multiple: The height and width of pictures are padded to multiples of it.
         one_size: Why its programs accept pictures of one size only, a clause; "" for any size.
-        operations: The families of operations in its networks, as for kernels.ops.registry.prepare.
+        operations: The families of operations in its networks, as for `kernel_fusion.prepare`.
     """
 
     key: ClassVar[str]

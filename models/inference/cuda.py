@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kernels.network import dispatch
 from kernels.network.graph_plan import GraphPlan
-from kernels.ops.registry import NETWORK, use_native
+from kernels.table.registry import NETWORK, use_native
 from models.inference import layerwise
 from models.inference.layerwise_plan import LayerwisePlan, LoadableNetwork
 from models.network_config import NetworkConfig

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from kernels.network.graph_plan import StageCallback
 from kernels.ops import fused_conv_instancenorm_forward, fused_conv_reflection_pad_forward
-from kernels.ops.registry import OPERATIONS, use_native
 from kernels.residual_block_wrapper import residual_block
+from kernels.table.registry import OPERATIONS, use_native
 from models.layers import ConvLayer, PublishedNetwork, ResidualBlock
 
 Layers = dict[str, Callable[[Tensor], Tensor]]  # by name, in order

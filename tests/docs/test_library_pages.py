@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kernel_fusion as kf
-from kernels.ops.registry import LIBRARY, OPS, prepare
+from kernels.table.registry import LIBRARY, OPS, prepare
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -15,7 +15,7 @@ import torch
 from kernel_fusion import bench, measure, measure_optim, ways
 from kernel_fusion.__main__ import main
 from kernel_fusion.ways import OURS, error, timed
-from kernels.ops.registry import LIBRARY, OPS
+from kernels.table.registry import LIBRARY, OPS
 from utils.tables import markdown, refreshed
 from utils.tables.library import HEADER, library_table
 

@@ -8,8 +8,8 @@ import torch
 from kernel_fusion import bench, measure
 from kernel_fusion.measure import Case
 from kernel_fusion.ways import EAGER, OURS, Run, size_of
-from kernels.ops.autograd import tensors_of
-from kernels.ops.registry import LIBRARY, Op, prepare
+from kernels.table.autograd import tensors_of
+from kernels.table.registry import LIBRARY, Op, prepare
 
 CPU = torch.device("cpu")
 # Relative to the largest value, in FP32. Other families may have twice the error of PyTorch's

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kernels.driver.driver import Driver
 from kernels.network.launchers import Network
-from kernels.ops.cuda.launchers import Operations
-from kernels.ops.cuda.transformer import Transformer
+from kernels.ops.style.launchers import Operations
+from kernels.ops.transformer.launchers import Transformer
 from tests.kernels.driver import launches, standins, stubs
 from tests.kernels.network import recorded as network
 from tests.kernels.ops.cuda import recorded as operations

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from kernels.attention_wrapper import FusedAttention
 from kernels.ffn_wrapper import FusedFFN
-from kernels.ops.cuda import attention_choice
-from kernels.ops.cuda.attention_choice import faster_reason
+from kernels.ops.transformer.attention import choice as attention_choice
+from kernels.ops.transformer.attention.choice import faster_reason
 
 E, HEADS = 32, 4
 VERSIONS = ("auto", "v3", "sdpa")

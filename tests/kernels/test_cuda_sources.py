@@ -17,15 +17,16 @@ import pytest
 from kernels.driver.compiling import Source, runs_on, sources_of
 from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER, LIBRARIES
+from tests.helpers.native import source
 from tests.kernels.driver import stubs
 from tools.prebuild.cuda import ARCHITECTURES, LEFT_OUT
 
 LIBRARIES_OF_KERNELS = [library for library in LIBRARIES.values() if library.cuda]
 SOURCES = [
-    (library.name, source)
+    (library.name, source.name)
     for library in LIBRARIES_OF_KERNELS
-    for source in library.cuda
-    if FOLDER / source != library.abi
+    for source in library.sources
+    if source != library.abi
 ]
 NVCC = nvcc()
 compiled = pytest.mark.skipif(NVCC is None, reason="there is no nvcc here")
@@ -98,9 +99,17 @@ def compile_whole(source: Source, architecture: str, folder: Path) -> None:
     """Compile every kernel of `source`, with warnings as errors."""
     rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in source.kernels)
     every = folder / source.name
-    every.write_text(EVERY_KERNEL.format(source=FOLDER / source.name, rows=rows), "utf-8")
+    every.write_text(EVERY_KERNEL.format(source=source.path, rows=rows), "utf-8")
     target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
-    flags = ["-std=c++17", *quick(), "-Werror", "all-warnings", "-Xcompiler", "-Wall"]
+    flags = [
+        "-std=c++17",
+        f"-I{FOLDER}",
+        *quick(),
+        "-Werror",
+        "all-warnings",
+        "-Xcompiler",
+        "-Wall",
+    ]
     command = [str(NVCC), *flags, target, "-cubin", "-o", str(folder / "out.cubin")]
     ran = subprocess.run([*command, str(every)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -138,5 +147,5 @@ def test_every_source_is_described(described):
 def test_no_cuda_source_needs_a_torch_header():
     headers = {header for library in LIBRARIES_OF_KERNELS for header in library.headers}
     assert headers
-    for path in (*headers, *(FOLDER / source for _, source in SOURCES)):
+    for path in (*headers, *(source(name) for _, name in SOURCES)):
         assert "torch" not in path.read_text("utf-8"), path

@@ -22,7 +22,7 @@ EVERY = "tests/kernels/ops/test_every_operation.py"
 LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 CPU = """\
-#include "../include/cpu/parallel.h"
+#include "include/cpu/parallel.h"
 
 STYLEFORGE_EXPORT int styleforge_leaky_cpu(int64_t threads, const double* x, double* y,
                                            int64_t count, double slope) {
@@ -50,8 +50,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.launcher import CpuLauncher, CudaLauncher
-from kernels.ops.registry import fused
+from kernels.table.launcher import CpuLauncher, CudaLauncher
+from kernels.table.registry import fused
 
 
 def _reference(x: Tensor, slope: float = 0.1) -> Tensor:
@@ -103,8 +103,8 @@ from app.commands.bench.operations import sampled_cases
 from kernels.jit.libraries import LIBRARIES
 
 assert Path(kernels.__file__).is_relative_to(Path.cwd()), kernels.__file__
-assert LIBRARIES["leaky"].cpu == ("cpu/leaky.cpp",)
-assert LIBRARIES["leaky_cuda"].cuda == ("leaky.cu",)
+assert LIBRARIES["leaky"].cpu == ("ops/general/leaky/leaky.cpp",)
+assert LIBRARIES["leaky_cuda"].cuda == ("ops/general/leaky/leaky.cu",)
 
 x = torch.linspace(-3, 3, 1000)
 expected = torch.nn.functional.leaky_relu(x, 0.2)
@@ -137,11 +137,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / EVERY).parent.mkdir(parents=True)
     shutil.copy(ROOT / EVERY, folder / EVERY)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    (folder / "kernels" / "cpu" / "leaky.cpp").write_text(CPU)
-    (folder / "kernels" / "leaky.cu").write_text(CUDA)
-    (folder / "kernels" / "ops" / "leaky.py").write_text(PYTHON)
+    leaky = folder / "kernels" / "ops" / "general" / "leaky"
+    leaky.mkdir()
+    (leaky / "__init__.py").touch()
+    (leaky / "leaky.cpp").write_text(CPU)
+    (leaky / "leaky.cu").write_text(CUDA)
+    (leaky / "api.py").write_text(PYTHON)
     with (folder / "kernel_fusion" / "ops.py").open("a") as published:
-        published.write("from kernels.ops.leaky import fused_leaky as fused_leaky\n")
+        published.write("from kernels.ops.general.leaky.api import fused_leaky as fused_leaky\n")
     return folder
 
 
@@ -182,7 +185,8 @@ from kernels.driver.driver import Driver
 from kernels.driver.images import Image, ImageList
 from kernels.driver.library import DriverLibrary
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops import launcher, leaky
+from kernels.ops.general.leaky import api as leaky
+from kernels.table import launcher
 
 folder, code = Path(sys.argv[2]), b"image\\0"
 (source,) = sources_of(LIBRARIES["leaky_cuda"], {})
@@ -207,8 +211,8 @@ def test_its_kernel_is_found_in_its_source_and_launched(tree, stub_path, tmp_pat
 def test_its_kernel_compiles(tree, toolkit):
     made = compile_source(
         toolkit,
-        tree / "kernels" / "leaky.cu",
-        tree / "kernels" / "include",
+        tree / "kernels" / "ops" / "general" / "leaky" / "leaky.cu",
+        tree / "kernels",
         "sm_80",
         ["styleforge_leaky"],
     )

@@ -38,10 +38,10 @@ from kernels.network.abi import Sm90Conv, Sm90Precision
 from kernels.network.dispatch import BACKENDS, available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import WITH_KERNELS
-from kernels.ops.autograd import tensors_of
-from kernels.ops.registry import OPS, Op, prepare
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
+from kernels.table.autograd import tensors_of
+from kernels.table.registry import OPS, Op, prepare
 from tests.sanitizer.watch import Watch
 from utils.tf32 import tf32_allowed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels.ops.registry import LIBRARY, OPS
+from kernels.table.registry import LIBRARY, OPS
 from tests.sanitizer.launch_all_kernels import main, operations
 from tests.sanitizer.watch import Watch
 

@@ -40,7 +40,7 @@ from app.settings import Settings
 from app.styles.catalog import BUILTIN, Catalog
 from app.ui.application import freeze_garbage_collector
 from app.ui.main_window import MainWindow
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from tests.helpers.any_style import save_tiny
 from tests.stress.gui_gaps import LONG_MS, Gap, Watch
 from tests.stress.sample_files import Files, pixels

@@ -33,7 +33,7 @@ from app.frame import Frame
 from app.options import NETWORKS, STROKES, UPSAMPLING
 from app.sources.scene import render
 from app.styles.catalog import Catalog
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.inference import repeated_work
 from models.precision import Precision
 from models.transformer_net import VARIANTS

@@ -10,7 +10,9 @@ import pytest
 from kernels.driver import compiling
 from kernels.driver.compiling import Job, Source
 from kernels.driver.images import Image, ImageList
-from kernels.jit.libraries import FOLDER, LIBRARIES, Library
+from kernels.jit import libraries
+from kernels.jit.libraries import LIBRARIES, Library
+from tests.helpers import native
 from tools.prebuild import cuda
 
 NETWORK = LIBRARIES["network"]
@@ -88,12 +90,12 @@ def test_a_library_that_does_not_describe_itself_is_compiled_for_every_architect
     library = Library("scale_cuda", cuda=("scale.cu",))
     (tmp_path / "scale.cu").write_text('extern "C" __global__ void scale(float* x) {}\n')
     jobs: list[Job] = []
-    monkeypatch.setattr(compiling, "FOLDER", tmp_path)
+    monkeypatch.setattr(libraries, "FOLDER", tmp_path)
     monkeypatch.setattr(cuda, "unpacked", lambda release, _tools: release)
     monkeypatch.setattr(compiling.Compilers, "submit", lambda _, job: jobs.append(job))
     monkeypatch.setattr(compiling, "write_images", lambda *_: None)
     cuda._build([library], tmp_path, tmp_path)
-    assert {job.source for job in jobs} == {Source("scale.cu", "75", ("scale",))}
+    assert {job.source for job in jobs} == {Source(tmp_path / "scale.cu", "75", ("scale",))}
     compiled_for = {(job.toolkit, job.architecture) for job in jobs}
     every = {(release, name) for release, names in cuda.ARCHITECTURES.items() for name in names}
     assert compiled_for == every - {("12.6", "sm_90a")}
@@ -105,7 +107,7 @@ def test_a_gpu_whose_image_is_left_out_runs_another(source):
     made = [name for name in names if name not in cuda.LEFT_OUT[source]]
     rows = tuple(Image(name, source, name, "") for name in made if compiling.runs_on("80", name))
     images = ImageList("network", "", {}, {}, rows)
-    assert (FOLDER / source).exists()
+    assert native.source(source).exists()
     for_geforce = source == "network_sm80_int8.cu"
     for capability, image in (
         ((8, 0), "sm_80"),

@@ -37,7 +37,7 @@ def test_a_test_that_kills_the_mutant_is_chosen(mutant: Mutant, graph, seconds):
     "file",
     [
         "app/engine/resolution.py",
-        "kernels/cpu/elementwise.cpp",
+        "kernels/ops/general/elementwise/elementwise.cpp",
         "kernel_fusion/optim.py",
         "models/checkpoints.py",
         "utils/files/atomic.py",

@@ -12,7 +12,7 @@ import pytest
 from kernels.driver import images
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.prebuilt import IMAGES, MANIFEST, image_name
-from kernels.ops.registry import LIBRARY, OPS
+from kernels.table.registry import LIBRARY, OPS
 from tools import build_wheels
 from tools.build_wheels import WheelError
 from tools.prebuild.__main__ import write_manifest

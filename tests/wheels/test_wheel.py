@@ -24,7 +24,7 @@ from app.cli import main
 from app.version import styleforge_version
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops.registry import LIBRARY, OPS, SMOOTHING, TEXTURE
+from kernels.table.registry import LIBRARY, OPS, SMOOTHING, TEXTURE
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer

@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernels.jit.libraries import LIBRARIES, Library, is_exact
+from kernels.jit.libraries import FOLDER, LIBRARIES, Library, is_exact
 from kernels.jit.prebuilt import image_name
 
 # By the name of the target: the compiler's target, and the processor.
@@ -83,7 +83,7 @@ def _jobs() -> list[tuple[Library, str]]:
 
 def flags(source: Path) -> list[str]:
     """Return the compiler flags for a source."""
-    return [*FLAGS, f"-ffp-contract={'off' if is_exact(source) else 'fast'}"]
+    return [*FLAGS, f"-ffp-contract={'off' if is_exact(source) else 'fast'}", f"-I{FOLDER}"]
 
 
 def _compile(library: Library, target: str, image: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from app.provenance import report_header
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.ops.registry import NETWORK
+from kernels.table.registry import NETWORK
 from kernels.time_model.prediction import Calibration, calibration
 from models.network_config import CONFIGS, NetworkConfig
 from tools.prebuild import cuda

@@ -29,7 +29,7 @@ from kernels.network.limited import padded as padded
 from kernels.network.plan import NetworkPlan, Step
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm90 import layers_apart
-from kernels.ops.registry import NETWORK
+from kernels.table.registry import NETWORK
 from kernels.time_model.cards import Card, card_of
 from kernels.time_model.prediction import Calibration, predict
 from kernels.time_model.work import work

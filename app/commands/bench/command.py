@@ -29,7 +29,7 @@ from app.errors import StyleForgeError
 from app.exit_status import DONE
 from app.provenance import report_header
 from app.styles.catalog import Catalog
-from kernels.ops.registry import STYLE, prepare, statuses
+from kernels.table.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES

@@ -27,9 +27,9 @@ from kernels.ops import (
     fused_conv_reflection_pad_forward,
     fused_residual_block_forward,
 )
-from kernels.ops.autograd import tensors_of
-from kernels.ops.convolution import unavailable_reason
-from kernels.ops.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.ops.style.convolution.api import unavailable_reason
+from kernels.table.autograd import tensors_of
+from kernels.table.registry import LIBRARY, OPS, Op, prepare, statuses
 from utils.benchmark import interleave
 
 MOST_CALLS = 20  # maximum calls per timed run; a single call is too short to time

@@ -27,7 +27,11 @@ from kernels.ops import (
     fused_token_norm,
     output_projection_forward,
 )
-from kernels.ops.enlarging_reference import interleave_reference, pad_reference, padded_size
+from kernels.ops.transformer.enlarging.reference import (
+    interleave_reference,
+    pad_reference,
+    padded_size,
+)
 
 OPERATIONS = (
     "fused_attention", "fused_attention_backward", "fused_attention_v1",

@@ -38,7 +38,7 @@ from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import DONE
 from app.provenance import digest_of, report_header
 from app.styles.pack import load_pack
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
 from models.evaluation.objective_metrics import styler

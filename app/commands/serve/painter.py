@@ -18,7 +18,7 @@ from app.server.look import FULL, Look
 from app.server.painting import Painted, Stopped
 from app.styles.catalog import Catalog
 from app.styles.pack import Style
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.precision import Precision
 from utils.free_memory import free_bytes
 

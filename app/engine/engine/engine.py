@@ -31,7 +31,7 @@ from app.parameters import CHOICES
 from app.styles.catalog import Catalog
 from app.styles.pack import StyleError
 from kernels.frames.stream_state import StateError, StreamState, part_of, under
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.families.table import FAMILIES

@@ -5,7 +5,7 @@ step moves the earlier picture by the motion known so far and solves for the who
 the remainder, so that a window with few slopes adopts the motion around it (as Farneback 2003
 does). The slopes come from the later picture and are computed once (Baker and Matthews 2004). The
 mean of a window does not count, since a change of light is not a motion. This is the reference for
-kernels/include/frame/flow.h, which estimates the flow on the CPU and on GPUs.
+kernels/frames/native/flow.h, which estimates the flow on the CPU and on GPUs.
 """
 
 from __future__ import annotations

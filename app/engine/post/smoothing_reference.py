@@ -3,7 +3,7 @@
 Flicker is a change of the result where its source changes only by its motion. The filter moves the
 accumulated results with the source, and weights them where the moved source equals the new one.
 Motion and change are measured on small copies, against the accumulated source, not the last frame:
-slow changes add up and are detected, sensor noise is not. kernels/include/frame/smooth.h computes
+slow changes add up and are detected, sensor noise is not. kernels/frames/native/smooth.h computes
 the same on the CPU and on GPUs, except for rounding in the other direction: a motion by 1/32 of a
 cell.
 """

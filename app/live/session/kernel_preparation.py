@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.background_jobs import Jobs
 from app.errors import Problem
 from app.styles.catalog import Catalog
-from kernels.ops.registry import STYLE, TRANSFORMER, KernelStatus, prepare
+from kernels.table.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
 from utils.devices import resolve
 

@@ -32,7 +32,7 @@ from app.sources.camera import is_camera, with_mode
 from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from app.training.controller import TrainingController
-from kernels.ops.registry import STYLE, TRANSFORMER
+from kernels.table.registry import STYLE, TRANSFORMER
 from utils.leaving import WAIT_S, leave_behind
 from utils.translation.texts import tr
 

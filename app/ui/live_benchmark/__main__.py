@@ -29,7 +29,7 @@ from app.ui.live_benchmark.streams import (
     streaming,
     switching,
 )
-from kernels.ops.registry import STYLE, prepare
+from kernels.table.registry import STYLE, prepare
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.system import has_display

@@ -37,7 +37,7 @@ from app.ui.widgets.parameter_controls import (
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.style_list import read_thumbnail
 from app.ui.widgets.toolbar import tool_button
-from kernels.ops.registry import STYLE, KernelStatus, statuses
+from kernels.table.registry import STYLE, KernelStatus, statuses
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision

@@ -4,7 +4,7 @@
 // fixes the order of sums.
 #pragma once
 
-#include "../frame/portable.h"
+#include "frames/native/portable.h"
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF

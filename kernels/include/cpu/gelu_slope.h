@@ -1,7 +1,7 @@
 // The slope of GELU in FP32, as arithmetic that compilers vectorize.
 #pragma once
 
-#include "../elementwise/functors.h"
+#include "ops/general/elementwise/functors.h"
 #include "vector_math.h"
 
 namespace styleforge {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stdint.h>
-#include "../common/ptx.cuh"
+#include "include/common/ptx.cuh"
 
 namespace styleforge::sm90 {
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernels.network import dispatch
 from kernels.network.ends import ends_for
-from kernels.ops.registry import NETWORK, TRANSFORMER, in_use, use_native
+from kernels.table.registry import NETWORK, TRANSFORMER, in_use, use_native
 from models.inference.cuda import PLANS_KEPT
 from models.inference.vit.executor import VitExecutor
 from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights

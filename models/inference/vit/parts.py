@@ -13,16 +13,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops import fused_instance_norm, fused_instance_norm_out
-from kernels.ops.cuda.attention_choice import faster_reason
-from kernels.ops.enlarging import fused_enlarging_interleave_out, fused_enlarging_pad_out
-from kernels.ops.enlarging_reference import padded_size
-from kernels.ops.registry import TRANSFORMER, use_native
-from kernels.ops.token_norm import fused_pooled_token_norm, fused_token_norm
-from kernels.ops.transformer.attention import fused_attention
-from kernels.ops.transformer.channel_norm import fused_channel_norm
-from kernels.ops.transformer.depthwise import fused_depthwise_conv
-from kernels.ops.transformer.ffn import fused_ffn_forward
-from kernels.ops.transformer.statistics import fused_channel_statistics
+from kernels.ops.transformer.attention.api import fused_attention
+from kernels.ops.transformer.attention.choice import faster_reason
+from kernels.ops.transformer.channel_norm.api import fused_channel_norm
+from kernels.ops.transformer.channel_norm.statistics import fused_channel_statistics
+from kernels.ops.transformer.depthwise.api import fused_depthwise_conv
+from kernels.ops.transformer.enlarging.api import (
+    fused_enlarging_interleave_out,
+    fused_enlarging_pad_out,
+)
+from kernels.ops.transformer.enlarging.reference import padded_size
+from kernels.ops.transformer.ffn.api import fused_ffn_forward
+from kernels.ops.transformer.token_norm.api import fused_pooled_token_norm, fused_token_norm
+from kernels.table.registry import TRANSFORMER, use_native
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace
 from models.inference.vit.weights import BlockWeights, VitWeights

@@ -18,7 +18,7 @@ from app.commands import doctor
 from app.unused_gpu import mending_command
 from kernels.jit import build
 from kernels.jit.libraries import LIBRARIES
-from kernels.ops.registry import LIBRARY, OPS
+from kernels.table.registry import LIBRARY, OPS
 from utils import system
 from utils.system import Missing
 

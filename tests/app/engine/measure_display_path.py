@@ -25,7 +25,7 @@ from app.engine.result import Timings
 from app.frame import Frame
 from app.sources.scene import render
 from app.styles.catalog import Catalog
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from models.precision import Precision
 
 SIZES = (1280, 720), (1920, 1080)

@@ -20,7 +20,7 @@ from app.engine.texture.reference import TextureReference
 from app.frame import Frame
 from app.sources.scene import render
 from app.styles.catalog import Catalog
-from kernels.ops.registry import STYLE, prepare
+from kernels.table.registry import STYLE, prepare
 
 SIZES = ((256, 160), (384, 256), (640, 384))  # width, height
 ROUNDS, CALLS = 8, 40  # for each, alternating

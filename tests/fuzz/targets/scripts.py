@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
-from kernels.ops.registry import prepare
+from kernels.table.registry import prepare
 from tests.fuzz.case import Broken, Case
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from kernel_fusion.auto_convert import ModelConverter
 from kernel_fusion.auto_convert.comparison import calling, difference, exact
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
-from kernels.ops.registry import LIBRARY, prepare
+from kernels.table.registry import LIBRARY, prepare
 from utils.benchmark import interleave
 from utils.provenance import commit_of, machine_info
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernels.driver import compiling
@@ -16,7 +18,7 @@ from kernels.driver.compiling import (
 from kernels.driver.images import ImageList
 from kernels.jit import libraries, prebuilt
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import LIBRARIES, Library
+from kernels.jit.libraries import Library
 from kernels.jit.nvrtc import CompilationError, Toolkit
 
 SCALE = """\
@@ -44,7 +46,6 @@ def library(tmp_path, monkeypatch):
     include = libraries.FOLDER / "include"
     (tmp_path / "include").symlink_to(include)
     monkeypatch.setattr(libraries, "FOLDER", tmp_path)
-    monkeypatch.setattr(compiling, "FOLDER", tmp_path)
     return Library("scale_cuda", cuda=("scale.cu",))
 
 
@@ -52,7 +53,9 @@ def compiled(job):
     return compiling._compile(compiling._arguments(job))
 
 
-def test_a_description_lists_target_and_kernels_of_each_source():
+def test_a_description_lists_target_and_kernels_of_each_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(libraries, "FOLDER", tmp_path)
+    library = Library("network", cuda=("a.cu", "x/b.cu", "network_abi.cu"))
     described = {
         "structs": {},
         "a": {
@@ -63,15 +66,15 @@ def test_a_description_lists_target_and_kernels_of_each_source():
         },
         "b": {"source": "b.cu", "target": "90a", "kernels": {"x": "k<1>", "again": "k<1>"}},
     }
-    assert sources_of(LIBRARIES["network"], described) == [
-        Source("a.cu", "80", ("k<1>", "k<2>")),
-        Source("b.cu", "90a", ("k<1>",)),
+    assert sources_of(library, described) == [
+        Source(tmp_path / "a.cu", "80", ("k<1>", "k<2>")),
+        Source(tmp_path / "x/b.cu", "90a", ("k<1>",)),
     ]
 
 
-def test_without_a_description_the_kernels_are_those_with_c_names(library):
+def test_without_a_description_the_kernels_are_those_with_c_names(library, tmp_path):
     assert library.abi is None
-    assert sources_of(library, {}) == [Source("scale.cu", "75", ("clear", "scale"))]
+    assert sources_of(library, {}) == [Source(tmp_path / "scale.cu", "75", ("clear", "scale"))]
 
 
 def test_a_source_without_a_kernel_that_could_be_launched_is_named(tmp_path):
@@ -125,7 +128,7 @@ def test_a_library_becomes_a_folder_of_images(library, toolkit, tmp_path):
 
 @pytest.mark.full
 def test_two_releases_of_the_compiler_never_share_a_process(tmp_path):
-    source = Source("loss.cu", "75", ())
+    source = Source(Path("loss.cu"), "75", ())
     releases = [Toolkit(tmp_path / name, tmp_path / name, ()) for name in ("12.6", "12.8")]
     with Compilers() as compilers:
         for release in (*releases, releases[0]):  # their libraries are missing
@@ -148,7 +151,7 @@ def test_a_macro_changes_the_code(library, toolkit):
 
 def test_what_does_not_compile_is_the_compilers_sentence(library, toolkit):
     (source,) = sources_of(library, {})
-    path = compiling.FOLDER / source.name
+    path = source.path
     path.write_text(path.read_text().replace("FACTOR;", "undeclared_name;"))
     with pytest.raises(CompilationError, match="undeclared_name"):
         compiled(Job(source, "sm_80", toolkit))

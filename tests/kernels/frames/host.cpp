@@ -1,5 +1,5 @@
 // The kernels of frame.cu and smooth.cu on the host, built from the same functions by a test.
-#include "frames_abi.cu"
+#include "frames/native/frames_abi.cu"
 
 #include <cstring>
 

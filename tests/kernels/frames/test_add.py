@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("add"), "include/frame/add.cuh", MORE)
+    return built_or_skipped(tmp_path_factory.mktemp("add"), "frames/native/add.cuh", MORE)
 
 
 @pytest.mark.parametrize("first", [0, 1])

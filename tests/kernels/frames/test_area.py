@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("area"), "include/frame/area.cuh", MORE)
+    return built_or_skipped(tmp_path_factory.mktemp("area"), "frames/native/area.cuh", MORE)
 
 
 @pytest.mark.parametrize("first", range(4), ids="begins at {}".format)

@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("block"), "include/frame/block.cuh", MORE)
+    return built_or_skipped(tmp_path_factory.mktemp("block"), "frames/native/block.cuh", MORE)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 128), (200, 7), (72, 100), (5, 0), (0, 5)], ids=str)

@@ -15,7 +15,7 @@ from kernels.driver.images import ImageList
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.structs import STRUCTURES
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import FOLDER
+from tests.helpers import native
 from tests.kernels.frames.emulated import EmulatedFrameKernels
 
 
@@ -27,7 +27,9 @@ def told(host):
 
 def test_every_kernel_of_the_sources_is_described(told):
     for part in (told["frame"], told["smoothing"]):
-        assert tuple(sorted(part["kernels"].values())) == declared_kernels(FOLDER / part["source"])
+        assert tuple(sorted(part["kernels"].values())) == declared_kernels(
+            native.source(part["source"])
+        )
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("median"), "include/frame/median.cuh", MORE)
+    return built_or_skipped(tmp_path_factory.mktemp("median"), "frames/native/median.cuh", MORE)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ from kernels.frames.native_smoothing import NativeStream
 from kernels.jit import build
 from kernels.jit.libraries import FOLDER, is_exact
 from kernels.jit.nvrtc import Toolkit
-from kernels.ops.registry import SMOOTHING, STYLE, statuses
 from kernels.self_test.compile_worker import MOST_APART
 from kernels.self_test.frames import self_test_smoothing
+from kernels.table.registry import SMOOTHING, STYLE, statuses
+from tests.helpers import native
 from tests.kernels.frames.test_frames import moving_stream, stream
 
 SIZES = [(90, 161), (120, 160), (61, 107), (33, 50)]
@@ -102,8 +103,8 @@ def test_the_status_of_the_cpu_says_what_smooths(monkeypatch):
 
 
 def constants(header: str) -> dict[str, float]:
-    """Return the numbers that a header in include/frame/ defines."""
-    text = (FOLDER / "include" / "frame" / header).read_text("utf-8")
+    """Return the numbers that a header of the frame kernels defines."""
+    text = (FOLDER / "frames" / "native" / header).read_text("utf-8")
     found = re.findall(r"constexpr \w+ k(\w+) = ([\d.]+)f?[;,]", text)
     return {name: float(value) for name, value in found}
 
@@ -127,8 +128,8 @@ def test_the_reference_and_the_headers_have_the_same_constants():
         "FlowReach": optical_flow.WINDOW // 2,
         "MedianReach": optical_flow.MEDIAN // 2,
     }.items() <= flow.items()
-    cpu = (FOLDER / "cpu" / "smoothing.cpp").read_text("utf-8")
-    motion = (FOLDER / "include" / "cpu" / "smoothing" / "motion.h").read_text("utf-8")
+    cpu = native.source("smoothing.cpp").read_text("utf-8")
+    motion = (FOLDER / "frames" / "native" / "smoothing" / "motion.h").read_text("utf-8")
     assert f"kCell = {smoothing.CELL};" in cpu
     assert f"kSmallestSide = {smoothing.SMALLEST};" in motion
 
@@ -136,8 +137,8 @@ def test_the_reference_and_the_headers_have_the_same_constants():
 def test_both_devices_compile_it_without_contraction():
     toolkit = Toolkit(Path(), Path(), ())
     compiled = {
-        name: compiling._arguments(Job(Source(name, "75", ()), "sm_90", toolkit))[-1]
+        name: compiling._arguments(Job(Source(native.source(name), "75", ()), "sm_90", toolkit))[-1]
         for name in ("smooth.cu", "frame.cu", "conv2d.cu")
     }
     assert compiled == {"smooth.cu": True, "frame.cu": False, "conv2d.cu": False}
-    assert is_exact(FOLDER / "cpu" / "smoothing.cpp")
+    assert is_exact(native.source("smoothing.cpp"))

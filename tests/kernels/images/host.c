@@ -16,7 +16,7 @@
 #include <dlfcn.h>
 #endif
 
-// StyleforgeInstanceNormCall in kernels/cpu/instance_norm.cpp.
+// StyleforgeInstanceNormCall in instance_norm.cpp.
 typedef struct {
     int64_t threads;
     void* norm;

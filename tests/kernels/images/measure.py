@@ -23,8 +23,8 @@ import torch
 from kernels.jit import prebuilt, toolchain
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.openmp import use_openmp
-from kernels.ops import cpu_norm
-from kernels.ops.launcher import CpuLauncher
+from kernels.ops.style.normalization import on_cpu as cpu_norm
+from kernels.table.launcher import CpuLauncher
 from models.inference import cpu
 from models.transformer_net import TransformerNetFused
 

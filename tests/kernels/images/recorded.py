@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from kernels.jit.openmp import use_openmp
-from kernels.ops import cpu_norm
-from kernels.ops.launcher import CpuLauncher
-from kernels.ops.norm_reference import dense_layout
+from kernels.ops.style.normalization import on_cpu as cpu_norm
+from kernels.ops.style.normalization.reference import dense_layout
+from kernels.table.launcher import CpuLauncher
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LAYOUTS = (torch.contiguous_format, torch.channels_last)

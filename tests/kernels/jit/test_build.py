@@ -16,8 +16,8 @@ from filelock import FileLock
 from kernels.jit import build, subprocesses, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
-from kernels.ops.registry import OPS, Op, fused
 from kernels.self_test import compile_worker
+from kernels.table.registry import OPS, Op, fused
 
 LIBRARY = "instance_norm"  # a name with operations; its sources are replaced below
 

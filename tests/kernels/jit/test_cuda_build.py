@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernels.driver import compiling
 from kernels.driver import prebuilt as driver_images
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
@@ -48,7 +47,6 @@ def source(tmp_path, monkeypatch, toolkit, tools, stub_path):
     path.write_text(SCALE)
     (tmp_path / "include").symlink_to(libraries.FOLDER / "include")
     monkeypatch.setattr(libraries, "FOLDER", tmp_path)
-    monkeypatch.setattr(compiling, "FOLDER", tmp_path)
     monkeypatch.setitem(LIBRARIES, NAME, Library(NAME, cuda=("scale.cu",)))
     monkeypatch.setenv("STYLEFORGE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STYLEFORGE_BUILD", "1")

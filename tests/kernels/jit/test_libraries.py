@@ -12,9 +12,10 @@ from kernels.jit.libraries import LIBRARIES, Library, discover
 
 
 def sources(folder: Path, **texts: str) -> Path:
-    (folder / "cpu").mkdir()
     for name, text in texts.items():
-        (folder / name.replace("__", "/").replace("_dot_", ".")).write_text(text)
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     return folder
 
 
@@ -41,9 +42,11 @@ def test_a_source_is_a_library_of_its_own(tmp_path):
 
 
 def test_what_shares_an_interface_is_one_library(tmp_path):
-    text = '#include <cuda_runtime.h>\n#include "include/blurs.h"\n'
-    found = discover(sources(tmp_path, a_dot_cu=text, b_dot_cu=text, c_dot_cu=""))
-    assert found["blurs"] == Library("blurs", cuda=("a.cu", "b.cu"))
+    text = '#include <cuda_runtime.h>\n#include "../blurs.h"\n'
+    found = discover(
+        sources(tmp_path, x__a_dot_cu=text, b_dot_cu=text, c_dot_cu="", y__blurs_abi_dot_cu="")
+    )
+    assert found["blurs"] == Library("blurs", cuda=("x/a.cu", "b.cu", "y/blurs_abi.cu"))
     assert found["c_cuda"] == Library("c_cuda", cuda=("c.cu",))
 
 
@@ -68,7 +71,7 @@ def copied(tmp_path, monkeypatch):
 
 def test_the_digest_is_the_same_in_another_place_and_with_other_line_ends(copied, monkeypatch):
     there = LIBRARIES["network"].digest
-    path = copied / "network_sm80.cu"
+    path = copied / "network/cuda/network_sm80.cu"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert LIBRARIES["network"].digest == there
     monkeypatch.undo()
@@ -76,7 +79,7 @@ def test_the_digest_is_the_same_in_another_place_and_with_other_line_ends(copied
 
 
 @pytest.mark.parametrize(
-    "file", ["network_sm80.cu", "include/sm90/wgmma.cuh", "include/nvrtc/stdint.h"]
+    "file", ["network/cuda/network_sm80.cu", "include/sm90/wgmma.cuh", "include/nvrtc/stdint.h"]
 )
 def test_an_edited_source_has_another_digest(file, copied):
     before = LIBRARIES["network"].digest

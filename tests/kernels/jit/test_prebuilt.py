@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,8 +15,9 @@ import torch
 
 from kernels.jit import build, permissions, prebuilt, subprocesses, toolchain
 from kernels.jit.errors import BuildError
-from kernels.jit.libraries import FOLDER, LIBRARIES, Library
-from kernels.ops.registry import OPS
+from kernels.jit.libraries import LIBRARIES, Library
+from kernels.table.registry import OPS
+from tests.helpers import native
 from tools.prebuild import cpu
 from tools.prebuild.__main__ import write_manifest
 
@@ -110,10 +110,8 @@ def test_a_cache_that_cannot_be_written_only_costs_the_test(images, monkeypatch,
 
 
 def test_edited_sources_are_compiled_and_the_old_image_is_not_run(images, monkeypatch, tmp_path):
-    shutil.copytree(FOLDER / "include" / "cpu", tmp_path / "include" / "cpu")
-    edited = tmp_path / "cpu" / f"{NAME}.cpp"
-    edited.parent.mkdir()
-    edited.write_text((FOLDER / "cpu" / f"{NAME}.cpp").read_text() + "// edited\n")
+    edited = tmp_path / f"{NAME}.cpp"
+    edited.write_text(native.source(f"{NAME}.cpp").read_text() + "// edited\n")
     monkeypatch.setitem(LIBRARIES, NAME, Library(NAME, (str(edited),)))
     with pytest.raises(prebuilt.NoImage, match="the sources have changed"):
         prebuilt.find(LIBRARIES[NAME])

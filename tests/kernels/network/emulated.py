@@ -19,6 +19,7 @@ import pytest
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
+from tests.helpers import native
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
@@ -158,7 +159,7 @@ def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> P
     Raises:
         BuildError: If there is no compiler.
     """
-    for path in (*FOLDER.glob("include/**/*.cuh"), *(FOLDER / source for source in SOURCES)):
+    for path in (*native.headers(), *map(native.source, SOURCES)):
         text = path.read_text("utf-8")
         for pattern, instead in REWRITTEN.items():
             text = re.sub(pattern, instead, text)
@@ -168,7 +169,7 @@ def compiled(folder: Path, kernels: Iterable[str], headers: Iterable[Path]) -> P
     (folder / "include/common/ptx.cuh").write_text('#include "emulated_ptx.h"\n')
     launchers = ", ".join(f"launch<&{name}>" for name in kernels)
     main, built = folder / "main.cpp", folder / "emulated.so"
-    includes = "\n".join(f'#include "{source}"' for source in SOURCES)
+    includes = "\n".join(f'#include "network/cuda/{source}"' for source in SOURCES)
     main.write_text(MAIN.format(includes=includes, launchers=launchers))
     flags = ["-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
     folders = [f"-I{path}" for path in (folder, HERE, *headers)]

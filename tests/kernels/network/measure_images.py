@@ -22,8 +22,8 @@ from kernels.jit.libraries import LIBRARIES
 from kernels.network.dispatch import available, plan_for
 from kernels.network.plan import NetworkPlan
 from kernels.network.shapes import WITH_KERNELS
-from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights
+from kernels.table.registry import NETWORK
 
 SIZES = [(1, 512, 512), (1, 720, 1280), (1, 1080, 1920)]
 PRECISIONS = {

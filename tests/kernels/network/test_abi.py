@@ -13,7 +13,11 @@ from kernels.network import abi
 from kernels.network.shapes import WITH_KERNELS
 from models.network_config import CONFIGS
 
-PARAMS = ["include/common/welford.cuh", "include/sm80/params.cuh", "include/sm90/params.cuh"]
+PARAMS = [
+    "include/common/welford.cuh",
+    "network/cuda/sm80/params.cuh",
+    "network/cuda/sm90/params.cuh",
+]
 
 
 def test_the_library_and_its_mirror_agree(description):

@@ -106,9 +106,7 @@ def test_no_product_on_hopper_waits_for_the_one_before(described, description):
     )
     kernels = [name for name in source.kernels if "Fp16>" in name]
     assert any("residual_blocks_joined" in name for name in kernels)
-    compiled = nvrtc.compile_source(
-        toolkit, FOLDER / source.name, FOLDER / "include", f"sm_{source.target}", kernels
-    )
+    compiled = nvrtc.compile_source(toolkit, source.path, FOLDER, f"sm_{source.target}", kernels)
     assert "serialized" not in compiled.log
 
 
@@ -123,8 +121,8 @@ def test_no_kernel_for_sm_75_spills_registers(description, tmp_path):
     )
     rows = "".join(f"    reinterpret_cast<const void*>(&{name}),\n" for name in source.kernels)
     every = tmp_path / source.name
-    every.write_text(EVERY_KERNEL.format(source=FOLDER / source.name, rows=rows), "utf-8")
-    target = ["-gencode=arch=compute_75,code=sm_75", "-Xptxas", "-v", "-std=c++17"]
+    every.write_text(EVERY_KERNEL.format(source=source.path, rows=rows), "utf-8")
+    target = ["-gencode=arch=compute_75,code=sm_75", "-Xptxas", "-v", "-std=c++17", f"-I{FOLDER}"]
     command = [str(NVCC), *target, "-cubin", "-o", str(tmp_path / "out.cubin"), str(every)]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -14,7 +14,7 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, OF_INT8, Gpu
-from kernels.ops.registry import NETWORK
+from kernels.table.registry import NETWORK
 from models.network_config import FULL, LITE, NetworkConfig
 
 V100 = Gpu((7, 0), 98_304, 98_304, 80)
@@ -207,7 +207,7 @@ def test_a_backend_that_cannot_run_is_refused_by_name(gpu, library_on):
 
 def test_the_library_is_built_from_every_backends_source():
     sources = {source for backend in (*BACKENDS, *OF_INT8) for source in backend.sources}
-    assert sources | {"network_abi.cu"} == set(LIBRARIES[NETWORK].cuda)
+    assert sources | {"network_abi.cu"} == {path.name for path in LIBRARIES[NETWORK].sources}
 
 
 def test_names_of_backends_are_unique():

@@ -14,7 +14,7 @@ from kernels.network import dispatch
 from kernels.network.ends import LAST, RESIDUAL, STEM, STYLED, Ends, ends_for
 from kernels.network.gpu import Gpu
 from kernels.network.shapes import NetworkShape
-from kernels.ops.transformer.channel_norm import MOST_GROUPS
+from kernels.ops.transformer.channel_norm.api import MOST_GROUPS
 from models.inference.vit.native_plan import end_weights
 from models.inference.vit.weights import prepare
 from models.vit_config import VitConfig

@@ -10,8 +10,8 @@ from kernels.jit.libraries import LIBRARIES
 from kernels.network import dispatch
 from kernels.network.dispatch import BACKENDS, OF_INT8, available, plan_for
 from kernels.network.shapes import WITH_KERNELS
-from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights, self_test
+from kernels.table.registry import NETWORK
 from tests.kernels.network.ptx import turing_network
 
 pytestmark = pytest.mark.gpu

@@ -10,8 +10,8 @@ from kernels.network import dispatch
 from kernels.network.dispatch import HOPPER, plan_for
 from kernels.network.shapes import FULL
 from kernels.network.sm90 import layers_apart
-from kernels.ops.registry import NETWORK
 from kernels.self_test.network import psnr, random_weights
+from kernels.table.registry import NETWORK
 
 pytestmark = pytest.mark.gpu
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from kernels.network import sm80_int8
 from kernels.weight_transforms import phase_weight
 
-# See channel_order in include/sm80/traits.cuh.
+# See channel_order in network/cuda/sm80/traits.cuh.
 ORDER = [*range(8), *range(16, 24), *range(8, 16), *range(24, 32)]
 
 

@@ -93,7 +93,7 @@ def test_the_library_decides_the_order_of_the_first_and_the_last_layers_weights(
             )
 
 
-# The order of sixteen channels in FP32: see channel_order in include/sm80/traits.cuh.
+# The order of sixteen channels in FP32: see channel_order in network/cuda/sm80/traits.cuh.
 ORDER = [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15]
 
 

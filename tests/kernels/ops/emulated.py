@@ -19,7 +19,8 @@ from torch import Tensor
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
-from kernels.ops.launcher import Gpu
+from kernels.table.launcher import Gpu
+from tests.helpers import native
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 
@@ -90,10 +91,11 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
 
     Args:
         folder: The test's own folder.
-        source: Relative to `kernels/`.
+        source: The name of its file, or a header relative to `kernels/`.
         more: Code to append: kernels that call the source's templates.
     """
-    text = (FOLDER / source).read_text("utf-8") + more
+    path = FOLDER / source if "/" in source else native.source(source)
+    text = path.read_text("utf-8") + more
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
     assert kernels
     try:
@@ -104,7 +106,7 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
 
     def compiled(to: Path) -> Path:
         main, built = to / "main.cpp", to / "emulated.so"
-        main.write_text(MAIN.format(source=source, more=more, kernels="".join(kernels)))
+        main.write_text(MAIN.format(source=path, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
         folders = [f"-I{path}" for path in (FOLDER, EMULATOR, HERE, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]

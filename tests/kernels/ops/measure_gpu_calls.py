@@ -18,7 +18,7 @@ import torch
 
 from kernels import ops
 from kernels.jit import build
-from kernels.ops.registry import OPERATIONS
+from kernels.table.registry import OPERATIONS
 
 ROUNDS, CALLS = 40, 100
 MODES: dict[str, Callable[[], AbstractContextManager[None]]] = {

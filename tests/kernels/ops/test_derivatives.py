@@ -15,8 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 import kernel_fusion as kf
-from kernels.ops.autograd import packed, tensors_of
-from kernels.ops.registry import OPS, Op
+from kernels.table.autograd import packed, tensors_of
+from kernels.table.registry import OPS, Op
 
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]
 WRITING = [op for op in OPS.values() if op.mutates]

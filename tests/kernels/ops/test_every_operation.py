@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 import kernel_fusion as kf
-from kernels.ops.autograd import packed, tensors_of
-from kernels.ops.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
 from kernels.self_test.compile_worker import self_test
+from kernels.table.autograd import packed, tensors_of
+from kernels.table.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # they return their results

@@ -19,9 +19,9 @@ from kernels.ops import (
     fused_instance_norm_forward,
     fused_residual_block_forward,
 )
-from kernels.ops.convolution import unavailable_reason
-from kernels.ops.registry import OPS, prepare
+from kernels.ops.style.convolution.api import unavailable_reason
 from kernels.residual_block_wrapper import FusedResidualBlock
+from kernels.table.registry import OPS, prepare
 from models.layers import ResidualBlock
 from tests.helpers.daily import matrix
 

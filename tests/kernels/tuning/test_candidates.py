@@ -68,7 +68,7 @@ def test_blocks_fit_the_threads_of_a_multiprocessor():
 def test_names_are_those_of_the_sources():
     from kernels.jit.libraries import FOLDER
 
-    text = (FOLDER / "include" / "sm80" / "traits.cuh").read_text("utf-8")
+    text = (FOLDER / "network" / "cuda" / "sm80" / "traits.cuh").read_text("utf-8")
     for kind in ("ConvTraits", "FirstConvTraits", "LastConvTraits"):
         assert f"struct {kind} : P {{" in text
     assert "struct In16BitsFp16Sums : In16Bits {" in text

@@ -11,10 +11,11 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import ENDS
 from kernels.tuning.candidates import FP16_SUMS, candidates
 from kernels.tuning.compiling import Compiler, DoesNotFit, Pool, Request, make, why_not
+from tests.helpers.native import source
 
 pytestmark = pytest.mark.slow  # NVRTC needs a second for each
 
-SOURCE = "network_sm80.cu"
+SOURCE = source("network_sm80.cu")
 SHARED = 100 * 1024  # per multiprocessor of compute capability 8.6
 SAME_SMALL = "ConvTraits<128, 128, 1, false, 8, 16, 4, 2, 16, 3, 3, 1, true>"
 # The library's layers, as candidates.

@@ -15,8 +15,8 @@ from kernels.network import dispatch, tuned
 from kernels.network.dispatch import plan_for
 from kernels.network.launchers import tuned_network
 from kernels.network.shapes import LITE
-from kernels.ops.registry import NETWORK
 from kernels.self_test.network import random_weights
+from kernels.table.registry import NETWORK
 from kernels.tuning import sweep, tuner
 from kernels.tuning.batch import Case
 from kernels.tuning.candidates import sums_in_fp16

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from app.parameters import PARAMETERS
-from kernels.ops.registry import OPS, STYLE
+from kernels.table.registry import OPS, STYLE
 from models.checkpoints import CheckpointError, save_checkpoint
 from models.evaluation.image_metrics import to_tensor
 from models.families import any_style

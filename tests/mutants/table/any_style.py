@@ -12,11 +12,11 @@ _INFERENCE = "tests/models/inference/vit"
 MUTANTS = (
     Mutant(
         "the border of an enlarged picture is repeated, not reflected",
-        "kernels/ops/enlarging_reference.py",
+        "kernels/ops/transformer/enlarging/reference.py",
         "        write(row, every, phases[:, row, inner, a].flatten(1, 2))\n",
         "",
         (
-            "tests/kernels/ops/test_enlarging.py::"
+            "tests/kernels/ops/transformer/test_enlarging.py::"
             "test_it_equals_the_convolution_of_the_enlarged_picture_to_the_last_row",
         ),
     ),
@@ -39,14 +39,16 @@ MUTANTS = (
     ),
     Mutant(
         "tokens too wide for a warp lose their last channels",
-        "kernels/ops/token_norm.py",
+        "kernels/ops/transformer/token_norm/api.py",
         " and width <= MOST_WIDTH",
         "",
-        ("tests/kernels/ops/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",),
+        (
+            "tests/kernels/ops/transformer/test_token_norm.py::test_the_kernel_computes_what_the_reference_does",
+        ),
     ),
     Mutant(
         "the margin of a norm on a GPU is always a reflection",
-        "kernels/ops/cuda/norm.py",
+        "kernels/ops/style/normalization/on_cuda.py",
         "p.width, p.pad, p.border = w, pad, BORDERS[pad_mode]",
         "p.width, p.pad, p.border = w, pad, 0",
         (
@@ -56,21 +58,21 @@ MUTANTS = (
     ),
     Mutant(
         "a norm by moments takes every group for equally large",
-        "kernels/ops/transformer/channel_norm.py",
+        "kernels/ops/transformer/channel_norm/api.py",
         "mean = (count * means).sum(1) / total",
         "mean = means.mean(1)",
         (
-            "tests/kernels/ops/test_channel_norm.py::"
+            "tests/kernels/ops/transformer/test_channel_norm.py::"
             "test_its_kernel_computes_what_the_reference_does",
         ),
     ),
     Mutant(
         "moments of channels are written as if they were dense",
-        "kernels/ops/transformer/statistics.py",
+        "kernels/ops/transformer/channel_norm/statistics.py",
         "shape = samples, channels, chunks, *mean.stride()",
         "shape = samples, channels, chunks, channels, 1",
         (
-            "tests/kernels/ops/test_channel_statistics.py::"
+            "tests/kernels/ops/transformer/test_channel_statistics.py::"
             "test_moments_are_written_where_they_belong_and_nowhere_else",
         ),
     ),

@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "no status tells that the reference smooths",
-        "kernels/ops/table.py",
+        "kernels/table/operation.py",
         "whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()",
         'whole = tuple(_WHOLE["cuda"]) if kind == "cuda" and family in (None, STYLE) else ()',
         (f"{_NATIVE}::test_the_status_of_the_cpu_says_what_smooths",),
@@ -71,18 +71,18 @@ MUTANTS = (
     ),
     Mutant(
         "what a call launches does not depend on TF32",
-        "kernels/ops/cuda/convolution.py",
+        "kernels/ops/style/convolution/on_cuda.py",
         "options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()",
         "options = padding_size, stride_h, stride_w, own_kernel, False",
         ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
     ),
     Mutant(
         "a lazily negated tensor is read as it is in memory",
-        "kernels/ops/direct.py",
+        "kernels/table/direct.py",
         "if not here or each.is_neg():",
         "if not here:",
         (
-            "tests/kernels/ops/test_direct.py::test_arguments_that_the_kernel_cannot_take_as_they_are_go_to_the_dispatcher",
+            "tests/kernels/table/test_direct.py::test_arguments_that_the_kernel_cannot_take_as_they_are_go_to_the_dispatcher",
         ),
     ),
     Mutant(
@@ -105,35 +105,35 @@ MUTANTS = (
     ),
     Mutant(
         "a block leaves out pixels of which it is to sum",
-        "kernels/include/frame/motion.h",
+        "kernels/frames/native/motion.h",
         "if (column >= columns) column -= columns, ++row;",
         "if (column > columns) column -= columns, ++row;",
         ("tests/kernels/frames/test_block.py::test_every_thread_learns_the_sums_of_all_pixels",),
     ),
     Mutant(
         "a block compares the pixels after a row as well",
-        "kernels/include/frame/block.cuh",
+        "kernels/frames/native/block.cuh",
         "left < 4 ? (1u << left * 8) - 1 : ~0u",
         "~0u",
         ("tests/kernels/frames/test_block.py::test_rows_are_as_far_apart_as_their_bytes",),
     ),
     Mutant(
         "on a GPU an area has pixels of the one beside it",
-        "kernels/include/frame/area.cuh",
+        "kernels/frames/native/area.cuh",
         "first + k < wide ? gray_of_word(four[k]) : 0",
         "gray_of_word(four[k])",
         ("tests/kernels/frames/test_area.py::test_an_area_by_words_has_the_bits_of_its_pixels",),
     ),
     Mutant(
         "on a GPU the texture of a word is that of its first pixel",
-        "kernels/include/frame/add.cuh",
+        "kernels/frames/native/add.cuh",
         "levels[(i * 4 + k) / 3]",
         "levels[i * 4 / 3]",
         ("tests/kernels/frames/test_add.py::test_a_block_adds_the_texture_of_single_pixels",),
     ),
     Mutant(
         "of an area of whole pixels one counts twice",
-        "kernels/include/frame/sampling.h",
+        "kernels/frames/native/sampling.h",
         "column * wide + j)",
         "column * wide + (j > 0 ? j : wide - 1))",
         (
@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     Mutant(
         "on a GPU the median of changes is a bin too low where a lane's last one holds it",
-        "kernels/include/frame/median.cuh",
+        "kernels/frames/native/median.cuh",
         "(rank >= three)",
         "(rank > three)",
         ("tests/kernels/frames/test_median.py::test_every_thread_learns_the_median_of_bins",),

@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 TESTS = "tests/kernel_fusion/auto_convert/test_conversion.py"
 CHANGING = "tests/kernel_fusion/auto_convert/test_changing.py"
-COMPOSED = "tests/kernels/ops/library/test_composed.py"
+COMPOSED = "tests/kernels/ops/general/test_composed.py"
 HERE = "kernel_fusion/auto_convert"
 
 MUTANTS = (
@@ -113,17 +113,17 @@ MUTANTS = (
     ),
     Mutant(
         "tensor cores add large terms first",
-        "kernels/ops/library/split.py",
+        "kernels/ops/general/linear/split.py",
         "    return torch.cat((low, high, high), dim)",
         "    return torch.cat((high, low, high), dim)",
         (
-            "tests/kernels/ops/library/test_split.py"
+            "tests/kernels/ops/general/linear/test_split.py"
             "::test_a_product_on_tensor_cores_is_of_fp32_with_small_terms_first",
         ),
     ),
     Mutant(
         "weights of FP16 are rounded with the norm in them",
-        "kernels/ops/library/convolved.py",
+        "kernels/ops/general/conv/composed.py",
         "    if training or x.dtype in (torch.float16, torch.bfloat16):",
         "    if training:",
         (f"{COMPOSED}::test_it_computes_what_its_reference_computes",),

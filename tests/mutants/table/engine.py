@@ -74,7 +74,7 @@ MUTANTS = (
     ),
     Mutant(
         "the native texture is put on what has a structure",
-        "kernels/cpu/texture.cpp",
+        "kernels/frames/native/texture.cpp",
         "fminf(fmaxf(1 - sqrtf(most) / kFlat, 0.f), 1.f)",
         "1",
         (f"{_TEXTURE}::test_structure_gets_none",),

@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 MUTANTS = (
     Mutant(
         "an operation drops the tangents of forward mode",
-        "kernels/ops/autograd.py",
+        "kernels/table/autograd.py",
         "        if has_tangents(args):\n            return transformed",
         "        if False:\n            return transformed",
         (
@@ -16,7 +16,7 @@ MUTANTS = (
     ),
     Mutant(
         "attention loses its second derivative",
-        "kernels/ops/attention_parts/attend.py",
+        "kernels/ops/general/attention/attend.py",
         "        if torch.is_grad_enabled():\n            # Aliases",
         "        if False:\n            # Aliases",
         (
@@ -25,14 +25,14 @@ MUTANTS = (
     ),
     Mutant(
         "an operation of lists has no vmap",
-        "kernels/ops/autograd.py",
+        "kernels/table/autograd.py",
         "    return reference if has_lists else None",
         "    return None",
         ("tests/kernels/ops/test_derivatives.py::test_vmap_has_the_results_of_each_item",),
     ),
     Mutant(
         "a gradient penalty through an instance norm has no graph",
-        "kernels/ops/autograd.py",
+        "kernels/table/autograd.py",
         "is_recorded = torch.is_grad_enabled()",
         "is_recorded = False",
         (
@@ -73,27 +73,27 @@ MUTANTS = (
     ),
     Mutant(
         "a kernel asked for by name runs its reference in silence",
-        "kernels/ops/registry.py",
+        "kernels/table/registry.py",
         "if not status.ready:",
         "if False:",
-        ("tests/kernels/ops/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
+        ("tests/kernels/table/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
     ),
     Mutant(
         "the window's start loads the library of transformers",
-        "kernels/ops/table.py",
+        "kernels/table/operation.py",
         "    ops = _of_family(family)",
         "    ops = _of_family(None)",
         (
-            "tests/kernels/ops/test_registry.py::test_a_family_is_asked_for_without_loading_the_other",
+            "tests/kernels/table/test_registry.py::test_a_family_is_asked_for_without_loading_the_other",
         ),
     ),
     Mutant(
         "an own backward is given gradients of what only serves it",
-        "kernels/ops/autograd.py",
+        "kernels/table/autograd.py",
         "found = backward(kept, *given)",
         "found = backward(kept, *given, *grads[len(given) :])",
         (
-            "tests/kernels/ops/test_autograd.py"
+            "tests/kernels/table/test_autograd.py"
             "::test_an_own_backward_is_given_what_was_saved_and_runs_no_reference",
         ),
     ),
@@ -106,11 +106,11 @@ MUTANTS = (
     ),
     Mutant(
         "dropout drops other weights backward than forward",
-        "kernels/ops/transformer_reference/attention.py",
+        "kernels/ops/transformer/attention/reference.py",
         "part.shape[2], keys, dropout, first)",
         "part.shape[2], keys, dropout, 0)",
         (
-            "tests/kernels/ops/test_transformer.py"
+            "tests/kernels/ops/transformer/test_transformer.py"
             "::test_the_backward_by_rows_keeps_little_and_is_the_same",
         ),
     ),
@@ -135,10 +135,10 @@ MUTANTS = (
     ),
     Mutant(
         "a bool is passed in the eight bytes of a long long",
-        "kernels/ops/launcher.py",
+        "kernels/table/launcher.py",
         "if isinstance(value, bool):",
         "if False:",
-        ("tests/kernels/ops/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
+        ("tests/kernels/table/test_launcher.py::test_arguments_are_passed_as_c_has_them",),
     ),
     Mutant(
         "layers for older GPUs are compiled for newer ones as well",
@@ -156,7 +156,7 @@ MUTANTS = (
     ),
     Mutant(
         "FP16 is multiplied without tensor cores on Turing",
-        "kernels/ops/cuda/convolution.py",
+        "kernels/ops/style/convolution/on_cuda.py",
         "return launch.gpu.major >= 8 or dtype is torch.float16",
         "return launch.gpu.major >= 8",
         (

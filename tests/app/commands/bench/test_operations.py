@@ -14,7 +14,7 @@ from app.commands.bench import transformer_cases
 from app.commands.bench.operations import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH, sampled_cases
 from app.commands.bench.operations import _cases as cases
 from app.commands.bench.operations import _measure as measure
-from kernels.ops.registry import LIBRARY, OPS, TRANSFORMER
+from kernels.table.registry import LIBRARY, OPS, TRANSFORMER
 
 STORED = Path(__file__).parents[4] / "benchmarks" / "operations.json"
 

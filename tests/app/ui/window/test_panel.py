@@ -17,7 +17,7 @@ from app.sources import CameraName
 from app.ui.actions.table import ACTIONS
 from app.ui.main_window import MainWindow
 from app.ui.speed.timing import FrameTime
-from kernels.ops.registry import statuses
+from kernels.table.registry import statuses
 from models.families.any_style import AnyStyleFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES

@@ -15,13 +15,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.driver.sequence import Launch
-from kernels.ops.cuda.calls import TYPES
-from kernels.ops.cuda.structs import (
+from kernels.ops.style.structs import (
     StyleforgeConvNormRelu,
     StyleforgeConvolution,
     StyleforgeNorm,
     StyleforgeResidualBlock,
 )
+from kernels.table.calls import TYPES
 
 DTYPES = {number: dtype for dtype, number in TYPES.items()}
 TILE = 64  # pixels

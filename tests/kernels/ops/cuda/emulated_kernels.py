@@ -16,6 +16,7 @@ from kernels.driver.compiling import sources_of
 from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, LIBRARIES
+from tests.helpers import native
 from tests.helpers.once import made_once
 from tests.kernels.driver import stubs
 from tests.kernels.network.emulated import MAIN, REWRITTEN
@@ -80,13 +81,14 @@ def built_or_skipped(
     sources = [s for s in sources_of(LIBRARIES[library], described) if s.target != HOPPER]
     kernels = [name for source in sources for name in source.kernels]
     names = [source.name for source in sources]
+    paths = [source.path.relative_to(FOLDER).as_posix() for source in sources]
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
         pytest.skip(str(error))
 
     def compiled(to: Path) -> Path:
-        for path in (*FOLDER.glob("include/**/*.[ch]*"), *(FOLDER / name for name in names)):
+        for path in (*native.headers(), *(source.path for source in sources)):
             text = path.read_text("utf-8")
             for pattern, instead in REWRITTEN.items():
                 text = re.sub(pattern, instead, text)
@@ -94,7 +96,7 @@ def built_or_skipped(
         for path, text in headers.items():
             _write(to / path, text)
         main, built = to / "main.cpp", to / "emulated.so"
-        includes = "\n".join(f'#include "{name}"' for name in (*included, *names))
+        includes = "\n".join(f'#include "{name}"' for name in (*included, *paths))
         launchers = ", ".join(f"launch<&{name}>" for name in kernels)
         text = MAIN.replace('#include "emulated_ptx.h"\n', "")
         main.write_text(text.format(includes=includes, launchers=launchers))

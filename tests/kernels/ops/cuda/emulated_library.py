@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernels.ops.cuda.library import LibraryKernels
+from kernels.ops.general.elementwise.launchers import LibraryKernels
 from tests.kernels.ops.cuda import emulated_kernels
 from tests.kernels.ops.cuda.emulated_kernels import EmulatedKernels
 

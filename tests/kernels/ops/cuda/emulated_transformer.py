@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernels.ops.cuda.transformer import Transformer
+from kernels.ops.transformer.launchers import Transformer
 from tests.kernels.ops.cuda import emulated_kernels
 from tests.kernels.ops.cuda.emulated_kernels import EmulatedKernels
 
@@ -28,7 +28,7 @@ def built_or_skipped(folder: Path) -> EmulatedTransformer:
     """Compile every kernel; without a compiler or CUDA's headers, the test is skipped."""
     headers = {
         "include/common/ptx.cuh": '#include "emulated_ptx.h"\n',
-        "include/attention/ptx.cuh": '#include "emulated_attention_ptx.h"\n',
+        "ops/transformer/attention/ptx.cuh": '#include "emulated_attention_ptx.h"\n',
     }
     first = "emulated_ptx.h", "emulated_attention_ptx.h"
     built = emulated_kernels.built_or_skipped(folder, "transformer", headers, *first)

@@ -9,7 +9,7 @@ from ctypes import c_int, c_longlong, c_void_p, sizeof
 from pathlib import Path
 from typing import Any
 
-from kernels.ops.cuda import structs
+from kernels.ops.style import structs
 from tests.kernels.driver.launches import Told, launch
 
 FILE = Path(__file__).with_name("launches.txt")

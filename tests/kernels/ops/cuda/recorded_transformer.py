@@ -8,8 +8,8 @@ from ctypes import c_int, sizeof
 from pathlib import Path
 from typing import Any
 
-from kernels.ops.cuda import transformer_structs as structs
-from kernels.ops.cuda.transformer import Rows, Transformer
+from kernels.ops.transformer import structs
+from kernels.ops.transformer.launchers import Rows, Transformer
 from tests.kernels.driver.launches import Told, launch
 from tests.kernels.ops.cuda.recorded import template, values
 

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernels.ops import launcher
-from kernels.ops.cuda import convolution, norm
-from kernels.ops.cuda.convolution import PLAIN, TENSOR_CORES
-from kernels.ops.launcher import CudaLauncher, Gpu
-from kernels.ops.registry import OPS
+from kernels.ops.style.convolution import on_cuda as convolution
+from kernels.ops.style.convolution.on_cuda import PLAIN, TENSOR_CORES
+from kernels.ops.style.normalization import on_cuda as norm
+from kernels.table import launcher
+from kernels.table.launcher import CudaLauncher, Gpu
+from kernels.table.registry import OPS
 from tests.kernels.ops.cuda.emulated import EmulatedOperations
 
 FUNCTIONS = {

@@ -10,17 +10,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.ops.cuda import attention, ffn, ladder
-from kernels.ops.launcher import Gpu
-from kernels.ops.transformer_reference.attention import (
+from kernels.ops.transformer.attention import ladder_on_cuda as ladder
+from kernels.ops.transformer.attention import on_cuda as attention
+from kernels.ops.transformer.attention.reference import (
     attention_backward_reference,
     attention_reference,
 )
-from kernels.ops.transformer_reference.blocks import (
+from kernels.ops.transformer.ffn import on_cuda as ffn
+from kernels.ops.transformer.ffn.reference import (
     attention_block,
     ffn_reference,
     projection_reference,
 )
+from kernels.table.launcher import Gpu
 from tests.helpers.cases import cases
 from tests.kernels.ops.cuda.emulated_transformer import EmulatedTransformer, built_or_skipped
 

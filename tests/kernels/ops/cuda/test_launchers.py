@@ -14,8 +14,8 @@ import pytest
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.jit.errors import BuildError
-from kernels.ops.cuda import launchers, structs
-from kernels.ops.cuda.launchers import INVALID_VALUE, Operations
+from kernels.ops.style import launchers, structs
+from kernels.ops.style.launchers import INVALID_VALUE, Operations
 from tests.kernels.driver import launches, stubs
 from tests.kernels.driver.standins import names_of, write_images
 from tests.kernels.ops.cuda import recorded

@@ -12,10 +12,13 @@ from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.driver.tensor_map import encode
 from kernels.jit.errors import BuildError
-from kernels.ops.cuda import attention, attention_choice, ladder, transformer
-from kernels.ops.cuda.attention import readable, readable_mask, unavailable_reason
-from kernels.ops.cuda.transformer import Transformer
-from kernels.ops.registry import OPS
+from kernels.ops.transformer import launchers as transformer
+from kernels.ops.transformer.attention import choice as attention_choice
+from kernels.ops.transformer.attention import ladder_on_cuda as ladder
+from kernels.ops.transformer.attention import on_cuda as attention
+from kernels.ops.transformer.attention.on_cuda import readable, readable_mask, unavailable_reason
+from kernels.ops.transformer.launchers import Transformer
+from kernels.table.registry import OPS
 from tests.kernels.driver import launches, stubs
 from tests.kernels.driver.standins import names_of, write_images
 from tests.kernels.ops.cuda import recorded_transformer as recorded

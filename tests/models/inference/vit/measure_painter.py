@@ -32,7 +32,7 @@ from torch import Tensor
 
 from app.provenance import report_header
 from kernels.network.graph_plan import GraphPlan
-from kernels.ops.registry import prepare as load_kernels
+from kernels.table.registry import prepare as load_kernels
 from models.inference.sequential_plan import SequentialPlan
 from models.inference.vit.cache import VitCache
 from models.inference.vit.executor import VitExecutor

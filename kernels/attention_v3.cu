@@ -1,4 +1,0 @@
-// Attention, third rung: include/attention/forward_mma.cuh, an online softmax on tensor cores in
-// FP16 and BF16, with masks and dropout. Hopper has separate kernels for calls without either.
-#include "include/attention/forward_mma.cuh"
-#include "include/transformer.h"

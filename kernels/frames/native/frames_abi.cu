@@ -1,0 +1,127 @@
+// Describes the kernels of frame.cu and smooth.cu to Python as JSON: struct layouts and buffer
+// sizes. Plain C++.
+#include <string>
+
+#include "include/common/describe.h"
+#include "frames.h"
+
+namespace styleforge {
+namespace {
+
+std::string structs() {
+    using R = ResizeParams;
+    using C = ScreenParams;
+    using S = SlopesParams;
+    using F = FinishParams;
+    using T = SmoothParams;
+    using H = HalveParams;
+    using W = FlowParams;
+    using M = MedianParams;
+    using X = TextureParams;
+    using E = EnlargeTextureParams;
+    return object({
+        {"ResizeParams",
+         layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
+                            OFFSET(R, small_height), OFFSET(R, small_width)})},
+        {"ScreenParams",
+         layout(sizeof(C), {OFFSET(C, picture), OFFSET(C, screen), OFFSET(C, height),
+                            OFFSET(C, width), OFFSET(C, screen_height), OFFSET(C, screen_width)})},
+        {"SlopesParams", layout(sizeof(S), {OFFSET(S, result), OFFSET(S, small), OFFSET(S, slopes),
+                                            OFFSET(S, height), OFFSET(S, width)})},
+        {"FinishParams",
+         layout(sizeof(F), {OFFSET(F, frame), OFFSET(F, result), OFFSET(F, slopes),
+                            OFFSET(F, picture), OFFSET(F, height), OFFSET(F, width),
+                            OFFSET(F, small_height), OFFSET(F, small_width), OFFSET(F, strength),
+                            OFFSET(F, keep_colors)})},
+        {"SmoothParams",
+         layout(sizeof(T), {OFFSET(T, source), OFFSET(T, result), OFFSET(T, smoothed),
+                            OFFSET(T, accumulated), OFFSET(T, known), OFFSET(T, cells),
+                            OFFSET(T, pair), OFFSET(T, flow), OFFSET(T, moved), OFFSET(T, change),
+                            OFFSET(T, other), OFFSET(T, share), OFFSET(T, counts), OFFSET(T, sums),
+                            OFFSET(T, state), OFFSET(T, height), OFFSET(T, width), OFFSET(T, rows),
+                            OFFSET(T, columns), OFFSET(T, first), OFFSET(T, amount)})},
+        {"HalveParams", layout(sizeof(H), {OFFSET(H, pair), OFFSET(H, half), OFFSET(H, height),
+                                           OFFSET(H, width), OFFSET(H, small_height),
+                                           OFFSET(H, small_width)})},
+        {"FlowParams",
+         layout(sizeof(W), {OFFSET(W, pair), OFFSET(W, coarse), OFFSET(W, flow), OFFSET(W, height),
+                            OFFSET(W, width), OFFSET(W, coarse_height), OFFSET(W, coarse_width)})},
+        {"MedianParams", layout(sizeof(M), {OFFSET(M, flow), OFFSET(M, median), OFFSET(M, height),
+                                            OFFSET(M, width), OFFSET(M, settles)})},
+        {"TextureParams",
+         layout(sizeof(X), {OFFSET(X, picture), OFFSET(X, textured), OFFSET(X, fine),
+                            OFFSET(X, coarse), OFFSET(X, taps), OFFSET(X, cells), OFFSET(X, flat),
+                            OFFSET(X, field), OFFSET(X, tracked), OFFSET(X, before),
+                            OFFSET(X, reference), OFFSET(X, state), OFFSET(X, height),
+                            OFFSET(X, width), OFFSET(X, rows), OFFSET(X, columns),
+                            OFFSET(X, small_height), OFFSET(X, small_width), OFFSET(X, first),
+                            OFFSET(X, continues), OFFSET(X, amount)})},
+        {"EnlargeTextureParams",
+         layout(sizeof(E), {OFFSET(E, picture), OFFSET(E, textured), OFFSET(E, field),
+                            OFFSET(E, height), OFFSET(E, width), OFFSET(E, small_height),
+                            OFFSET(E, small_width)})},
+    });
+}
+
+std::string kernels() {
+#define KERNEL(name) {#name, quoted("frame_" #name)}
+    return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish),
+                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_add),
+                   KERNEL(texture_enlarge)});
+#undef KERNEL
+}
+
+// Sizes for texture: pictures for measuring motion, blurs in cells, sides of the tiles of noise,
+// tiles of cells, pixels of a row per texture block, bytes of a cell and of the state between
+// frames.
+std::string texture() {
+    return object({{"team", number(kTeam)},
+                   {"tracked", number(kTracked)},
+                   {"close", number(kClose)},
+                   {"wide", number(kWide)},
+                   {"fine_side", number(kFineSide)},
+                   {"coarse_side", number(kCoarseSide)},
+                   {"tile_rows", number(kTileRows)},
+                   {"tile_columns", number(kTileColumns)},
+                   {"add_pixels", number(kAddPixels)},
+                   {"cell_bytes", number(sizeof(Cell))},
+                   {"state_bytes", number(sizeof(TextureState))}});
+}
+
+// The smoothing kernels, and sizes: histogram of noise, sums of pictures, state between frames,
+// tiles of a motion.
+std::string smoothing() {
+#define KERNEL(name) {#name, quoted("frame_" #name)}
+    const std::string kernels =
+        object({KERNEL(cells), KERNEL(halve), KERNEL(flow), KERNEL(median), KERNEL(change),
+                KERNEL(noise), KERNEL(same), KERNEL(smooth)});
+#undef KERNEL
+    return object({{"source", quoted("smooth.cu")},
+                   {"target", quoted("75")},
+                   {"kernels", kernels},
+                   {"counts", number(kCounts)},
+                   {"sums", number(kSums)},
+                   {"states", number(kStates)},
+                   {"flow_team", number(kFlowTeam)},
+                   {"flow_rows", number(kFlowRows)},
+                   {"flow_columns", number(kFlowColumns)}});
+}
+
+std::string frame() {
+    return object({{"source", quoted("frame.cu")},
+                   {"target", quoted("75")},
+                   {"threads", number(kThreads)},
+                   {"slope_bytes", number(sizeof(Slope))},
+                   {"texture", texture()},
+                   {"kernels", kernels()}});
+}
+
+}  // namespace
+}  // namespace styleforge
+
+extern "C" const char* styleforge_frames_abi() {
+    using namespace styleforge;
+    static const std::string text = object(
+        {{"structs", structs()}, {"frame", frame()}, {"smoothing", smoothing()}});
+    return text.c_str();
+}

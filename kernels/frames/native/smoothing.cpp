@@ -1,0 +1,150 @@
+// Smooths a stream of frames on the CPU, by rows, bit for bit like smooth.cu (arithmetic in
+// smooth.h). A stream's state is one block of memory, which Python owns.
+#include <cstring>
+
+#include "include/common/exact.h"
+#include "smoothing/cells.h"
+#include "smoothing/result.h"
+
+namespace styleforge {
+namespace {
+
+constexpr int kMostLevels = 32;
+constexpr int kCell = 2;  // pixels on a side
+
+// The state carried between frames, besides pictures.
+struct Left {
+    int side;    // which of two accumulated results is newest
+    int missed;  // whether the last frame showed another scene
+};
+
+struct Stream {
+    Left* left;
+    CubicTable* table;
+    ColumnTaps taps;
+    short* results[2];
+    Cells cells;
+    Level levels[kMostLevels];
+    int count = 0;
+    int64_t bytes;
+
+    Stream(void* memory, int height, int width) {
+        Memory parts(memory);
+        int rows = height / kCell > 0 ? height / kCell : 1;
+        int columns = width / kCell > 0 ? width / kCell : 1;
+        left = parts.take<Left>(1), table = parts.take<CubicTable>(1);
+        taps = ColumnTaps::in(parts, width);
+        for (short*& each : results) each = parts.take<short>(3ll * height * width + kSpare);
+        cells = Cells::in(parts, rows, columns);
+        levels[count++] = Level::in(parts, rows, columns);
+        while ((rows < columns ? rows : columns) >= 2 * kSmallestSide) {
+            rows = (rows + 1) / 2, columns = (columns + 1) / 2;
+            levels[count++] = Level::in(parts, rows, columns);
+        }
+        bytes = parts.used();
+    }
+};
+
+void begin(const Stream& s, const uint8_t* result, int height, int width) {
+    short* kept = s.results[s.left->side];
+    for (int64_t i = 0; i < 3ll * height * width; ++i)
+        kept[i] = static_cast<short>(result[i] * kResultOne);
+    const Plane& known = s.cells.known[0];
+    for (int k = 0; k < 3; ++k)
+        for (int row = 0; row < known.rows; ++row)
+            std::memcpy(s.cells.known[k].row(row), s.cells.newest[k].row(row),
+                        known.columns * sizeof(float));
+    s.left->missed = 0;
+}
+
+void prepare(const Stream& s, int width) {
+    s.left->side = 0;
+    s.table->fill();
+    s.taps.fill(width, s.levels[0].now.columns);
+    for (int at = 0; at + 1 < s.count; ++at)
+        s.levels[at].taps.fill(s.levels[at].now.columns, s.levels[at + 1].now.columns);
+}
+
+// Measures motion and shares, and returns the frame's role in the stream.
+Role measure(const Stream& s, float amount, int64_t threads) {
+    const Level& level = s.levels[0];
+    const int rows = level.now.rows, columns = level.now.columns;
+    const auto every = [&](auto each) { parallel_rows(rows, columns, threads, each); };
+    every([&](int row) {
+        gray_row(s.cells.newest, level.now, row), gray_row(s.cells.known, level.known, row);
+    });
+    find_motion(s.levels, s.count, threads);
+    every([&](int row) { difference_row(s.cells, level, row); });
+    every([&](int row) { change_row(s.cells, level, row); });
+    std::memset(static_cast<void*>(s.cells.counts), 0, kBins * sizeof(*s.cells.counts));
+    const int64_t useful = 1 + 1ll * rows * columns / kBins;
+    parallel_for(rows, threads < useful ? threads : useful, [&](int64_t first, int64_t end) {
+        around_rows(s.cells, level, static_cast<int>(first), static_cast<int>(end));
+    });
+    const unsigned count = static_cast<unsigned>(rows * columns);
+    const float median = median_change(s.cells, count);
+    every([&](int row) { differ_row(s.cells, median, row); });
+    std::atomic<int64_t> same{0};
+    every([&](int row) {
+        same.fetch_add(share_row(s.cells, level, amount, row), std::memory_order_relaxed);
+    });
+    if (shows_the_same(static_cast<float>(same.load()), count)) return kContinues;
+    if (correlation_of(level) >= kSameScene) return kContinues;
+    return s.left->missed ? kBegins : kFlash;
+}
+
+}  // namespace
+}  // namespace styleforge
+
+using namespace styleforge;
+
+// Returns the memory, in bytes, that a stream of pictures of [height, width] needs.
+STYLEFORGE_EXPORT int64_t styleforge_smoothing_bytes(int64_t height, int64_t width) {
+    return Stream(nullptr, static_cast<int>(height), static_cast<int>(width)).bytes;
+}
+
+// Filters the next frame of a stream. `memory` holds its state, which the first frame initializes.
+// Pictures are [height, width, 3]; amounts range from 0 for no smoothing to 1 for the most.
+STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uint8_t* source,
+                                        const uint8_t* result, uint8_t* smoothed, int64_t height,
+                                        int64_t width, int first, double amount) {
+    const int tall = static_cast<int>(height), wide = static_cast<int>(width);
+    const Stream s(memory, tall, wide);
+    const Level& level = s.levels[0];
+    const auto every = [&](auto each) {
+        parallel_rows(level.now.rows, level.now.columns, threads, each);
+    };
+    every([&](int row) { newest_row({source, tall, wide}, s.cells.newest, row); });
+    if (first) prepare(s, wide);
+    const Role role = first ? kBegins : measure(s, static_cast<float>(amount), threads);
+    if (role != kContinues) {
+        if (role == kBegins)
+            begin(s, result, tall, wide);
+        else
+            s.left->missed = 1;
+        std::memcpy(smoothed, result, 3 * height * width);
+        return 0;
+    }
+    s.left->missed = 0;
+    every([&](int row) { accumulate_row(s.cells, row); });
+    const int side = s.left->side;
+    const Accumulated p = {s.results[side], s.results[1 - side], result, smoothed, tall, wide,
+                           level.x[1], level.y[1], s.cells.weight, s.taps, s.table};
+    parallel_for(tall, threads, [&](int64_t begin, int64_t end) {
+        smooth_rows(p, static_cast<int>(begin), static_cast<int>(end));
+    });
+    s.left->side = 1 - side;
+    return 0;
+}
+
+// Copies the motion of the newest frame, which must not be the first: [rows, columns, 2], in cells
+// to the right and down.
+STYLEFORGE_EXPORT int styleforge_smoothing_motion(int64_t, void* memory, float* flow, int64_t height,
+                                                  int64_t width) {
+    const Stream s(memory, static_cast<int>(height), static_cast<int>(width));
+    const Level& level = s.levels[0];
+    for (int row = 0; row < level.now.rows; ++row)
+        for (int column = 0; column < level.now.columns; ++column, flow += 2)
+            flow[0] = level.x[1].row(row)[column], flow[1] = level.y[1].row(row)[column];
+    return 0;
+}

@@ -1,6 +1,0 @@
-// The kernels of network_sm80.cu on FP32 numbers, multiplied in full precision as the sum of two
-// FP16 numbers. A separate source, so that a process loads only the precision it runs.
-#include "include/sm80/conv3x3.cuh"
-#include "include/sm80/first_layer.cuh"
-#include "include/sm80/fp32_traits.cuh"
-#include "include/sm80/last_layer.cuh"

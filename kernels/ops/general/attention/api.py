@@ -1,0 +1,391 @@
+"""The attention operations for any model.
+
+PyTorch runs matrix products and attention without a score matrix, or our kernels where they
+measured faster. The surrounding work is one pass over memory. FP16 and BF16 are computed in FP32
+and rounded once. Results are contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.ops.general.attention import composed, gathered, rope, scores, sparse
+from kernels.ops.general.attention.timed import TIMED
+from kernels.ops.general.elementwise import dropped
+from kernels.ops.general.elementwise import samples as elements
+from kernels.ops.general.elementwise.declaration import drawn, dropping, elementwise
+from kernels.table.autograd import Gradient, Kept
+from kernels.table.registry import LIBRARY, fused
+
+ON_CPU = "PyTorch's attention"
+
+
+def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+    return scores.gradients(kept, attention_score_backward(grad, kept.tensors[-1]))
+
+
+def _draw_scores(
+    scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+) -> tuple[Any, ...]:
+    return drawn(scores, p, training, state)
+
+
+def _heads(seed: int, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(shape, generator=generator) for _ in range(3))
+    return q, k, v
+
+
+def _samples_flash() -> Iterator[tuple[Any, ...]]:
+    q, k, v = _heads(0, 1, 2, 4, 8)
+    yield q, k, v, None, None, True
+    yield q, k, v, 0.5, torch.ones(4, 4, dtype=torch.bool).tril(1), False
+
+
+def _samples_multihead() -> Iterator[tuple[Any, ...]]:
+    yield *_heads(1, 1, 4, 8), 2, None, None, False
+    yield *_heads(1, 2, 5, 8), 4, None, None, True
+
+
+def _samples_sparse() -> Iterator[tuple[Any, ...]]:
+    blocks = torch.tensor([[True, False, False], [True, False, True], [False, False, False]])
+    yield *_heads(2, 1, 2, 6, 8), blocks, None, 2
+    yield *_heads(3, 2, 2, 6, 8), blocks.expand(2, 1, 3, 3), 0.5, None
+
+
+def _samples_rope() -> Iterator[tuple[Any, ...]]:
+    angles = torch.linspace(0, 3, 16).view(4, 4)
+    yield *_heads(4, 1, 2, 4, 8), angles.cos(), angles.sin(), False, None, None, True
+
+
+@fused(
+    scores.CPU,
+    reference=scores.reference,
+    samples=scores.samples,
+    launch_cpu=scores.launch_cpu,
+    cuda=scores.CUDA,
+    launch_cuda=scores.launch_cuda,
+    tolerance_scale=4,
+    family=LIBRARY,
+    timed=TIMED,
+    save=scores.save,
+    backward=_scores_backward,
+    refuses=scores.refuses,
+    aliases=("fused_attention_score",),
+)
+def attention_score(
+    q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
+) -> Tensor:
+    """Compute the attention weights softmax(q k^T scale + mask) in the memory of the product.
+
+    A query whose keys are all hidden gets zeros and no gradient. Returns [..., Lq, Lk] of q's
+    dtype; rows sum to 1.
+
+    Args:
+        q: [..., Lq, D] of FP16, BF16, FP32 or FP64.
+        k: [..., Lk, D] of the same dtype and leading dimensions.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: Broadcasts to [..., Lq, Lk]: bool, true where a query sees a key, or numbers of q's
+            dtype to add to the scores; or None.
+    """
+    ...
+
+
+@fused(
+    scores.CPU,
+    reference=scores.backward_reference,
+    samples=scores.samples_of_backward,
+    launch_cpu=scores.backward_on_cpu,
+    cuda=scores.CUDA,
+    launch_cuda=scores.backward_on_cuda,
+    tolerance_scale=4,
+    family=LIBRARY,
+    refuses=scores.refuses,
+)
+def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
+    """Compute weights * (grad - sum(grad * weights)), the gradient of the scores before softmax.
+
+    Returns a contiguous tensor of the same shape.
+
+    Args:
+        grad: The gradient of the weights, of their shape and dtype.
+        weights: [..., Lk], as `attention_score` returned them.
+    """
+    ...
+
+
+@elementwise(
+    dropping("attention_dropout"),
+    samples=elements.with_dropout,
+    complete=_draw_scores,
+    recorded=dropped.in_place_of("attention_dropout"),
+)
+def attention_dropout(
+    scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
+) -> Tensor:
+    """Compute dropout(scores), where `attention_score` returned the scores.
+
+    Returns a contiguous tensor of the same shape.
+
+    Args:
+        scores: Any shape and strides; FP16, BF16, FP32 or FP64.
+        p: The probability that a weight becomes 0, from 0 to 1, in steps of 1 / 65536; the others
+            are multiplied by 1 / (1 - p).
+        state: int64 [2] on the device of the scores, a seed and an offset: the same state drops the
+            same weights. Drawn from PyTorch's generator if None.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=composed.flash_reference,
+    samples=_samples_flash,
+    composed=composed.flash,
+    on_cpu=ON_CPU,
+    family=LIBRARY,
+    timed=TIMED,
+)
+def flash_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+) -> Tensor:
+    """Compute softmax(q k^T scale + mask) v without a score matrix (Dao et al., 2022).
+
+    Runs `fused_attention` where it measured faster: without gradients and masks, in FP16 and BF16,
+    on a GPU of compute capability 9.0. Otherwise it runs
+    `torch.nn.functional.scaled_dot_product_attention`. The one that runs decides the result of a
+    query whose keys are all hidden. Returns [N, H, Lq, Dv].
+
+    Args:
+        q: [N, H, Lq, D] of any floating dtype; k is [N, H, Lk, D] and v [N, H, Lk, Dv].
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: As in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=composed.multihead_reference,
+    samples=_samples_multihead,
+    composed=composed.multihead,
+    on_cpu=ON_CPU,
+    family=LIBRARY,
+    timed=TIMED,
+    aliases=("fused_multihead_attention",),
+)
+def multihead_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    num_heads: int,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+) -> Tensor:
+    """Compute `flash_attention` of heads stored side by side, without copies to split them.
+
+    Returns [N, Lq, Ev].
+
+    Args:
+        q: [N, Lq, E] of any floating dtype; k is [N, Lk, E] and v [N, Lk, Ev].
+        num_heads: A divisor of E and of Ev.
+        scale: Scale of the scores. Defaults to (E / num_heads)**-0.5.
+        mask: Broadcasts to [N, num_heads, Lq, Lk], as in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=composed.block_sparse_reference,
+    samples=_samples_sparse,
+    composed=composed.block_sparse,
+    on_cpu=ON_CPU,
+    family=LIBRARY,
+    timed=TIMED,
+    complete=composed.count_blocks,
+)
+def block_sparse_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    block_mask: Tensor,
+    scale: float | None = None,
+    most_blocks: int | None = None,
+) -> Tensor:
+    """Compute attention in which query blocks see only some key blocks (Child et al., 2019).
+
+    For each block of queries, the operation gathers the blocks it sees, up to the number in the
+    mask's fullest row. Time and memory scale with that number. A query that sees no key gets zeros.
+    Returns [N, H, Lq, Dv].
+
+    Args:
+        q: [N, H, Lq, D] of any floating dtype; k is [N, H, Lk, D] and v [N, H, Lk, Dv].
+        block_mask: bool [rows, columns] or [N, H, rows, columns] (or 1 for N and H), true for a
+            visible block. Rows must divide Lq, and columns Lk; the quotients are the block sizes.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        most_blocks: The most blocks that a row sees. A smaller number drops the last blocks of a
+            row. If None, they are counted: the first call with a mask, and the first after a write
+            to it, waits for the GPU.
+    """
+    ...
+
+
+@fused(
+    scores.CPU,
+    reference=rope.reference,
+    samples=rope.samples,
+    launch_cpu=rope.launch_cpu,
+    cuda=scores.CUDA,
+    launch_cuda=rope.launch_cuda,
+    family=LIBRARY,
+    timed=TIMED,
+    save=rope.save,
+    backward=rope.gradients,
+    refuses=rope.refuses,
+)
+def apply_rope(
+    x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, back: bool = False
+) -> Tensor:
+    """Apply rotary position embedding (Su et al., 2021): rotate pairs of numbers by their angles.
+
+    Returns a contiguous tensor of x's shape and dtype.
+
+    Args:
+        x: Queries or keys, [N, H, L, D] or [N, L, D], of any strides; FP16, BF16, FP32 or FP64.
+        cos: [L, D / 2], or [N, L, D / 2] for per-sample positions, of any floating dtype, like
+            `sin`.
+        interleaved: Whether elements 2i and 2i + 1 form a pair, instead of i and i + D / 2.
+        back: Whether to rotate back.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=composed.with_rope_reference,
+    samples=_samples_rope,
+    composed=composed.with_rope,
+    on_cpu=ON_CPU,
+    family=LIBRARY,
+    timed=TIMED,
+)
+def rope_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    interleaved: bool = False,
+    scale: float | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+) -> Tensor:
+    """Compute `flash_attention` of queries and keys rotated by `apply_rope`.
+
+    Returns [N, H, L, Dv].
+
+    Args:
+        q: [N, H, L, D] of any floating dtype, like k; v is [N, H, L, Dv].
+        cos: As in `apply_rope`, like `sin` and `interleaved`.
+        scale: Scale of the scores. Defaults to D**-0.5.
+        mask: As in `attention_score`.
+        causal: Whether query i sees only keys 0 to i. Excludes `mask`.
+    """
+    ...
+
+
+@fused(
+    "",
+    reference=sparse.with_whole_mask,
+    samples=sparse.samples,
+    on_cpu=ON_CPU,
+    cuda=scores.CUDA,
+    launch_cuda=sparse.launch,
+    tolerance_scale=4,
+    family=LIBRARY,
+    timed=TIMED,
+    cuda_dtypes=sparse.DTYPES,
+    recorded=composed.sparse_with_gradient,
+)
+def block_sparse_forward(
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+) -> Tensor:
+    """Compute `block_sparse_attention` in one kernel, as it does in 16 bits without gradients.
+
+    With gradients, `block_sparse_attention` gathers the blocks on a GPU. Returns [N, H, Lq, D],
+    contiguous, with zeros for a row that sees no key.
+
+    Args:
+        q: [N, H, Lq, D] of FP16 or BF16, with D 64 or 128; k and v are [N, H, Lk, D].
+        block_mask: bool [rows, columns] or [N, H, rows, columns]. On a GPU a block has a multiple
+            of 16 queries and of 32 keys.
+        scale: Scale of the scores. Defaults to D**-0.5.
+    """
+    ...
+
+
+@fused(
+    scores.CPU,
+    reference=gathered.reference,
+    samples=gathered.samples,
+    launch_cpu=gathered.gather_on_cpu,
+    refuses=gathered.refuses,
+    cuda=scores.CUDA,
+    launch_cuda=gathered.launch_gather,
+    family=LIBRARY,
+    timed=TIMED,
+    save=gathered.save,
+    backward=gathered.gradients,
+)
+def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """Return x[places]; its gradient is `sum_blocks`, a sum in FP32 and in a fixed order.
+
+    The result is [places, ...], contiguous.
+
+    Args:
+        x: [blocks, ...] of FP16, BF16, FP32 or FP64.
+        places: int64 [places], the block at each place.
+        order: int64 [places], the indices of the places, grouped by block and ascending in each
+            group.
+        begins: int64 [blocks + 1], where each block's group begins in `order`, and the end of the
+            last.
+    """
+    ...
+
+
+@fused(
+    scores.CPU,
+    reference=gathered.sum_reference,
+    samples=gathered.samples_of_sum,
+    launch_cpu=gathered.sum_on_cpu,
+    refuses=gathered.refuses,
+    cuda=scores.CUDA,
+    launch_cuda=gathered.launch_sum,
+    family=LIBRARY,
+    timed=TIMED,
+    save=gathered.save,
+    backward=gathered.gradients_of_sum,
+)
+def sum_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+    """Sum each block over its places, in FP32 and in a fixed order.
+
+    Returns [blocks, ...], contiguous, with zeros for a block without places.
+
+    Args:
+        x: [places, ...] of FP16, BF16, FP32 or FP64.
+        places: As in `gather_blocks`, like `order` and `begins`.
+    """
+    ...

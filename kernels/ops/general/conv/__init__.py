@@ -1,0 +1,1 @@
+"""Convolutions followed by a norm or an activation, composed of other operations."""

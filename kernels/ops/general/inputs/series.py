@@ -1,0 +1,64 @@
+"""The operations that prepare series for any model."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from kernels.ops.general.inputs import CPU, CUDA, windows
+from kernels.ops.general.inputs.timed import TIMED
+from kernels.table.registry import LIBRARY, fused
+
+
+@fused(
+    CPU,
+    reference=windows.reference,
+    samples=windows.samples,
+    launch_cpu=windows.launch_cpu,
+    cuda=CUDA,
+    launch_cuda=windows.launch_cuda,
+    tolerance_scale=4,
+    family=LIBRARY,
+    timed=TIMED,
+    save=windows.save,
+    backward=windows.gradients,
+    refuses=windows.refuses,
+)
+def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
+    """Reduce x.unfold(-1, size, step) over each window without a tensor of the windows.
+
+    Returns [..., (length - size) // step + 1], contiguous.
+
+    Args:
+        x: [..., length] of FP16, BF16, FP32 or FP64.
+        size: Window length, 1 to length.
+        step: Distance between the starts of two windows.
+        reduce: "mean", "sum", "max" or "min". Equal extrema of a window share the gradient, as in
+            torch.amax. NaN stays NaN.
+    """
+    ...
+
+
+@fused(
+    CPU,
+    reference=windows.backward_reference,
+    samples=windows.samples_of_backward,
+    launch_cpu=windows.backward_on_cpu,
+    cuda=CUDA,
+    launch_cuda=windows.backward_on_cuda,
+    tolerance_scale=8,
+    family=LIBRARY,
+    derived=("y",),
+    refuses=windows.refuses,
+)
+def sliding_window_backward(
+    grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
+) -> Tensor:
+    """Compute the gradient of `sliding_window`. Every sum has a fixed order.
+
+    All other arguments match the forward pass, whose result is y. Returns a contiguous tensor of
+    x's shape and dtype.
+
+    Args:
+        grad: The gradient of y, of its shape and dtype.
+    """
+    ...

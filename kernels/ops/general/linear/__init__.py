@@ -1,0 +1,1 @@
+"""Linear layers followed by an activation, and products of split matrices."""

@@ -1,0 +1,1 @@
+"""Reductions that transform each element as they read it."""

@@ -1,0 +1,1 @@
+"""Convolution fused with instance norm and ReLU, and the residual block."""

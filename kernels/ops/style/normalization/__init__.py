@@ -1,0 +1,1 @@
+"""Instance norm with an optional residual and ReLU."""

@@ -1,0 +1,1 @@
+"""Statistics of channels, and the norm that applies them."""

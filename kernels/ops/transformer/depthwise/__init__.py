@@ -1,0 +1,1 @@
+"""The depthwise convolution that gives tokens their positions."""

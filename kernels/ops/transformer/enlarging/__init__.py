@@ -1,0 +1,1 @@
+"""Enlarging of planes to twice their size, and back."""

@@ -1,0 +1,1 @@
+"""The feed-forward network and the output projection."""

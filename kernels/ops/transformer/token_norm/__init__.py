@@ -1,0 +1,1 @@
+"""Norms over tokens and pooled planes."""

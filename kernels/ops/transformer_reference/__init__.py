@@ -1,1 +1,0 @@
-"""PyTorch references of the transformer operations, against which kernels are compared."""

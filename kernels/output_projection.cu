@@ -1,4 +1,0 @@
-// The epilogue of attention's output projection, or of a feed-forward network's second layer, in
-// FP16 and BF16: bias and residual in one pass, include/transformer/epilogue.cuh.
-#include "include/transformer.h"
-#include "include/transformer/epilogue.cuh"
