@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
 from app.commands.train.previews import PreviewImage, save_preview, show_impression
@@ -22,6 +21,7 @@ from app.commands.train.reporters import Reporter, make_reporter
 from app.commands.training_recipe import given_fields, speed_up
 from app.errors import StyleForgeError, advice_for
 from app.exit_status import DONE, INTERRUPTED
+from app.processes.stop_signal import interrupt_on_stdin, stop_requested
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run

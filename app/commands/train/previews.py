@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.commands.train.output import Output
 from app.commands.train.reporters import Reporter
 from app.styles.any_style_networks import AnyStyleNetworks
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.checkpoints import CheckpointError
 from models.families.any_style import StylePainter
 from models.training.run import fit
@@ -64,7 +64,7 @@ def show_impression(
         return
     try:
         shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
-        painted = first_impression(Library.default().networks, style, shown)
+        painted = first_impression(Catalog.default().networks, style, shown)
     except (CheckpointError, ValueError) as exc:
         report.note(f"Cannot paint a first impression: {exc}")
         return

@@ -14,10 +14,10 @@ import torch
 
 from app.commands.command_line import command_line
 from app.commands.reporting import print_line
-from app.commands.stop_signal import stop_requested
 from app.commands.training_recipe import final_losses, given_fields, made_with, speed_up
 from app.errors import StyleForgeError
 from app.exit_status import DONE, INTERRUPTED
+from app.processes.stop_signal import stop_requested
 from models.checkpoints import CheckpointError
 from models.training.checkpoint import clear_leftovers, resume_run
 from models.training.data import Photographs, find_photographs, load_photographs

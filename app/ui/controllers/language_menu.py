@@ -7,7 +7,7 @@ from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu
 
 from app.ui.window_context import WindowContext
-from utils.translation.catalog import available, share
+from utils.translation.files import available, share
 from utils.translation.joints import sentences
 from utils.translation.languages import LANGUAGES, SYSTEM
 from utils.translation.numbers import number

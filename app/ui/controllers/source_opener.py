@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.frame import SourceInfo
 from app.sources import SOURCES
+from app.sources.address import with_scheme
 from app.sources.camera import CameraName, is_camera, parse_spec
-from app.sources.network import with_scheme
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice

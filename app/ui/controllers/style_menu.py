@@ -69,7 +69,7 @@ class StyleMenu:
         }
 
     def entries(self, key: str) -> Iterator[MenuEntry]:
-        style = self._session.library.find(key)
+        style = self._session.catalog.find(key)
         if style is None:
             return
         for name, title in STYLE_ACTIONS.items():
@@ -83,13 +83,13 @@ class StyleMenu:
 
         The other actions stay enabled and tell the reason, since their keys are known.
         """
-        style = self._session.library.find(self._session.config.style)
+        style = self._session.catalog.find(self._session.config.style)
         reason = tr("No style is chosen") if style is None else self._reason("train_picture", style)
         set_available(self._actions["train_picture"], tip_of("train_picture"), reason)
 
     def act(self, name: str) -> None:
         """Run one of STYLE_ACTIONS on the chosen style, or show why it does not apply."""
-        style = self._session.library.find(self._session.config.style)
+        style = self._session.catalog.find(self._session.config.style)
         if style is None:
             return
         if reason := self._reason(name, style):
@@ -138,7 +138,7 @@ class StyleMenu:
 
     def export(self, style: Style, path: Path) -> None:
         self._session.write(
-            lambda: self._session.library.export_file(style.key, path),
+            lambda: self._session.catalog.export_file(style.key, path),
             lambda target: self._session.notice.emit(
                 tr("Exported {title} to {target}", title=style.title, target=target)
             ),

@@ -24,7 +24,7 @@ from app.export.film.report import FilmReport
 from app.export.film.store import store_folder
 from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.file_dialogs import SAVE_FILM, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
@@ -71,7 +71,7 @@ class FilmExporter(QObject):
         self,
         context: WindowContext,
         saved: Callable[[Path, str], None],
-        styling: Callable[[Library, EngineConfig], Styling] | None = None,
+        styling: Callable[[Catalog, EngineConfig], Styling] | None = None,
     ) -> None:
         super().__init__(context.window)
         self._session, self._say, self._picker = context.session, context.say, context.dialogs
@@ -98,7 +98,7 @@ class FilmExporter(QObject):
     @property
     def folder(self) -> Path:
         """The folder that stores running exports; it may not exist."""
-        return self._session.library.user.parent / "exports"
+        return self._session.catalog.user.parent / "exports"
 
     def ask(self, parent: QWidget, folder: Path) -> None:
         if self._under_way:
@@ -168,13 +168,13 @@ class FilmExporter(QObject):
     def _begin(self, order: ExportOrder) -> None:
         self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
-        library, folder = self._session.library, self.folder
+        catalog, folder = self._session.catalog, self.folder
         self._target = order.target
 
         def work() -> FilmReport | str:
             try:
                 _keep(order, folder)
-                return self._make(order, library)
+                return self._make(order, catalog)
             except FilmCancelled as exc:
                 return str(exc)
             finally:
@@ -214,11 +214,11 @@ class FilmExporter(QObject):
         if job := self._job:
             job.cancel(keep=not self._discards)
 
-    def _make(self, order: ExportOrder, library: Library) -> FilmReport:
+    def _make(self, order: ExportOrder, catalog: Catalog) -> FilmReport:
         target, config, options = order.target, order.config, order.options
         info = film_info(order.source)
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
-        styles = {key: library.get(key).weights.stat() for key in sized.styles}
+        styles = {key: catalog.get(key).weights.stat() for key in sized.styles}
         identity = {
             "program": styleforge_version(),
             "config": repr(sized),
@@ -234,7 +234,7 @@ class FilmExporter(QObject):
         )
         job = FilmJob(
             request,
-            self._styling(library, sized),
+            self._styling(catalog, sized),
             lambda progress: self._show(target, info, progress),
         )
         self._job = job
@@ -295,7 +295,7 @@ def _duration(seconds: float) -> str:
     return tr("{n} h", n=number(seconds / 3600, 1))
 
 
-def _styling(library: Library, config: EngineConfig) -> Styling:
-    engine = Engine(library)
+def _styling(catalog: Catalog, config: EngineConfig) -> Styling:
+    engine = Engine(catalog)
     engine.configure(config)
     return FilmStyling(engine)

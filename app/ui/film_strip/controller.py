@@ -17,7 +17,7 @@ from app.engine.process_mode import ProcessMode
 from app.frame import Frame, SourceInfo
 from app.live.session import Session, Spec
 from app.sources import strip_of
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.film_strip.strip import TIP, FilmStrip
 from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels, StripThumbnails
 from utils.translation.texts import tr
@@ -42,8 +42,8 @@ def small_config(config: EngineConfig) -> EngineConfig:
 class StripPainter:
     """Styles one thumbnail at a time, on the calling thread."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._engine: Engine | None = None
 
     def look(self, config: EngineConfig) -> Hashable:
@@ -56,7 +56,7 @@ class StripPainter:
         Raises:
             StyleForgeError: If the style or the engine cannot be used.
         """
-        engine = self._engine = self._engine or Engine(self._library)
+        engine = self._engine = self._engine or Engine(self._catalog)
         wanted = small_config(config)
         if engine.config != wanted:
             engine.configure(wanted)
@@ -84,7 +84,7 @@ class FilmStripController(QObject):
     def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.painter: Painter = painter or StripPainter(session.library)
+        self.painter: Painter = painter or StripPainter(session.catalog)
         self.thumbnails = StripThumbnails(session.run, self)
         self.strip = FilmStrip(self.thumbnails, parent)
         self._spec: Spec = ""  # the source of the listed pictures

@@ -13,7 +13,7 @@ from app.ui.window_context import WindowContext
 
 
 class Arranging(QObject):
-    """Shows the library's styles in the user's order, filtered by the search."""
+    """Shows the catalog's styles in the user's order, filtered by the search."""
 
     def __init__(self, context: WindowContext, gallery: StyleGallery) -> None:
         super().__init__(gallery)
@@ -86,7 +86,7 @@ class Arranging(QObject):
 
     def _arranged(self) -> tuple[Style, ...]:
         settings = self._settings()
-        styles = grouped(self._session.library.styles, groups_of(settings.style_groups))
+        styles = grouped(self._session.catalog.styles, groups_of(settings.style_groups))
         return arranged(styles, keys_of(settings.style_order), self.favorites)
 
 
@@ -122,7 +122,7 @@ def arranged(
 ) -> tuple[Style, ...]:
     """Return the favorites, then the others by group (those without one first).
 
-    Each part follows `order`, the user's keys, then library order.
+    Each part follows `order`, the user's keys, then catalog order.
     """
     places = {key: place for place, key in enumerate(order)}
     groups = list(dict.fromkeys(style.group for style in styles))

@@ -66,7 +66,7 @@ class LookController(QObject):
 
     def use(self, look: Look) -> bool:
         """Apply a look; return whether that is possible."""
-        missing = look.missing(self._session.library.titles.keys())
+        missing = look.missing(self._session.catalog.titles.keys())
         if missing:
             self._session.problem.emit(Problem(missing, advice=tr(MISSING_ADVICE)))
         else:
@@ -116,7 +116,7 @@ class LookController(QObject):
         self.strip.show_looks([*saved, *last], Look.of(self._session.config))
 
     def _title(self, look: Look) -> str:
-        titles = self._session.library.titles
+        titles = self._session.catalog.titles
         label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
         return (
             label

@@ -56,7 +56,7 @@ class UndoController(QObject):
         self._show()
 
     def _keep_styles(self) -> None:
-        self.history.keep_styles(self._session.library.titles.keys())
+        self.history.keep_styles(self._session.catalog.titles.keys())
         self._show()
 
     def _show(self) -> None:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
-from app.batch.job_queue import JobQueue
-from app.batch.overview import JobView
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import JobView
 from app.ui.actions import apply_icons
 from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.control.adding import QueueAdding
@@ -218,7 +218,7 @@ class QueueController(QObject):
     # Showing
 
     def _show_views(self, views: list[JobView]) -> None:
-        titles = self._session.library.titles
+        titles = self._session.catalog.titles
         rows = rows_of(views, titles, self.runner.number)
         before = {row.number: row.state for row in self.rows}
         for row in rows:

@@ -56,7 +56,7 @@ class SpeedController(QObject):
 
     def refresh(self) -> None:
         config = self._session.config
-        style = self._session.library.find(config.style)
+        style = self._session.catalog.find(config.style)
         has_lite = style is None or style.lite is not None or style.family != FEED_FORWARD
         self._machine = replace(self._machine, strokes=config.strokes, has_lite=has_lite)
         chosen = Step(config.network, config.size, config.precision)

@@ -8,8 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from app.batch.job_queue import JobQueue
-from app.batch.watched_folder import WatchedFolder, not_queued
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.watched_folder import WatchedFolder, not_queued
 from app.errors import Problem
 from app.ui.controllers.exporter import pictures_folder
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, QUEUE_FOLDER, FileKind
@@ -57,7 +57,7 @@ class QueueAdding(QObject):
     def order(self) -> Order:
         """Return the order for files added now."""
         config, settings = self._session.config, self._settings()
-        known = self._session.library.titles.keys()
+        known = self._session.catalog.titles.keys()
         keys = [key for key in settings.queue_styles.split("\n") if key in known]
         looks = tuple(config.mixed([(key, 1.0)]) for key in keys) or (config,)
         return Order(looks, self._output(), settings.queue_skip)
@@ -120,7 +120,7 @@ class QueueAdding(QObject):
     def update(self, *_: object) -> None:
         if self.page is None:
             return
-        titles = self._session.library.titles
+        titles = self._session.catalog.titles
         keys = [key for key in self._settings().queue_styles.split("\n") if key in titles]
         self.page.adding.show_styles([titles[key] for key in keys] or [self._look()])
         self.page.adding.show_output(self._output())
@@ -141,7 +141,7 @@ class QueueAdding(QObject):
 
     def _fill_styles(self) -> None:
         assert self.page is not None
-        styles = [StyleName(each.key, each.title) for each in self._session.library.styles]
+        styles = [StyleName(each.key, each.title) for each in self._session.catalog.styles]
         keys = self._settings().queue_styles.split("\n")
         self.page.adding.menu.fill(styles, keys, self._look())
 
