@@ -21,7 +21,7 @@ import torch
 
 from kernel_fusion.measure import DTYPES, cases, measured
 from kernel_fusion.measure_optim import GROUP, OPTIMIZERS, measured_optimizers
-from kernels.table.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.table.registry import LIBRARY, OPS, Operation, prepare, statuses
 from utils.devices import resolve
 from utils.files.atomic import atomic_write
 from utils.provenance import commit_of, machine_info
@@ -103,7 +103,7 @@ def _tell(row: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
+def operations(group: str | None = None, device: str = "cpu") -> list[Operation]:
     """Return the library's operations that return a result, except backward operations.
 
     On a GPU, operations for the CPU alone are left out: another operation computes their reference
@@ -130,7 +130,7 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
 
 def report(
     device: torch.device,
-    chosen: Sequence[Op],
+    chosen: Sequence[Operation],
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
     *,
@@ -168,7 +168,7 @@ def report(
         "library": rows,
     }
 
-    def of(op: Op) -> Iterator[dict[str, Any]]:
+    def of(op: Operation) -> Iterator[dict[str, Any]]:
         for case in cases(device, [op], sizes, precisions, of_products, has_large):
             yield measured(case, device, runs, compiles)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernel_fusion.ways import COMPILED, EAGER, OURS, Run, error, shape_of, size_of, timed
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import Op, Timed
+from kernels.table.registry import Operation, Timed
 
 DTYPES = {"FP32": torch.float32, "FP16": torch.float16, "BF16": torch.bfloat16}
 
@@ -28,7 +28,7 @@ class Case(NamedTuple):
     With `is_large`, forward and backward are also measured together.
     """
 
-    op: Op
+    op: Operation
     shape: str
     precision: str
     given: list[Any]
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 def cases(
     device: torch.device,
-    chosen: Sequence[Op],
+    chosen: Sequence[Operation],
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
     of_products: Sequence[tuple[int, int]] | None = None,
@@ -61,7 +61,7 @@ def cases(
                 yield Case(op, shape, precision, given, by, is_large=make in by.large)
 
 
-def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
+def _largest_sample(op: Operation, _rows: int, _columns: int) -> Sequence[Any]:
     return max(op.samples(), key=lambda given: sum(x.numel() for x in tensors_of(given)))
 
 

@@ -21,7 +21,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from kernels.table.registry import ALIASES, OPS, named
+from kernels.table.operation import ALIASES, OPS, named
 
 for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
     importlib.import_module(_module.name)

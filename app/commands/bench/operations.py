@@ -29,7 +29,7 @@ from kernels.ops import (
 )
 from kernels.ops.style.convolution.api import unavailable_reason
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, OPS, Op, prepare, statuses
+from kernels.table.registry import LIBRARY, OPS, Operation, prepare, statuses
 from utils.benchmark import interleave
 
 MOST_CALLS = 20  # maximum calls per timed run; a single call is too short to time
@@ -95,7 +95,7 @@ def sampled_cases(device: torch.device) -> Iterator[Case]:
             yield _sampled(op, sample, device)
 
 
-def _sampled(op: Op, sample: tuple[Any, ...], device: torch.device) -> Case:
+def _sampled(op: Operation, sample: tuple[Any, ...], device: torch.device) -> Case:
     floating = [value for value in tensors_of(sample) if value.is_floating_point()]
     # FP32 tensors may accompany half-precision ones
     x = min(floating, key=lambda value: value.itemsize)

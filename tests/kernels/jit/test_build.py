@@ -17,7 +17,7 @@ from kernels.jit import build, subprocesses, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.self_test import compile_worker
-from kernels.table.registry import OPS, Op, fused
+from kernels.table.registry import OPS, Operation, fused
 
 LIBRARY = "instance_norm"  # a name with operations; its sources are replaced below
 
@@ -244,7 +244,7 @@ def test_a_library_without_its_kernels_fails_the_self_test(source, empty_cache):
     assert not list(empty_cache.glob(f"*{toolchain.SUFFIX}"))
 
 
-def self_tested(name: str, native: float) -> Op:
+def self_tested(name: str, native: float) -> Operation:
     """Return a doubling operation whose native kernel multiplies by `native`."""
 
     def reference(x: torch.Tensor) -> torch.Tensor:

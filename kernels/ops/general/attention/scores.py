@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.general.attention import product
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -89,7 +89,7 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [q, k, mask if mask is not None and mask.is_floating_point() else None, *results]
 
 
-def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, change: Tensor) -> Sequence[Grad]:
     q, k, mask, _ = kept.tensors
     scale = _scale(q, kept.options[2])
     of_q = _scaled_product(change, k, scale) if kept.needs[0] else None

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernels.ops.general.elementwise import bits, reference
 from kernels.ops.general.elementwise.arguments import check_dropout
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.launcher import CpuLauncher
 from kernels.table.philox import kept_elements, kept_scale
 
@@ -64,7 +64,7 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [x if _READS[function] else None, results[1]]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     x, mask = kept.tensors
     _, function, p, _ = kept.options
     of_x: Any = torch.ops.styleforge.dropout_mask_backward(grad, x, mask, function, p)

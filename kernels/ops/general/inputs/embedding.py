@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernels.ops.general.fusion.arguments import takes_vectors
 from kernels.ops.general.inputs import MOST
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -66,7 +66,7 @@ def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | 
     return list(arguments[:3])
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradients of the tables of `embedding_position`."""
     tokens, weight, position = kept.tensors
     scale, start = kept.options[3:]
@@ -102,7 +102,7 @@ def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tens
     return [results[2], arguments[1]]
 
 
-def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradient of the table of `token_embedding`, without the row of the padding."""
     numbers, weight = kept.tensors
     padding = kept.options[3]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernels.ops.general.fusion.arguments import takes_vectors
 from kernels.ops.general.inputs import MOST
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -75,7 +75,7 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [arguments[0], *results]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     backward: Any = torch.ops.styleforge.sliding_window_backward
     return backward(grad, *kept.tensors, *kept.options[1:]), None, None, None
 

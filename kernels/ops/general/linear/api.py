@@ -17,7 +17,9 @@ from kernels.ops.general.attention.attend import attend
 from kernels.ops.general.elementwise.api import add_relu, add_sigmoid, bias_gelu
 from kernels.ops.general.fusion.api import add_norm
 from kernels.ops.general.linear.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.names import LIBRARY
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
 ON_CPU = "PyTorch's products, and our elementwise kernels"
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -314,16 +316,14 @@ def _samples_layer() -> Iterator[tuple[Any, ...]]:
             yield x, weights, 4, "relu", True, given, None, True, 1e-5
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_linear_activation_reference,
-    composed=_linear_activation,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named=ON_CPU),
+    cuda=Cuda(LIBRARY),
+    composed=_linear_activation,
     tolerance_scale=4,
+    timed=TIMED["linear_activation"],
     aliases=("fused_linear_activation",),
 )
 def linear_activation(
@@ -342,16 +342,14 @@ def linear_activation(
     ...
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_ffn_reference,
-    composed=_ffn,
     samples=_samples_ffn,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named=ON_CPU),
+    cuda=Cuda(LIBRARY),
+    composed=_ffn,
     tolerance_scale=4,
+    timed=TIMED["ffn"],
 )
 def ffn(
     x: Tensor,
@@ -374,16 +372,14 @@ def ffn(
     ...
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_transformer_layer_reference,
-    composed=_transformer_layer,
     samples=_samples_layer,
-    on_cpu="PyTorch's products and attention, and our elementwise kernels",
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named="PyTorch's products and attention, and our elementwise kernels"),
+    cuda=Cuda(LIBRARY),
+    composed=_transformer_layer,
     tolerance_scale=8,
+    timed=TIMED["transformer_layer"],
 )
 def transformer_layer(
     x: Tensor,

@@ -11,7 +11,9 @@ from torch import Tensor
 from kernels.ops.style.convolution.api import convolve_normalize_cpu
 from kernels.ops.style.convolution.on_cuda import residual_block_forward
 from kernels.ops.style.convolution.reference import apply_block, check_block, residual_block
-from kernels.table.registry import OPERATIONS, fused
+from kernels.table.names import OPERATIONS
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
 
 def _cpu(
@@ -51,14 +53,11 @@ def _samples() -> Iterator[tuple[Any, ...]]:
                 yield (x, *unit, 1e-5, True)
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=residual_block,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu="PyTorch's oneDNN convolutions + {norm}",
-    cuda=OPERATIONS,
-    launch_cuda=residual_block_forward,
+    cpu=Cpu("instance_norm", path=_cpu, named="PyTorch's oneDNN convolutions + {norm}"),
+    cuda=Cuda(OPERATIONS, residual_block_forward),
     tolerance_scale=8,
 )
 def fused_residual_block_forward(

@@ -11,7 +11,9 @@ from torch import Tensor
 from kernels.ops.style.normalization import on_cpu as cpu_norm
 from kernels.ops.style.normalization import on_cuda as cuda_norm
 from kernels.ops.style.normalization.reference import instance_norm_reference
-from kernels.table.registry import OPERATIONS, fused
+from kernels.table.names import OPERATIONS
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
 
 def _reference_out(
@@ -86,13 +88,11 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=instance_norm_reference,
     samples=_samples,
-    launch_cpu=cpu_norm.norm,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm,
+    cpu=Cpu("instance_norm", cpu_norm.norm),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm),
 )
 def fused_instance_norm(
     x: Tensor,
@@ -127,14 +127,12 @@ def fused_instance_norm(
     ...
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=_reference_out,
     samples=_samples_out,
+    cpu=Cpu("instance_norm", cpu_norm.norm_out),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm_out),
     mutates=("out",),
-    launch_cpu=cpu_norm.norm_out,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm_out,
 )
 def fused_instance_norm_out(
     x: Tensor,
@@ -163,13 +161,11 @@ def fused_instance_norm_out(
     ...
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=_reference_forward,
     samples=_samples_forward,
-    launch_cpu=cpu_norm.norm_forward,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm_forward,
+    cpu=Cpu("instance_norm", cpu_norm.norm_forward),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm_forward),
 )
 def fused_instance_norm_forward(
     input: Tensor,

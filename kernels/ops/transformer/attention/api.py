@@ -16,8 +16,10 @@ from kernels.ops.transformer.attention.reference import (
     check,
     mask_gradient,
 )
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.autograd import Grad, Kept
+from kernels.table.names import TRANSFORMER
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
 
 ON_CPU = "PyTorch's attention"
 
@@ -66,7 +68,7 @@ def _save(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[Tenso
     return q, k, v, mask, state, *results
 
 
-def _backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     q, k, v, mask, state, out, lse = kept.tensors
     scale, causal, dropout = kept.options[4:7]
     grad_q, grad_k, grad_v = fused_attention_backward(
@@ -106,20 +108,14 @@ def _samples_backward() -> Iterator[tuple[Any, ...]]:
         yield grad, q, k, v, mask, out, lse, scale, causal, dropout, state
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_reference,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.attention,
-    tolerance_scale=4,
-    family=TRANSFORMER,
-    save=_save,
-    backward=_backward,
-    statistics=1,
+    cpu=Cpu(path=_cpu, named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.attention),
+    gradient=Gradient(_save, _backward, statistics=1),
     refuses=on_cuda.refuses,
+    tolerance_scale=4,
 )
 def fused_attention(
     q: Tensor,
@@ -154,18 +150,14 @@ def fused_attention(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_backward_reference,
     samples=_samples_backward,
-    cpu=_cpu_backward,
-    on_cpu="PyTorch's products",
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.attention_backward,
-    tolerance_scale=16,
-    family=TRANSFORMER,
+    cpu=Cpu(path=_cpu_backward, named="PyTorch's products"),
+    cuda=Cuda(TRANSFORMER, on_cuda.attention_backward),
     derived=("out", "lse"),
     refuses=on_cuda.refuses_backward,
+    tolerance_scale=16,
 )
 def fused_attention_backward(
     grad: Tensor,

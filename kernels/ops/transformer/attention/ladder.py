@@ -16,7 +16,9 @@ from kernels.ops.transformer.ffn.reference import (
     heads_of,
     merged,
 )
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.names import TRANSFORMER
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
 ON_CPU = "PyTorch's products and attention"
 
@@ -56,17 +58,13 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield *given[:3], None, None, size**-0.5, heads
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_block,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.first_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
+    cpu=Cpu(path=_cpu, named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.first_rung),
     refuses=on_cuda.refuses_first,
+    tolerance_scale=4,
 )
 def fused_attention_v1(
     x: Tensor,
@@ -91,17 +89,13 @@ def fused_attention_v1(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_block,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.second_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
+    cpu=Cpu(path=_cpu, named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.second_rung),
     refuses=on_cuda.refuses,
+    tolerance_scale=4,
 )
 def fused_attention_v2_forward(
     x: Tensor,
@@ -119,17 +113,13 @@ def fused_attention_v2_forward(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_block,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.third_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
+    cpu=Cpu(path=_cpu, named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.third_rung),
     refuses=on_cuda.refuses,
+    tolerance_scale=4,
 )
 def fused_attention_v3_forward(
     x: Tensor,

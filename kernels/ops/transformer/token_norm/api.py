@@ -11,7 +11,8 @@ from torch import Tensor
 
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
 LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
@@ -235,15 +236,12 @@ def _pooled_samples() -> Iterator[tuple[Any, ...]]:
             yield x, high, wide, stride, None, None, None, None, residual, 1e-3
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_token_norm(
     x: Tensor,
@@ -272,15 +270,12 @@ def fused_token_norm(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=_pooled_reference,
     samples=_pooled_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch_pooled,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch_pooled),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_pooled_token_norm(
     x: Tensor,
