@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, NamedTuple
 
 import torch
-from torch import Tensor
 
 from kernels.table.autograd import Backward, Save
 from kernels.table.launcher import CpuLauncher, CudaLauncher
@@ -100,7 +99,7 @@ class Hidden:
     """
 
     results: int = 0
-    update: Callable[[Sequence[Any], Sequence[Tensor]], None] | None = None
+    update: Callable[[Sequence[Any], Any], None] | None = None
 
     def __post_init__(self) -> None:
         if self.update is not None and not self.results:

@@ -17,7 +17,8 @@ from kernels.jit import build, subprocesses, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.self_test import compile_worker
-from kernels.table.registry import OPS, Operation, fused
+from kernels.table.operation import OPS, Operation
+from kernels.table.parts import Cpu
 
 LIBRARY = "instance_norm"  # a name with operations; its sources are replaced below
 
@@ -253,11 +254,10 @@ def self_tested(name: str, native: float) -> Operation:
     def signature(x: torch.Tensor) -> torch.Tensor: ...
 
     signature.__name__ = name
-    fused(
-        "doubling",
+    Operation(
         reference=reference,
         samples=lambda: [(torch.ones(3),)],
-        launch_cpu=lambda _, x: x * native,
+        cpu=Cpu("doubling", lambda _, x: x * native),
     )(signature)
     return OPS.pop(name)
 

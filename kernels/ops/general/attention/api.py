@@ -21,6 +21,20 @@ from kernels.table.autograd import Grad, Kept
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = [
+    "apply_rope",
+    "attention_dropout",
+    "attention_score",
+    "attention_score_backward",
+    "block_sparse_attention",
+    "block_sparse_forward",
+    "flash_attention",
+    "gather_blocks",
+    "multihead_attention",
+    "rope_attention",
+    "sum_blocks",
+]
+
 ON_CPU = "PyTorch's attention"
 
 

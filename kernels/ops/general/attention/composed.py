@@ -18,9 +18,9 @@ def flash(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "flash_attention")
     return _attend(q, k, v, scale, mask, causal)
@@ -44,9 +44,9 @@ def flash_reference(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "flash_attention")
     if causal:
@@ -59,9 +59,9 @@ def multihead(
     k: Tensor,
     v: Tensor,
     num_heads: int,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     split = _heads(q, k, v, num_heads)
     _check(*split, mask, causal, "multihead_attention")
@@ -73,9 +73,9 @@ def multihead_reference(
     k: Tensor,
     v: Tensor,
     num_heads: int,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     split = _heads(q, k, v, num_heads)
     return flash_reference(*split, scale, mask, causal).transpose(1, 2).flatten(2)
@@ -87,10 +87,10 @@ def with_rope(
     v: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    interleaved: bool,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "rope_attention")
     turn: Any = torch.ops.styleforge.apply_rope
@@ -104,10 +104,10 @@ def with_rope_reference(
     v: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    interleaved: bool,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     q, k = (rope.reference(x, cos, sin, interleaved) for x in (q, k))
     return flash_reference(q, k, v, scale, mask, causal)
@@ -118,8 +118,8 @@ def block_sparse(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> Tensor:
     seen = _blocks(q, k, v, block_mask)
     n, heads, rows, columns = seen.shape
@@ -149,7 +149,7 @@ def block_sparse(
 
 
 def sparse_with_gradient(
-    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None
 ) -> Tensor | None:
     """Compute `block_sparse_forward` for autograd; on a GPU it gathers the visible blocks.
 
@@ -172,8 +172,8 @@ def block_sparse_reference(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> Tensor:
     seen = _blocks(q, k, v, block_mask)
     rows, columns = seen.shape[2:]
@@ -187,8 +187,8 @@ def count_blocks(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> tuple[Any, ...]:
     """Return the arguments of `block_sparse_attention`, with the most blocks that a row sees."""
     fits = q.dim() == k.dim() == v.dim() == 4 and block_mask.dim() >= 2

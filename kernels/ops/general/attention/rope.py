@@ -95,8 +95,8 @@ def launch_cpu(
     x: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    back: bool = False,
+    interleaved: bool,
+    back: bool,
 ) -> Tensor:
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel():

@@ -52,9 +52,7 @@ def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_scor
         )
 
 
-def reference(
-    q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
-) -> Tensor:
+def reference(q: Tensor, k: Tensor, scale: float | None, mask: Tensor | None) -> Tensor:
     check(q, k, mask)
     scores = torch.matmul(q, k.transpose(-1, -2))
     return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
@@ -111,8 +109,8 @@ def launch_cpu(
     launch: CpuLauncher,
     q: Tensor,
     k: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
+    scale: float | None,
+    mask: Tensor | None,
 ) -> Tensor:
     def softmax(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax", *arguments, rows)
@@ -124,8 +122,8 @@ def launch_cuda(
     launch: CudaLauncher,
     q: Tensor,
     k: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
+    scale: float | None,
+    mask: Tensor | None,
 ) -> Tensor:
     check(q, k, mask)
     keys = k.shape[-2]

@@ -23,6 +23,8 @@ from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 from kernels.table.philox import draw_state
 
+__all__ = ["conv2d_bn_relu", "conv2d_gelu_dropout", "depthwise_pointwise_conv", "grouped_conv_norm"]
+
 P = ParamSpec("P")
 
 

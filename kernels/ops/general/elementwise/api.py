@@ -32,6 +32,24 @@ from kernels.table.names import LIBRARY
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = [
+    "add_relu",
+    "add_relu_masked",
+    "add_sigmoid",
+    "bias_gelu",
+    "dropout_mask_backward",
+    "dropout_masked",
+    "elementwise_backward",
+    "elementwise_sums_backward",
+    "gelu_dropout",
+    "mish_scale",
+    "mul_tanh",
+    "multiply_relu",
+    "prelu_bias",
+    "relu_mask_backward",
+    "swish_multiply",
+]
+
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
 
 

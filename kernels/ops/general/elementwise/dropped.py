@@ -74,9 +74,7 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
 def in_place_of(function: str) -> Callable[..., Tensor | None]:
     """Return a dropout that saves bits; it returns None for arguments without such a kernel."""
 
-    def recorded(
-        x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
-    ) -> Tensor | None:
+    def recorded(x: Tensor, p: float, training: bool, state: Tensor | None) -> Tensor | None:
         if state is None or not training or not 0 < p <= 1 or not bits.are_kept(x):
             return None
         found: Any = torch.ops.styleforge.dropout_masked(x, function, p, state)

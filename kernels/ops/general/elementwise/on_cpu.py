@@ -44,8 +44,8 @@ def backward(
     inputs: list[Tensor],
     function: str,
     wanted: list[bool],
-    p: float = 0.0,
-    state: Tensor | None = None,
+    p: float,
+    state: Tensor | None,
 ) -> list[Tensor]:
     if _runs_on_pytorch(inputs):
         return reference.backward(grad, inputs, function, wanted, p, state)
@@ -61,8 +61,8 @@ def backward_sums(
     wanted: list[bool],
     like: list[Tensor],
     of: list[int],
-    p: float = 0.0,
-    state: Tensor | None = None,
+    p: float,
+    state: Tensor | None,
 ) -> list[Tensor]:
     """Run `sums.of_gradients`, in one pass if the sums are over rows.
 

@@ -20,6 +20,18 @@ from kernels.ops.general.fusion.timed import TIMED
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
 
+__all__ = [
+    "add_norm",
+    "batch_norm_relu",
+    "batch_norm_relu_backward",
+    "group_norm_relu",
+    "group_norm_relu_backward",
+    "layer_norm_gelu",
+    "layer_norm_relu",
+    "rms_norm_gelu",
+    "row_norm_backward",
+]
+
 ON_CPU_GROUPS = "group_norm"
 RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
 RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)

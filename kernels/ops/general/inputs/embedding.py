@@ -122,8 +122,8 @@ def launch_cpu(
     tokens: Tensor,
     weight: Tensor,
     position: Tensor,
-    scale: float = 1.0,
-    start: int = 0,
+    scale: float,
+    start: int,
 ) -> Tensor:
     if weight.dtype not in TYPES:
         return reference(tokens, weight, position, scale, start)
@@ -161,7 +161,7 @@ def launch_tokens_on_cpu(
     tokens: list[Tensor],
     weight: Tensor,
     length: int,
-    padding: int | None = None,
+    padding: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)

@@ -14,6 +14,8 @@ from kernels.ops.general.linear.timed import TIMED as PRODUCTS
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = ["contract_reshape", "embedding_position"]
+
 
 def _contract(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
     try:

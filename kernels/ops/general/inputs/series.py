@@ -9,6 +9,8 @@ from kernels.ops.general.inputs.timed import TIMED
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = ["sliding_window", "sliding_window_backward"]
+
 
 @Operation(
     reference=windows.reference,

@@ -12,6 +12,8 @@ from kernels.ops.general.inputs.timed import TIMED
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
 
+__all__ = ["embedding_backward", "token_embedding"]
+
 
 @Operation(
     reference=embedding.token_reference,

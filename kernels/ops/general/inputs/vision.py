@@ -12,6 +12,8 @@ from kernels.ops.general.inputs.timed import TIMED
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["image_to_tensor"]
+
 
 @Operation(
     reference=images.reference,

@@ -21,6 +21,8 @@ from kernels.table.names import LIBRARY
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["ffn", "linear_activation", "transformer_layer"]
+
 ON_CPU = "PyTorch's products, and our elementwise kernels"
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "none": lambda x: x,
@@ -98,16 +100,14 @@ def _activated(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) 
     return WITH_BIAS[activation](F.linear(x, weight), bias)
 
 
-def _linear_activation(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
-) -> Tensor:
+def _linear_activation(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> Tensor:
     _check_layer("linear_activation", x, weight, bias)
     check_activation("linear_activation", activation)
     return _activated(x, weight, bias, activation)
 
 
 def _linear_activation_reference(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
+    x: Tensor, weight: Tensor, bias: Tensor | None, activation: str
 ) -> Tensor:
     return ACTIVATIONS[activation](F.linear(x, weight, bias))
 
@@ -118,7 +118,7 @@ def _ffn(
     bias1: Tensor | None,
     weight2: Tensor,
     bias2: Tensor | None,
-    activation: str = "gelu",
+    activation: str,
 ) -> Tensor:
     _check_layer("ffn", x, weight1, bias1)
     _check_layer("ffn", x.new_empty(0, weight1.shape[0]), weight2, bias2)
@@ -158,7 +158,7 @@ def _ffn_reference(
     bias1: Tensor | None,
     weight2: Tensor,
     bias2: Tensor | None,
-    activation: str = "gelu",
+    activation: str,
 ) -> Tensor:
     return F.linear(ACTIVATIONS[activation](F.linear(x, weight1, bias1)), weight2, bias2)
 
@@ -242,12 +242,12 @@ def _transformer_layer(
     x: Tensor,
     weights: list[Tensor],
     num_heads: int,
-    activation: str = "gelu",
-    norm_first: bool = False,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    eps: float = 1e-5,
+    activation: str,
+    norm_first: bool,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    eps: float,
 ) -> Tensor:
     count = ENCODER if memory is None else DECODER
     if len(weights) != count:
@@ -272,12 +272,12 @@ def _transformer_layer_reference(
     x: Tensor,
     weights: list[Tensor],
     num_heads: int,
-    activation: str = "gelu",
-    norm_first: bool = False,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    eps: float = 1e-5,
+    activation: str,
+    norm_first: bool,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    eps: float,
 ) -> Tensor:
     options = num_heads, activation, norm_first, memory, mask, causal, eps
     return _layer(x, weights, *options, _ffn_reference, _add_norm_reference)

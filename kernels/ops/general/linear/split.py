@@ -20,6 +20,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["split_tf32_out"]
+
 CUDA = "split_products_cuda"
 PARTS = 3
 # half of the bits that TF32 lacks; a mask of the bits that it has

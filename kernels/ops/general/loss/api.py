@@ -20,6 +20,16 @@ from kernels.table.launcher import CpuLauncher, CudaLauncher, without_autocast
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
 
+__all__ = [
+    "cross_entropy",
+    "cross_entropy_backward",
+    "linear_cross_entropy",
+    "linear_cross_entropy_backward",
+    "linear_cross_entropy_scaled_backward",
+    "mse_loss",
+    "mse_loss_backward",
+]
+
 ON_CPU = "loss"
 
 
@@ -94,11 +104,11 @@ def _autocast_to(x: Tensor) -> torch.dtype | None:
 def _complete_logits(
     logits: Tensor,
     labels: Tensor,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    weight: Tensor | None = None,
-    dtype: torch.dtype | None = None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+    weight: Tensor | None,
+    dtype: torch.dtype | None,
 ) -> tuple[Any, ...]:
     """Return the arguments of cross_entropy. Under autocast the loss is FP32, as in PyTorch."""
     if dtype is None and _autocast_to(logits) is not None:
@@ -110,13 +120,13 @@ def _complete_head(
     hidden: Tensor,
     weight: Tensor,
     labels: Tensor,
-    bias: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    chunk_size: int = 0,
-    dtype: torch.dtype | None = None,
-    wanted: int = 0,
+    bias: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+    chunk_size: int,
+    dtype: torch.dtype | None,
+    wanted: int,
 ) -> tuple[Any, ...]:
     """Return the arguments of linear_cross_entropy, with the gradients that forward computes.
 
@@ -136,7 +146,7 @@ def _complete_head(
     )
 
 
-def _complete_squares(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Any, ...]:
+def _complete_squares(x: Tensor, target: Tensor, reduction: str) -> tuple[Any, ...]:
     """Return the arguments of mse_loss in the promoted dtype, under autocast at least FP32."""
     if x.dtype == target.dtype and _autocast_to(x) is None:
         return x, target, reduction

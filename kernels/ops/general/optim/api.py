@@ -17,6 +17,8 @@ from kernels.table.launcher import CpuLauncher, CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["adam_step", "clip_grads_with_norm", "sgd_step", "total_norm"]
+
 
 def _of_lists(
     run: Callable[..., Any], samples: Callable[[], Iterable[tuple[Any, ...]]], **parts: Any

@@ -23,6 +23,8 @@ from kernels.table.names import NAMESPACE
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = ["channel_bias_backward", "mean_abs", "reduction_backward", "sum_squared"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
 ON_CPU, ON_CUDA = "reduction", "reduction_cuda"

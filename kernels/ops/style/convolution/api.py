@@ -26,6 +26,8 @@ from kernels.table.parts import Cpu, Cuda
 from kernels.weight_transforms import phase_weight
 from utils.tf32 import convolutions_use_tf32
 
+__all__ = ["fused_conv_instancenorm_forward", "fused_conv_reflection_pad_forward"]
+
 
 def unavailable_reason(
     device: torch.device,
@@ -67,12 +69,12 @@ def convolve_normalize_cpu(
     conv_bias: Tensor | None,
     norm_gamma: Tensor | None,
     norm_beta: Tensor | None,
-    eps: float = 1e-5,
-    padding: int = 1,
-    stride: int = 1,
-    relu: bool = False,
-    upsample: bool = False,
-    own_kernel: bool = False,
+    eps: float,
+    padding: int,
+    stride: int,
+    relu: bool,
+    upsample: bool,
+    own_kernel: bool,
 ) -> Tensor:
     """Compute `fused_conv_instancenorm_forward` on the CPU with oneDNN and the OpenMP norm.
 

@@ -15,6 +15,8 @@ from kernels.table.names import OPERATIONS
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_residual_block_forward"]
+
 
 def _cpu(
     input: Tensor,
@@ -26,8 +28,8 @@ def _cpu(
     conv2_bias: Tensor | None,
     conv2_gamma: Tensor | None,
     conv2_beta: Tensor | None,
-    eps: float = 1e-5,
-    own_kernel: bool = False,
+    eps: float,
+    own_kernel: bool,
 ) -> Tensor:
     check_block(input, conv1_weight, conv2_weight)
     first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)

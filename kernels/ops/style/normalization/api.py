@@ -15,6 +15,8 @@ from kernels.table.names import OPERATIONS
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_instance_norm", "fused_instance_norm_forward", "fused_instance_norm_out"]
+
 
 def _reference_out(
     x: Tensor,
@@ -37,10 +39,10 @@ def _reference_forward(
     input: Tensor,
     gamma: Tensor | None,
     beta: Tensor | None,
-    eps: float = 1e-5,
-    use_vectorized: bool = True,
-    residual: Tensor | None = None,
-    relu: bool = False,
+    eps: float,
+    use_vectorized: bool,
+    residual: Tensor | None,
+    relu: bool,
 ) -> Tensor:
     return instance_norm_reference(input, gamma, beta, residual, eps, relu)
 

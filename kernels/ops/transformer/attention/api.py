@@ -21,6 +21,8 @@ from kernels.table.names import TRANSFORMER
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
+__all__ = ["fused_attention", "fused_attention_backward"]
+
 ON_CPU = "PyTorch's attention"
 
 
@@ -28,11 +30,11 @@ def _cpu(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: Tensor | None = None,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
+    mask: Tensor | None,
+    scale: float,
+    causal: bool,
+    dropout: float,
+    state: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     check(q, k, v, mask, scale, dropout, state)
     if mask is not None or dropout or not q.numel() or not k.numel():
@@ -51,10 +53,10 @@ def _cpu_backward(
     mask: Tensor | None,
     out: Tensor,
     lse: Tensor,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
+    scale: float,
+    causal: bool,
+    dropout: float,
+    state: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     return backward_by_rows(grad, q, k, v, mask, lse, scale, causal, dropout, state)
 

@@ -20,6 +20,8 @@ from kernels.table.names import TRANSFORMER
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_attention_v1", "fused_attention_v2_forward", "fused_attention_v3_forward"]
+
 ON_CPU = "PyTorch's products and attention"
 
 

@@ -15,6 +15,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_channel_norm"]
+
 ON_CPU = "PyTorch's arithmetic"
 MOST_GROUPS = 12  # that the kernel merges
 

@@ -13,6 +13,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_channel_moments_out", "fused_channel_statistics"]
+
 LIBRARY, ON_CPU = "channel_statistics_cuda", "PyTorch's variance"
 THREADS, VECTOR = 256, 16  # per block; bytes per load
 MERGED = 2  # channels merged per block
@@ -27,7 +29,7 @@ def _moments(x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, variance
 
 
-def _reference(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+def _reference(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     _check(x)
     mean, variance = _moments(x)
     return mean, torch.rsqrt(variance + eps)
@@ -55,7 +57,7 @@ def _check(x: Tensor, *results: Tensor) -> None:
         raise ValueError("channel statistics: mean and variance must have the same strides")
 
 
-def _launch(launch: CudaLauncher, x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+def _launch(launch: CudaLauncher, x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     _check(x)
     if x.dtype not in TYPES or not x.numel():
         return _reference(x, eps)

@@ -14,6 +14,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_depthwise_conv"]
+
 LIBRARY, ON_CPU = "depthwise_cuda", "PyTorch's convolution"
 THREADS, ROWS, VECTOR = 256, 4, 16  # threads per block, rows per thread, bytes per load
 

@@ -20,6 +20,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_enlarging_interleave_out", "fused_enlarging_pad_out"]
+
 LIBRARY, ON_CPU = "enlarging_cuda", "PyTorch's copies"
 THREADS, VECTOR = 256, 16  # per block; bytes per load
 

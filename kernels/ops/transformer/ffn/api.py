@@ -14,6 +14,8 @@ from kernels.table.names import TRANSFORMER
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_ffn_forward", "output_projection_forward"]
+
 ON_CPU = "PyTorch's products"
 
 

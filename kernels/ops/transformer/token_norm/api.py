@@ -14,6 +14,8 @@ from kernels.table.launcher import CudaLauncher
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
+__all__ = ["fused_pooled_token_norm", "fused_token_norm"]
+
 LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
 COUNT = 4  # elements per load
@@ -63,12 +65,12 @@ def _pooled_reference(
     high: int,
     wide: int,
     stride: int,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
+    mean: Tensor | None,
+    inverse: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     _check_groups(x, high, wide, stride)
     y, normed = _wide(x, mean, inverse, weight, bias, residual, eps)
@@ -144,12 +146,12 @@ def _launch_pooled(
     high: int,
     wide: int,
     stride: int,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
+    mean: Tensor | None,
+    inverse: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     _check(x, mean, inverse, weight, bias, residual)
     _check_groups(x, high, wide, stride)
