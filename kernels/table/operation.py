@@ -54,8 +54,8 @@ class Operation:
         cuda: Its kernel on a GPU. Without one, the reference runs there.
         gradient: Its own gradient. Without one, autograd reruns and differentiates the reference.
         composed: In place of kernels and gradients: the operation composed of PyTorch's and others
-            of the table, with their gradients. Autograd and compilers see these. The libraries of
-            `cpu` and `cuda` are those of the others.
+            of the table, with their gradients. Autograd and compilers see these. `cpu` and `cuda`
+            name the libraries of the others.
         hidden: Results of the dispatcher's operation that the function does not return.
         mutates: The arguments that it writes to. Such an operation returns nothing, is for
             inference only, and raises RuntimeError if a gradient would be needed.

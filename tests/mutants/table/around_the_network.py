@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "no status tells that the reference smooths",
-        "kernels/table/operation.py",
+        "kernels/table/registry.py",
         "whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()",
         'whole = tuple(_WHOLE["cuda"]) if kind == "cuda" and family in (None, STYLE) else ()',
         (f"{_NATIVE}::test_the_status_of_the_cpu_says_what_smooths",),
