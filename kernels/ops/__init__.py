@@ -10,8 +10,8 @@ Each folder in `style`, `transformer` and `general` holds one operation or a few
 | `samples.py`, `timed.py` | arguments for tests, and for benchmarks beside PyTorch's calls |
 | `*.cpp`, `*.cu`, `*.h`, `*.cuh` | the kernels |
 
-Every module is imported. The operations it declares with `@Operation` are attributes here. They raise
-ValueError for an argument of an invalid shape, dtype, device or value.
+Every module is imported. The operations it declares with `@Operation` are attributes here. They
+raise ValueError for an argument of an invalid shape, dtype, device or value.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class Operation:
         timed: How to time it. If None, it is timed on its samples, against its reference.
         aliases: Other names of the operation, in Python alone.
         is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
-        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY. By default
-            that of its folder.
+        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY. By default,
+            its folder says it.
         name: Name of the function and of the operation in PyTorch's namespace `styleforge`.
         group: The folder or module that declared it, without its package.
         operation: The function; native if a kernel is loaded, the reference otherwise.
