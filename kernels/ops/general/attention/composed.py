@@ -68,17 +68,9 @@ def multihead(
     return _attend(*split, scale, mask, causal).transpose(1, 2).flatten(2)
 
 
-def multihead_reference(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    num_heads: int,
-    scale: float | None,
-    mask: Tensor | None,
-    causal: bool,
-) -> Tensor:
+def multihead_reference(q: Tensor, k: Tensor, v: Tensor, num_heads: int, *options: Any) -> Tensor:
     split = _heads(q, k, v, num_heads)
-    return flash_reference(*split, scale, mask, causal).transpose(1, 2).flatten(2)
+    return flash_reference(*split, *options).transpose(1, 2).flatten(2)
 
 
 def with_rope(
@@ -99,18 +91,10 @@ def with_rope(
 
 
 def with_rope_reference(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    interleaved: bool,
-    scale: float | None,
-    mask: Tensor | None,
-    causal: bool,
+    q: Tensor, k: Tensor, v: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, *options: Any
 ) -> Tensor:
     q, k = (rope.reference(x, cos, sin, interleaved) for x in (q, k))
-    return flash_reference(q, k, v, scale, mask, causal)
+    return flash_reference(q, k, v, *options)
 
 
 def block_sparse(

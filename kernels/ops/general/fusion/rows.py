@@ -21,6 +21,18 @@ class Activation(NamedTuple):
     gradient: Callable[[Tensor, Tensor], Tensor]
 
 
+def _identity(z: Tensor) -> Tensor:
+    return z
+
+
+def _unchanged(grad: Tensor, _z: Tensor) -> Tensor:
+    return grad
+
+
+def _through_relu(grad: Tensor, z: Tensor) -> Tensor:
+    return torch.where(z <= 0, torch.zeros_like(grad), grad)
+
+
 def _through_gelu(grad: Tensor, z: Tensor) -> Tensor:
     below = 0.5 * (1 + torch.erf(z * math.sqrt(0.5)))
     return grad * (below + z * torch.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
@@ -28,8 +40,8 @@ def _through_gelu(grad: Tensor, z: Tensor) -> Tensor:
 
 # In the order of `with_activation` in activations.h.
 ACTIVATIONS = {
-    "none": Activation(lambda z: z, lambda grad, _: grad),
-    "relu": Activation(F.relu, lambda grad, z: torch.where(z <= 0, torch.zeros_like(grad), grad)),
+    "none": Activation(_identity, _unchanged),
+    "relu": Activation(F.relu, _through_relu),
     "gelu": Activation(F.gelu, _through_gelu),
 }
 NUMBERS = {name: number for number, name in enumerate(ACTIVATIONS)}  # as kernels number them

@@ -117,35 +117,21 @@ def _of_table(grad: Tensor, tokens: Tensor, weight: Tensor, left_out: int) -> Te
     return run(tokens, grad, weight.shape[0], left_out)
 
 
-def launch_cpu(
-    launch: CpuLauncher,
-    tokens: Tensor,
-    weight: Tensor,
-    position: Tensor,
-    scale: float,
-    start: int,
-) -> Tensor:
+def launch_cpu(launch: CpuLauncher, tokens: Tensor, weight: Tensor, *options: Any) -> Tensor:
     if weight.dtype not in TYPES:
-        return reference(tokens, weight, position, scale, start)
+        return reference(tokens, weight, *options)
     missing = torch.zeros(1, dtype=torch.int64)
 
     def embed(*arguments: Argument) -> None:
         launch("styleforge_embed", *arguments, missing)
         _refuse_missing(missing)
 
-    return _positions(embed, tokens, weight, position, scale, start)
+    return _positions(embed, tokens, weight, *options)
 
 
-def launch_cuda(
-    launch: CudaLauncher,
-    tokens: Tensor,
-    weight: Tensor,
-    position: Tensor,
-    scale: float = 1.0,
-    start: int = 0,
-) -> Tensor:
+def launch_cuda(launch: CudaLauncher, tokens: Tensor, weight: Tensor, *options: Any) -> Tensor:
     if weight.dtype not in TYPES or tokens.numel() * weight.shape[-1] > MOST:
-        return reference(tokens, weight, position, scale, start)
+        return reference(tokens, weight, *options)
 
     def embed(*arguments: Any) -> None:
         _, table, position, out, _, rows, *_ = arguments
@@ -153,7 +139,7 @@ def launch_cuda(
         blocks, lanes = _shared_out(rows, table, vector)
         launch("styleforge_embed", blocks, _THREADS, *arguments, vector, lanes)
 
-    return _positions(embed, tokens, weight, position, scale, start)
+    return _positions(embed, tokens, weight, *options)
 
 
 def launch_tokens_on_cpu(

@@ -18,21 +18,9 @@ from kernels.table.parts import Cpu, Cuda
 __all__ = ["fused_instance_norm", "fused_instance_norm_forward", "fused_instance_norm_out"]
 
 
-def _reference_out(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    out: Tensor,
-) -> None:
-    out.copy_(
-        instance_norm_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
-    )
+def _reference_out(*args: Any) -> None:
+    *given, out = args
+    out.copy_(instance_norm_reference(*given))
 
 
 def _reference_forward(

@@ -45,20 +45,8 @@ def _cpu(
     return out.transpose(1, 2).contiguous().transpose(1, 2), lse.to(_wide(q.dtype)).contiguous()
 
 
-def _cpu_backward(
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    out: Tensor,
-    lse: Tensor,
-    scale: float,
-    causal: bool,
-    dropout: float,
-    state: Tensor | None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return backward_by_rows(grad, q, k, v, mask, lse, scale, causal, dropout, state)
+def _cpu_backward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return backward_by_rows(*args[:5], *args[6:])  # without the result
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:

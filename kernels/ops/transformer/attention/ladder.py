@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -21,8 +21,6 @@ from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
 __all__ = ["fused_attention_v1", "fused_attention_v2_forward", "fused_attention_v3_forward"]
-
-ON_CPU = "PyTorch's products and attention"
 
 
 def _cpu(
@@ -60,14 +58,18 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield *given[:3], None, None, size**-0.5, heads
 
 
-@Operation(
-    reference=attention_block,
-    samples=_samples,
-    cpu=Cpu(path=_cpu, named=ON_CPU),
-    cuda=Cuda(TRANSFORMER, on_cuda.first_rung),
-    refuses=on_cuda.refuses_first,
-    tolerance_scale=4,
-)
+def _rung(attend: Callable[..., Tensor], refuses: Callable[..., str]) -> Operation:
+    return Operation(
+        reference=attention_block,
+        samples=_samples,
+        cpu=Cpu(path=_cpu, named="PyTorch's products and attention"),
+        cuda=Cuda(TRANSFORMER, on_cuda.rung(attend)),
+        refuses=refuses,
+        tolerance_scale=4,
+    )
+
+
+@_rung(on_cuda.first, on_cuda.refuses_first)
 def fused_attention_v1(
     x: Tensor,
     w_qkv: Tensor,
@@ -91,14 +93,7 @@ def fused_attention_v1(
     ...
 
 
-@Operation(
-    reference=attention_block,
-    samples=_samples,
-    cpu=Cpu(path=_cpu, named=ON_CPU),
-    cuda=Cuda(TRANSFORMER, on_cuda.second_rung),
-    refuses=on_cuda.refuses,
-    tolerance_scale=4,
-)
+@_rung(on_cuda.second, on_cuda.refuses)
 def fused_attention_v2_forward(
     x: Tensor,
     w_qkv: Tensor,
@@ -115,14 +110,7 @@ def fused_attention_v2_forward(
     ...
 
 
-@Operation(
-    reference=attention_block,
-    samples=_samples,
-    cpu=Cpu(path=_cpu, named=ON_CPU),
-    cuda=Cuda(TRANSFORMER, on_cuda.third_rung),
-    refuses=on_cuda.refuses,
-    tolerance_scale=4,
-)
+@_rung(on_cuda.third, on_cuda.refuses)
 def fused_attention_v3_forward(
     x: Tensor,
     w_qkv: Tensor,
