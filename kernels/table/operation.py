@@ -121,18 +121,18 @@ class Operation:
 
     def _dispatched(self, arguments: inspect.Signature) -> tuple[Run | None, Run | None]:
         """Register at PyTorch's dispatcher, and return the kernels for CPU and CUDA tensors."""
-        qualified, defaults = f"{NAMESPACE}::{self.name}", signature.defaults_of(arguments)
+        qualified, tails = f"{NAMESPACE}::{self.name}", signature.tails_of(arguments)
         declared = signature.dispatched(arguments, self.hidden.results)
         schema = torch.library.infer_schema(declared, mutates_args=self.mutates)  # pyright: ignore[reportUnknownMemberType]
         torch.library.define(qualified, schema)
         # Autocast affects only the operations of style networks below the dispatcher.
         below = _unchanged if self.family == STYLE else without_autocast
-        reference = below(signature.filling(self.reference, defaults))
-        on_cpu = ways.on_cpu(self.cpu, self.reference, defaults)
-        on_cuda = ways.on_cuda(self.cuda, self.reference, defaults)
+        reference = below(signature.filling(self.reference, tails))
+        on_cpu = ways.on_cpu(self.cpu, self.reference, tails)
+        on_cuda = ways.on_cuda(self.cuda, self.reference, tails)
         on_cpu, on_cuda = on_cpu and below(on_cpu), on_cuda and below(on_cuda)
-        path = self.cpu.path and below(signature.filling(self.cpu.path, defaults))
-        composed = self.composed and signature.filling(self.composed, defaults)
+        path = self.cpu.path and below(signature.filling(self.cpu.path, tails))
+        composed = self.composed and signature.filling(self.composed, tails)
         for key, kernel in (
             ("CompositeExplicitAutograd", None if composed else reference),
             ("CompositeImplicitAutograd", composed and autograd.composition(composed, reference)),
@@ -142,7 +142,7 @@ class Operation:
             if kernel is not None:
                 torch.library.impl(qualified, key)(kernel)
         if composed is None:
-            recording = self._recording(reference, defaults, CPU=on_cpu, CUDA=on_cuda)
+            recording = self._recording(reference, tails, CPU=on_cpu, CUDA=on_cuda)
             _fragment.impl(self.name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
         batched = autograd.batched(self.name, self.overload, reference, self.mutates)
         if batched is not None:
@@ -150,7 +150,7 @@ class Operation:
         return on_cpu, on_cuda
 
     def _recording(
-        self, reference: Run, defaults: tuple[Any, ...], **on: Run | None
+        self, reference: Run, tails: signature.Tails, **on: Run | None
     ) -> autograd.Below:
         """Return the autograd kernel."""
         overload, gradient = self.overload, self.gradient
@@ -162,7 +162,7 @@ class Operation:
             recording = autograd.saved(overload, below, reference, *own)
         else:
             recording = autograd.recomputed(overload, below, reference)
-        recorded = gradient.recorded and signature.filling(gradient.recorded, defaults)
+        recorded = gradient.recorded and signature.filling(gradient.recorded, tails)
         return autograd.handed_over(recording, recorded)
 
     def _functions(
@@ -177,7 +177,7 @@ class Operation:
         shown = self._shown(arguments)
         written = autograd.places_of(overload, self.mutates)
         most = len(arguments.parameters)
-        needed = max(1, signature.needed_by(signature.defaults_of(arguments)))
+        needed = max(1, signature.needed_by(arguments))
 
         @functools.wraps(function)
         def operation(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -15,16 +15,17 @@ from utils.misfits import misfit
 P = ParamSpec("P")
 R = TypeVar("R")
 Bind = Callable[..., tuple[Any, ...]]  # returns all arguments of a call, in order
+Tails = Sequence[tuple[Any, ...]]  # by the number of given arguments, the defaults of the others
 
 
-def defaults_of(arguments: inspect.Signature) -> tuple[Any, ...]:
-    """Return the default of each argument, or Parameter.empty."""
-    return tuple(each.default for each in arguments.parameters.values())
-
-
-def needed_by(defaults: Sequence[Any]) -> int:
+def needed_by(arguments: inspect.Signature) -> int:
     """Return how many arguments a call must pass."""
-    return sum(default is inspect.Parameter.empty for default in defaults)
+    return sum(each.default is each.empty for each in arguments.parameters.values())
+
+
+def tails_of(arguments: inspect.Signature) -> Tails:
+    defaults = tuple(each.default for each in arguments.parameters.values())
+    return [defaults[given:] for given in range(len(defaults) + 1)]
 
 
 def in_order(
@@ -35,19 +36,28 @@ def in_order(
     `complete` replaces arguments. A number in place of a list becomes one, which the dispatcher
     needs. The function raises TypeError if an argument is missing or unknown.
     """
-    defaults = defaults_of(arguments)
-    needed = needed_by(defaults)
-    lists = lists_in(arguments)
+    tails, lists = tails_of(arguments), lists_in(arguments)
+    needed, most = needed_by(arguments), len(arguments.parameters)
 
     def bound(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        if not kwargs and needed <= len(args) <= len(defaults):  # binding takes microseconds
-            given = (*args, *defaults[len(args) :])
+        if not kwargs and needed <= len(args) <= most:  # binding takes microseconds
+            return args + tails[len(args)]
+        call = arguments.bind(*args, **kwargs)
+        call.apply_defaults()
+        return call.args
+
+    def completed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        if not kwargs and needed <= len(args) <= most:
+            args += tails[len(args)]
         else:
-            call = arguments.bind(*args, **kwargs)
-            call.apply_defaults()
-            given = call.args
-        if complete is not None:
-            given = complete(*given)
+            args = bound(*args, **kwargs)
+        return args if complete is None else complete(*args)
+
+    if not lists:
+        return bound if complete is None else completed
+
+    def listed(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        given = completed(*args, **kwargs)
         for at in lists:
             value = given[at]
             if not (value is None or isinstance(value, list)):
@@ -55,14 +65,14 @@ def in_order(
                 given = (*given[:at], sizes, *given[at + 1 :])
         return given
 
-    return bound
+    return listed
 
 
-def filling(run: Callable[..., R], defaults: tuple[Any, ...]) -> Callable[..., R]:
+def filling(run: Callable[..., R], tails: Tails) -> Callable[..., R]:
     """Return `run`, called with all arguments: the dispatcher omits trailing ones with defaults."""
 
     def filled(*args: Any) -> R:
-        return run(*args, *defaults[len(args) :])
+        return run(*args, *tails[len(args)])
 
     return filled
 

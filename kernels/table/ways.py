@@ -13,17 +13,16 @@ from kernels.jit.errors import BuildError
 from kernels.table.autograd import tensors_of
 from kernels.table.launcher import CpuLauncher, CudaLauncher, Gpu, current_device
 from kernels.table.parts import Cpu, Cuda
+from kernels.table.signature import Tails
 from kernels.table.status import use_native, warn
 
 R = TypeVar("R")
 
 
-def on_cpu(
-    way: Cpu, reference: Callable[..., R], defaults: tuple[Any, ...] = ()
-) -> Callable[..., R] | None:
+def on_cpu(way: Cpu, reference: Callable[..., R], tails: Tails) -> Callable[..., R] | None:
     """Return the kernel for CPU tensors: the library's functions, or the reference without it.
 
-    None without a launch. A call may omit trailing arguments with `defaults`.
+    None without a launch. A call may omit trailing arguments with defaults, `tails`.
     """
     library, launch = way.library, way.launch
     if launch is None:
@@ -34,21 +33,19 @@ def on_cpu(
     def run(*args: Any) -> R:
         nonlocal launcher
         if build.reason(library) and not use_native(library):
-            return reference(*args, *defaults[len(args) :])
+            return reference(*args, *tails[len(args)])
         loaded = build.handle(library)
         if launcher is None or launcher.library is not loaded:
             launcher = CpuLauncher(loaded)
-        return launch(launcher, *args, *defaults[len(args) :])
+        return launch(launcher, *args, *tails[len(args)])
 
     return run
 
 
-def on_cuda(
-    way: Cuda | None, reference: Callable[..., R], defaults: tuple[Any, ...] = ()
-) -> Callable[..., R] | None:
+def on_cuda(way: Cuda | None, reference: Callable[..., R], tails: Tails) -> Callable[..., R] | None:
     """Return the kernel for CUDA tensors: the library's launchers, or the reference without it.
 
-    None without a launch. A call may omit trailing arguments with `defaults`.
+    None without a launch. A call may omit trailing arguments with defaults, `tails`.
     """
     if way is None or way.launch is None:
         return None
@@ -58,7 +55,7 @@ def on_cuda(
 
     @functools.wraps(reference)
     def run(*args: Any) -> R:
-        args = (*args, *defaults[len(args) :])
+        args += tails[len(args)]
         if build.reason(library) and not use_native(library):
             return reference(*args)
         first: Any = args[0]

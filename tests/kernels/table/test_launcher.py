@@ -24,6 +24,7 @@ from kernels.table.parts import Cpu, Cuda
 from kernels.table.status import NativeKernelWarning
 from tests.kernels.driver.standins import CODE
 
+NO_DEFAULTS = (), ()  # of a function with one argument
 STREAM = 0x5EED
 GPU = Gpu(0, 132, 9)
 SOURCE = "scale.cu"
@@ -212,7 +213,7 @@ def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
     def launch(launcher: CpuLauncher, x: torch.Tensor) -> Any:
         return launcher.library
 
-    run = ways.on_cpu(Cpu("doubling", launch), lambda x: x * 2)
+    run = ways.on_cpu(Cpu("doubling", launch), lambda x: x * 2, NO_DEFAULTS)
     assert run is not None
     monkeypatch.setitem(build._reasons, "doubling", "")
     for library in (FakeLibrary(), FakeLibrary()):
@@ -232,7 +233,7 @@ def doubling():
         launcher("styleforge_scale", 1, 32, x)
         return x * 20
 
-    return ways.on_cuda(Cuda("doubling_cuda", launch), reference)
+    return ways.on_cuda(Cuda("doubling_cuda", launch), reference, NO_DEFAULTS)
 
 
 def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, current):
