@@ -117,8 +117,8 @@ def apply_block(unit: Callable[..., Tensor], input: Tensor, *args: Any) -> Tenso
     """
     first, second, eps = args[:4], args[4:8], args[8]
     check_block(input, first[0], second[0])
-    inside = unit(input, *first, eps, 1, 1, True)
-    y = unit(inside, *second, eps, 1, 1, False) + input
+    inside = unit(input, *first, eps, 1, 1, True, False, False)
+    y = unit(inside, *second, eps, 1, 1, False, False, False) + input
     return y.contiguous(memory_format=memory_format(input))
 
 
