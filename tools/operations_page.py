@@ -1,4 +1,4 @@
-"""Writes the table of docs/elementwise.md from the docstrings of the operations.
+"""Writes the table of docs/reference/kernel_fusion/elementwise.md from the docstrings of the operations.
 
 python -m tools.operations_page
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from kernels.ops import OPS
 from kernels.table.registry import Operation
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "elementwise.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs/reference/kernel_fusion/elementwise.md"
 GROUP = "elementwise"
 HEAD = "| operation | computes | other names |\n| --- | --- | --- |\n"
 TABLE = re.compile(f"(?<={re.escape(HEAD)})(\\|.*\\n)+")

@@ -149,11 +149,11 @@ MUTANTS = (
     ),
     Mutant(
         "frames without texture are timed with it",
-        "app/commands/bench/frames.py",
+        "benchmarks/network/frames.py",
         '(("off", WITHOUT), ("on", WITH))',
         '(("off", WITH), ("on", WITH))',
         (
-            "tests/app/commands/bench/test_command.py::test_frames_with_texture_are_timed_beside_those_without",
+            "tests/benchmarks/network/test_frames.py::test_frames_with_texture_are_timed_beside_those_without",
         ),
     ),
     Mutant(

@@ -17,7 +17,7 @@ from kernels.table.parts import Timed, seeded
 DROPOUT = 0.1
 
 
-def _bias_gelu(x: Tensor, bias: Tensor, approximate: str) -> Tensor:
+def _bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
     return F.gelu(x + bias, approximate=approximate)
 
 

@@ -62,19 +62,19 @@ def _group_norm(
     x: Tensor,
     shift: Tensor | None,
     groups: int,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     total = x if shift is None else x + shift.view(-1, *(1,) * (x.dim() - 2))
     return F.relu(F.group_norm(total, groups, weight, bias, eps))
 
 
-def _sum_squared(x: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+def _sum_squared(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
     return x.square().sum(dim, keepdim=keepdim)
 
 
-def _mean_abs(x: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
+def _mean_abs(x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
     return x.abs().mean(dim, keepdim=keepdim)
 
 

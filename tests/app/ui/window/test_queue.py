@@ -362,9 +362,7 @@ def test_a_process_that_is_killed_is_followed_by_another_one(queue, session, alb
     number = queue.runner.number
     with qtbot.waitSignal(session.notice, timeout=LONG) as told:
         psutil.Process(queue.runner._process._process.processId()).kill()
-    assert told.args[0].startswith(
-        "The queue continues: the system killed the process of the queue"
-    )
+    assert told.args[0].startswith("The queue continues: the system killed the process")
     qtbot.waitUntil(lambda: not queue.runner.running, timeout=LONG)
     settled(queue, qtbot)
     assert states(queue) == [RowState.DONE] * len(album)
