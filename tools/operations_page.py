@@ -1,4 +1,4 @@
-"""Writes the table of docs/reference/kernel_fusion/elementwise.md from the docstrings of the operations.
+"""Writes the table of elementwise operations in their page, from their docstrings.
 
 python -m tools.operations_page
 """
