@@ -249,7 +249,7 @@ def _libraries_of_the_program() -> list[Library]:
     from kernels.table.registry import LIBRARY, OPS
 
     for_any_model = [op for op in OPS.values() if op.family == LIBRARY]
-    others = {name for op in for_any_model for name in (op.library, op.cuda)}
+    others = {op.library_on(device) for op in for_any_model for device in ("cpu", "cuda")}
     return [library for name, library in LIBRARIES.items() if name not in others]
 
 

@@ -25,7 +25,7 @@ from benchmarks.operations.optimizers import GROUP, OPTIMIZERS, measured_optimiz
 from benchmarks.storing import store
 from benchmarks.tables.library import library_table
 from benchmarks.tables.origin import where
-from kernels.table.registry import LIBRARY, Op, prepare, statuses
+from kernels.table.registry import LIBRARY, Operation, prepare, statuses
 from utils.devices import resolve
 from utils.provenance import commit_of, machine_info
 from utils.tf32 import tf32_allowed
@@ -106,7 +106,7 @@ def _tell(row: Mapping[str, Any]) -> None:
 
 def report(
     device: torch.device,
-    chosen: Sequence[Op],
+    chosen: Sequence[Operation],
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
     *,
@@ -144,7 +144,7 @@ def report(
         "library": rows,
     }
 
-    def of(op: Op) -> Iterator[dict[str, Any]]:
+    def of(op: Operation) -> Iterator[dict[str, Any]]:
         for case in cases(device, [op], sizes, precisions, of_products, has_large):
             yield measured(case, device, runs, compiles)
 

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from benchmarks.operations.case import Case, changed, shape_of
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, OPS, Op, Timed
+from kernels.table.registry import LIBRARY, OPS, Operation, Timed
 
 
-def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
+def operations(group: str | None = None, device: str = "cpu") -> list[Operation]:
     """Return the library's operations that return a result, except backward operations.
 
     On a GPU, operations for the CPU alone are left out: another operation computes their reference
@@ -41,7 +41,7 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Op]:
 
 def cases(
     device: torch.device,
-    chosen: Sequence[Op],
+    chosen: Sequence[Operation],
     sizes: Sequence[tuple[int, int]],
     precisions: Mapping[str, torch.dtype],
     of_products: Sequence[tuple[int, int]] | None = None,
@@ -81,5 +81,5 @@ def cases(
                 )
 
 
-def _largest_sample(op: Op, _rows: int, _columns: int) -> Sequence[Any]:
+def _largest_sample(op: Operation, _rows: int, _columns: int) -> Sequence[Any]:
     return max(op.samples(), key=lambda given: sum(x.numel() for x in tensors_of(given)))

@@ -20,7 +20,7 @@ from kernels.ops import (
 )
 from kernels.ops.style.convolution.api import unavailable_reason
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, OPS, Op
+from kernels.table.registry import LIBRARY, OPS, Operation
 
 # Operations with explicit cases below or in transformer_cases. The other two instance norm
 # operations run the same kernels on a GPU, and backward operations are not measured alone. Any
@@ -73,7 +73,7 @@ def sampled_cases(device: torch.device) -> Iterator[Case]:
             yield _sampled(op, [changed(value, lambda x: x.to(device)) for value in sample])
 
 
-def _sampled(op: Op, given: Sequence[Any]) -> Case:
+def _sampled(op: Operation, given: Sequence[Any]) -> Case:
     floating = [value for value in tensors_of(given) if value.is_floating_point()]
     # FP32 tensors may accompany half-precision ones
     x = min(floating, key=lambda value: value.itemsize)

@@ -17,7 +17,8 @@ from kernels.frames.structs import EnlargeTextureParams, TextureParams
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.table.operation import TEXTURE, use_native
+from kernels.table.names import TEXTURE
+from kernels.table.status import use_native
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 

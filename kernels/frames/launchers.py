@@ -29,7 +29,8 @@ from kernels.frames.structs import (
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.table.registry import FRAMES, use_native
+from kernels.table.names import FRAMES
+from kernels.table.status import use_native
 from utils.cuda_streams import raw_stream
 from utils.translation.texts import tr
 

@@ -12,7 +12,8 @@ from kernels.frames.smoothing import CELL
 from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.jit import build
 from kernels.table.launcher import CpuLauncher
-from kernels.table.registry import SMOOTHING, use_native
+from kernels.table.names import SMOOTHING
+from kernels.table.status import use_native
 from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB

@@ -19,7 +19,7 @@ from kernels.network.shapes import Dimensions, name_of
 from kernels.network.sm80 import DTYPES, Sm80Plan
 from kernels.network.sm80_int8 import Sm80Int8Plan
 from kernels.network.sm90 import Sm90Plan
-from kernels.table.registry import NETWORK
+from kernels.table.names import NETWORK
 from utils.translation.texts import mark, tr
 
 HOPPER = (9, 0)  # network_sm90.cu uses instructions that only this compute capability has

@@ -18,7 +18,7 @@ from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
 from kernels.jit.errors import BuildError
 from kernels.network import abi, tuned
-from kernels.table.registry import NETWORK
+from kernels.table.names import NETWORK
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 _Layer = abi.Sm80Conv | abi.Sm80Edge | abi.Sm90Conv | abi.Sm90Residual | abi.Sm90Strip

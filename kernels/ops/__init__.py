@@ -10,8 +10,8 @@ Each folder in `style`, `transformer` and `general` holds one operation or a few
 | `samples.py`, `timed.py` | arguments for tests, and for benchmarks beside PyTorch's calls |
 | `*.cpp`, `*.cu`, `*.h`, `*.cuh` | the kernels |
 
-Every module is imported. The operations it registers with `@fused` are attributes here. They raise
-ValueError for an argument of an invalid shape, dtype, device or value.
+Every module is imported. The operations it declares with `@Operation` are attributes here. They
+raise ValueError for an argument of an invalid shape, dtype, device or value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from kernels.table.registry import ALIASES, OPS, named
+from kernels.table.operation import ALIASES, OPS, named
 
 for _family in ("style", "transformer", "general"):  # the order of reports
     _package = importlib.import_module(f"{__name__}.{_family}")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kernels import ops as ops
-from kernels.table.registry import OPS, named
+from kernels.table.operation import OPS, named
 
 
 class _Groups(Mapping[str, SimpleNamespace]):

@@ -38,7 +38,8 @@ from kernels.self_test.frames import self_test as self_test_frames
 from kernels.self_test.frames import self_test_smoothing, self_test_texture
 from kernels.self_test.network import self_test as self_test_network
 from kernels.self_test.tuned import test_tuned
-from kernels.table.registry import FRAMES, NETWORK, OPS, SMOOTHING, TEXTURE, Op
+from kernels.table.names import FRAMES, NETWORK, SMOOTHING, TEXTURE
+from kernels.table.operation import OPS, Operation
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
 MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 2
@@ -54,7 +55,7 @@ def main(name: str, folder: Path, *sources: str) -> None:
         else:
             built = str(_compile(name, folder, list(sources)))
             build.adopt(name, build.load_built_file(LIBRARIES[name], Path(built)))
-        self_test([op for op in OPS.values() if op.library == name and not op.is_composite])
+        self_test([op for op in OPS.values() if op.cpu.library == name and not op.is_composite])
         if name == TEXTURE:
             _test_texture()
         if name == SMOOTHING:
@@ -64,7 +65,7 @@ def main(name: str, folder: Path, *sources: str) -> None:
                 _test_network(torch.device(gpu))
             if name == FRAMES:
                 _test_frames(torch.device(gpu))
-            self_test([op for op in OPS.values() if op.cuda == name], gpu)
+            self_test([op for op in OPS.values() if op.library_on("cuda") == name], gpu)
         result = {"reason": "", "library": built}
     except BuildError as error:
         result = {"reason": str(error), "library": ""}
@@ -75,7 +76,7 @@ def main(name: str, folder: Path, *sources: str) -> None:
             test_tuned(torch.device(gpu))
 
 
-def self_test(ops: Iterable[Op], device: str = "cpu") -> None:
+def self_test(ops: Iterable[Operation], device: str = "cpu") -> None:
     """Compare each native kernel with its reference.
 
     Raises:
@@ -130,7 +131,7 @@ def _test_smoothing() -> None:
         raise BuildError(f"self-test failed: smoothing is {apart} of 255 away from PyTorch's")
 
 
-def _difference(op: Op, arguments: tuple[Any, ...]) -> float:
+def _difference(op: Operation, arguments: tuple[Any, ...]) -> float:
     """Return the largest difference in units of the allowed rounding; NaN counts as infinite."""
     copies = [tuple(_copy(x) for x in arguments) for _ in range(2)]
     results = [run(*copy) for run, copy in zip((op.overload, op.reference), copies, strict=True)]

@@ -21,7 +21,7 @@ from kernels.network.abi import TunedLayers
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.self_test.network import BLOCKS, CONFIGS, psnr
-from kernels.table.registry import NETWORK
+from kernels.table.names import NETWORK
 
 # By dtype: the full network of the self-test reaches 60 and 42.
 LEAST_DB = {torch.float16: 50.0, torch.bfloat16: 32.0}

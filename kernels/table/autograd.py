@@ -27,7 +27,7 @@ _transform: Callable[[], object] = _dispatch._functorch.peek_interpreter_stack
 _forward_mode: Any = forward_ad  # the level of dual tensors, -1 without any
 
 Below = Callable[..., Any]  # runs an operation without a gradient: (keys, arguments...)
-Gradient = Tensor | Sequence[Tensor | None] | None
+Grad = Tensor | Sequence[Tensor | None] | None  # of an argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Kept:
 # Selects the tensors to save from the arguments and the results.
 Save = Callable[[Sequence[Any], Sequence[Tensor]], Sequence[Tensor | None]]
 # Returns the gradient of each argument from the saved state and the gradients of the results.
-Backward = Callable[..., Sequence[Gradient]]
+Backward = Callable[..., Sequence[Grad]]
 
 
 def below_autograd(overload: Any, **on: Callable[..., Any] | None) -> Below:
@@ -280,10 +280,10 @@ def _recording(overload: Any, below: Below, function: Any, reference: Callable[.
 
     def autograd(keys: Any, *args: Any) -> Any:
         if has_tangents(args):
-            return transformed(*args, *defaults[len(args) :])
+            return transformed(*args)
         if torch.is_grad_enabled() and _any_requires_grad(*args):
             if _transform() is not None:
-                return transformed(*args, *defaults[len(args) :])
+                return transformed(*args)
             packing, tensors = packed((*args, *defaults[len(args) :]))
             found = function.apply(keys, packing, *tensors)
             return list(found) if returns_list else found
@@ -339,7 +339,7 @@ class Packing:
             for count in self.counts
         )
 
-    def split(self, found: Sequence[Gradient], wanted: Sequence[bool]) -> list[Tensor | None]:
+    def split(self, found: Sequence[Grad], wanted: Sequence[bool]) -> list[Tensor | None]:
         """Return the gradients of the tensors from the gradients of the arguments.
 
         Raises:

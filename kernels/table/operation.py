@@ -1,315 +1,300 @@
-"""The rows of the table of fused operations, and their status on each device.
+"""The table of fused operations.
 
-Reading an operation's status loads existing builds; `prepare` builds missing ones.
+A fused operation is one declared object. It decorates a function whose signature is the schema; its
+`reference` defines its result, and its libraries make it fast. PyTorch's dispatcher runs the native
+kernel if one is loaded for the device, and the reference otherwise. The first call loads existing
+builds. Calling an operation never compiles anything; `prepare` does.
 """
 
 from __future__ import annotations
 
 import functools
-import warnings
+import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec, TypeVar
 
 import torch
+from torch import Tensor
 
 from kernels.jit import build
+from kernels.table import autograd, signature, ways
+from kernels.table.autograd import tensors_of
+from kernels.table.direct import device_of_plain
+from kernels.table.launcher import without_autocast
+from kernels.table.names import LIBRARY, NAMESPACE, STYLE, family_of, group_of
+from kernels.table.parts import Cpu, Cuda, Gradient, Hidden, Timed
+from kernels.table.status import NATIVE, REFERENCE, KernelStatus, KernelUnavailable
 from utils.translation.texts import mark, tr
 
-NAMESPACE = "styleforge"
-NETWORK = "network"  # library of the whole network on a GPU, see kernels.network.dispatch
-FRAMES = "frames"  # library around the network on a GPU, see kernels.frames.launchers
-SMOOTHING = "smoothing"  # library of smoothing on the CPU, see kernels.frames.native_smoothing
-TEXTURE = "texture"  # library of texture on the CPU, see kernels.frames.cpu_texture
-OPERATIONS = "operations"  # library of the network's single operations on a GPU
-STYLE = "style"  # family of the style networks' operations
-TRANSFORMER = "transformer"  # family of the transformers' operations, and its library on a GPU
-LIBRARY = "library"  # family of the operations for any model, and its library on a GPU
-PREPARE = 'python -c "import kernel_fusion; kernel_fusion.prepare()"'
-NATIVE = "the native kernel"
-REFERENCE = "its PyTorch reference"
+P = ParamSpec("P")
+R = TypeVar("R")
+Run = Callable[..., Any]
+
+# Reasons for PyTorch's kernel where none of ours is faster.
+FASTER_CONVOLUTION = mark("no native convolution for the {device}: PyTorch's is faster there")
+FASTER_KERNEL = mark("no native kernel for the {device}: PyTorch's is faster there")
+
+_fragment = torch.library.Library(NAMESPACE, "FRAGMENT")
 
 
-class NativeKernelWarning(UserWarning):
-    """Warning, once per library, that PyTorch's kernels run in place of native ones."""
+@dataclass(eq=False, kw_only=True)
+class Operation:
+    """A fused operation: one row of the table, which decorates its signature.
 
-
-class KernelUnavailable(RuntimeError):
-    """Raised if a native kernel called by name cannot run; the message says why."""
-
-
-class Timed(NamedTuple):
-    """How `python -m kernel_fusion bench` times an operation for any model.
+    Autocast chooses the dtype of the products in composed operations and in operations of style
+    networks, as in PyTorch's. All others compute in the dtypes of their arguments; see
+    without_autocast.
 
     Attributes:
-        eager: The equivalent PyTorch calls, with the same arguments.
-        arguments: Called with rows and columns; returns arguments on the default device around a
-            tensor of that size, in FP32 if they are floating.
-        is_random: Whether PyTorch's calls draw other random numbers, so that an error is
-            meaningless.
-        constants: Indices of arguments without a gradient in a model, such as running statistics
-            and the angles of positions.
-        is_joint: Whether the forward pass computes wanted gradients already, so that it is also
-            timed together with backward.
-        is_of_products: Whether matrix products dominate its time, which then grows faster than its
-            data, so that smaller sizes are timed.
-        large: Each returns arguments of a fixed size, on which a GPU is timed as well, also forward
-            and backward together, because saved tensors are part of the memory they need.
-    """
-
-    eager: Callable[..., Any]
-    arguments: Callable[[int, int], Sequence[Any]]
-    is_random: bool = False
-    constants: tuple[int, ...] = ()
-    is_joint: bool = False
-    is_of_products: bool = False
-    large: tuple[Callable[[], Sequence[Any]], ...] = ()
-
-
-def seeded(seed: int) -> torch.Generator:
-    """Return a generator on the default device, where `Timed.arguments` makes its tensors."""
-    return torch.Generator(torch.get_default_device()).manual_seed(seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    """One row of the table.
-
-    Attributes:
-        group: The folder or module that registered it, without its package.
+        reference: The operation in PyTorch. Once declared, it accepts calls like the function.
+        samples: Yields arguments on the CPU. A fresh build is compared with the reference on each
+            of them, the tests use them, and `bench` times the operation on them.
+        cpu: Its way on the CPU.
+        cuda: Its kernel on a GPU. Without one, the reference runs there.
+        gradient: Its own gradient. Without one, autograd reruns and differentiates the reference.
+        composed: In place of kernels and gradients: the operation composed of PyTorch's and others
+            of the table, with their gradients. Autograd and compilers see these. `cpu` and `cuda`
+            name the libraries of the others.
+        hidden: Results of the dispatcher's operation that the function does not return.
+        mutates: The arguments that it writes to. Such an operation returns nothing, is for
+            inference only, and raises RuntimeError if a gradient would be needed.
+        complete: Returns all arguments in order, with a random state if the caller passed none. The
+            dispatcher sees no random numbers, so that a call can be repeated.
+        derived: Arguments that follow from the others, such as the forward results in a backward,
+            which the reference does not read. The derivatives with respect to the others include
+            their effect.
+        refuses: Called with the arguments by name; returns why its kernel cannot run with them, or
+            "". A call of the kernel by name then does not silently run PyTorch's.
+        tolerance_scale: Multiplies the self-test's tolerance for rounding; a norm has 1.
+        timed: How to time it. If None, it is timed on its samples, against its reference.
+        aliases: Other names of the operation, in Python alone.
+        is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
+        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY. By default,
+            its folder says it.
         name: Name of the function and of the operation in PyTorch's namespace `styleforge`.
-        library: Library of its CPU kernel, or of the operations it is composed of.
+        group: The folder or module that declared it, without its package.
         operation: The function; native if a kernel is loaded, the reference otherwise.
         native: The native kernel; raises KernelUnavailable if it cannot run.
-        samples: Arguments for the self-test of a fresh build, for `bench` and for the tests.
-        mutates: The arguments that it writes to.
-        cuda: Its library on a GPU; without one, the reference runs there.
-        on_cpu: Name of its CPU path if that is PyTorch's or composed; without a library for GPUs,
-            that path runs there too.
-        tolerance_scale: Multiple of the self-test's tolerance; a norm has 1.
-        launched_on: The device types with a kernel of its own.
-        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY.
-        has_own_backward: Whether its gradient uses saved tensors instead of a rerun of the
-            reference.
-        derived: Arguments that follow from the others, such as the forward results in a backward.
-            The derivatives with respect to the others include their effect.
-        refuses: Returns why its kernel cannot run with the arguments; empty if it can.
-        is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
-        cuda_dtypes: Dtypes the CUDA kernel accepts for its first tensor.
-        timed: How to time it. If None, it is timed on its samples, against its reference.
     """
 
-    group: str
-    name: str
-    library: str
-    operation: Callable[..., Any]
-    native: Callable[..., Any]
-    reference: Callable[..., Any]
+    reference: Run
     samples: Callable[[], Iterable[tuple[Any, ...]]]
+    cpu: Cpu = field(default_factory=Cpu)
+    cuda: Cuda | None = None
+    gradient: Gradient = field(default_factory=Gradient)
+    composed: Run | None = None
+    hidden: Hidden = field(default_factory=Hidden)
     mutates: tuple[str, ...] = ()
-    cuda: str = ""
-    on_cpu: str = ""
-    tolerance_scale: float = 1.0
-    launched_on: tuple[str, ...] = ()
-    family: str = STYLE
-    has_own_backward: bool = False
+    complete: Callable[..., tuple[Any, ...]] | None = None
     derived: tuple[str, ...] = ()
     refuses: Callable[..., str] | None = None
+    tolerance_scale: float = 1.0
+    timed: Timed | None = None
     aliases: tuple[str, ...] = ()
     is_flat: bool = False
-    cuda_dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16)
-    timed: Timed | None = None
+    family: str = ""
+    name: str = field(init=False)
+    group: str = field(init=False)
+    operation: Run = field(init=False)
+    native: Run = field(init=False)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """Register the decorated signature as this operation, and return its function.
+
+        Raises:
+            ValueError: If a name is taken.
+        """
+        self.name, module = function.__name__, function.__module__
+        for name in self.names:
+            if named(name) is not None:
+                raise ValueError(f"there is already an operation named {name}")
+        self.group, self.family = group_of(module), self.family or family_of(module)
+        arguments = inspect.signature(function, eval_str=True)
+        operation, native = self._functions(function, arguments, self._dispatched(arguments))
+        bind, reference = signature.in_order(arguments), self.reference
+        self.reference = lambda *args, **kwargs: reference(*bind(*args, **kwargs))
+        self.operation, self.native = operation, native
+        OPS[self.name] = self
+        ALIASES.update(dict.fromkeys(self.aliases, self.name))
+        return operation
+
+    def _dispatched(self, arguments: inspect.Signature) -> tuple[Run | None, Run | None]:
+        """Register at PyTorch's dispatcher, and return the kernels for CPU and CUDA tensors."""
+        qualified, tails = f"{NAMESPACE}::{self.name}", signature.tails_of(arguments)
+        declared = signature.dispatched(arguments, self.hidden.results)
+        schema = torch.library.infer_schema(declared, mutates_args=self.mutates)  # pyright: ignore[reportUnknownMemberType]
+        torch.library.define(qualified, schema)
+        # Autocast affects only the operations of style networks below the dispatcher.
+        below = _unchanged if self.family == STYLE else without_autocast
+        reference = below(signature.filling(self.reference, tails))
+        on_cpu = ways.on_cpu(self.cpu, self.reference, tails)
+        on_cuda = ways.on_cuda(self.cuda, self.reference, tails)
+        on_cpu, on_cuda = on_cpu and below(on_cpu), on_cuda and below(on_cuda)
+        path = self.cpu.path and below(signature.filling(self.cpu.path, tails))
+        composed = self.composed and signature.filling(self.composed, tails)
+        for key, kernel in (
+            ("CompositeExplicitAutograd", None if composed else reference),
+            ("CompositeImplicitAutograd", composed and autograd.composition(composed, reference)),
+            ("CPU", on_cpu or path),
+            ("CUDA", on_cuda),
+        ):
+            if kernel is not None:
+                torch.library.impl(qualified, key)(kernel)
+        if composed is None:
+            recording = self._recording(reference, tails, CPU=on_cpu, CUDA=on_cuda)
+            _fragment.impl(self.name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
+        batched = autograd.batched(self.name, self.overload, reference, self.mutates)
+        if batched is not None:
+            _fragment.impl(self.name, batched, "FuncTorchBatched")  # pyright: ignore[reportUnknownMemberType]
+        return on_cpu, on_cuda
+
+    def _recording(
+        self, reference: Run, tails: signature.Tails, **on: Run | None
+    ) -> autograd.Below:
+        """Return the autograd kernel."""
+        overload, gradient = self.overload, self.gradient
+        below = autograd.below_autograd(overload, **on)
+        if self.mutates:
+            return autograd.inference_only(self.name, overload, below, self.mutates)
+        if gradient.save is not None and gradient.backward is not None:
+            own = gradient.save, gradient.backward, gradient.statistics
+            recording = autograd.saved(overload, below, reference, *own)
+        else:
+            recording = autograd.recomputed(overload, below, reference)
+        recorded = gradient.recorded and signature.filling(gradient.recorded, tails)
+        return autograd.handed_over(recording, recorded)
+
+    def _functions(
+        self,
+        function: Callable[P, R],
+        arguments: inspect.Signature,
+        kernels: tuple[Run | None, Run | None],
+    ) -> tuple[Callable[P, R], Callable[P, R]]:
+        """Return the function and the native kernel, with the decorated signature."""
+        overload, (on_cpu, on_cuda) = self.overload, kernels
+        bind = signature.in_order(arguments, self.complete)
+        shown = self._shown(arguments)
+        written = autograd.places_of(overload, self.mutates)
+        most = len(arguments.parameters)
+        needed = max(1, signature.needed_by(arguments))
+
+        @functools.wraps(function)
+        def operation(*args: P.args, **kwargs: P.kwargs) -> R:
+            if not kwargs and needed <= len(args) <= most:
+                device = device_of_plain(args)
+                if device is not None:
+                    kernel = on_cpu if device < 0 else on_cuda
+                    if kernel is not None:
+                        result = kernel(*args)
+                        if written:  # through the dispatcher, the autograd kernel would count these
+                            autograd.count_writes(args, written)
+                        return result
+            return overload(*args, **kwargs)
+
+        run: Any = operation
+
+        @functools.wraps(function)
+        def completed(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = bind(*args, **kwargs)
+            return shown(given, run(*given))
+
+        @functools.wraps(function)
+        def native(*args: P.args, **kwargs: P.kwargs) -> R:
+            call = arguments.bind(*bind(*args, **kwargs))
+            self._demand_native(call.arguments)
+            return shown(call.args, overload(*call.args))
+
+        is_bound = self.complete is None and not self.hidden.results
+        called = operation if is_bound and not signature.lists_in(arguments) else completed
+        for each in (called, native):
+            vars(each)["__signature__"] = arguments
+        return signature.explained(self.name, called), signature.explained(self.name, native)
+
+    def _shown(self, arguments: inspect.Signature) -> Callable[[Sequence[Any], Any], Any]:
+        """Return a function that returns the declared results among all results."""
+        count, update = signature.results_of(arguments), self.hidden.update
+
+        def shown(given: Sequence[Any], results: Sequence[Tensor]) -> Any:
+            if update is not None:
+                update(given, results)
+            return results[0] if count == 1 else tuple(results[:count])
+
+        return shown if self.hidden.results else lambda _, results: results
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name, *self.aliases)
 
     @property
-    def is_composite(self) -> bool:
-        """Whether it has no kernel of its own on the CPU."""
-        return bool(self.on_cpu)
-
-    def library_on(self, device: str) -> str:
-        """Return the library for devices of this type; empty if it has none."""
-        return {"cpu": self.library, "cuda": self.cuda}.get(device, "")
-
-    def has_kernel_on(self, device: str) -> bool:
-        """Return whether a loaded library has a kernel for a device type ("cpu" or "cuda")."""
-        return device in self.launched_on and build.reason(self.library_on(device)) == ""
-
-    @property
     def overload(self) -> Any:
         """The PyTorch overload, `torch.ops.styleforge.<name>.default`."""
         return getattr(getattr(torch.ops, NAMESPACE), self.name).default
 
+    @property
+    def is_composite(self) -> bool:
+        """Whether it has no kernel of its own on the CPU."""
+        return bool(self.cpu.named)
 
-@dataclass(frozen=True, slots=True)
-class KernelStatus:
-    """The status of an operation on a device.
+    def library_on(self, device: str) -> str:
+        """Return the library for devices of this type; empty if it has none."""
+        on_cuda = self.cuda.library if self.cuda else ""
+        return {"cpu": self.cpu.library, "cuda": on_cuda}.get(device, "")
 
-    Attributes:
-        ready: Whether its native kernel is in use; else `reason` says in words why not.
-        runs: What a call runs, in words.
-        by_choice: Whether it is not native because PyTorch's kernels are faster, so nothing is
-            missing.
-    """
+    def has_kernel_on(self, device: str) -> bool:
+        """Return whether a loaded library has a kernel for a device type ("cpu" or "cuda")."""
+        of_others = device == "cuda" and self.composed is not None
+        way = {"cpu": self.cpu, "cuda": self.cuda}[device]
+        has_kernel = way is not None and (way.launch is not None or of_others)
+        return has_kernel and build.reason(self.library_on(device)) == ""
 
-    name: str
-    ready: bool
-    reason: str = ""
-    runs: str = NATIVE
-    by_choice: bool = False
+    def status_on(self, device: str) -> KernelStatus:
+        """Return its status on a device type, from the loaded libraries."""
+        library, named = self.library_on(device), self.cpu.named
+        reason = tr(build.reason(library)) if library else ""
+        if named and (device == "cpu" or (device == "cuda" and not library)):
+            runs = named.format(norm="the reference norm" if reason else "the native norm")
+            faster = FASTER_CONVOLUTION if self.family == STYLE else FASTER_KERNEL
+            why = reason or tr(faster, device="CPU" if device == "cpu" else "GPU")
+            return KernelStatus(self.name, False, why, runs, by_choice=not reason)
+        if not library:
+            kind = "CUDA" if device == "cuda" else device
+            reason = tr("no native {device} kernel; runs on its PyTorch reference", device=kind)
+            # A kernel for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
+            for_cpu_alone = device == "cuda" and bool(self.cpu.library)
+            return KernelStatus(self.name, False, reason, REFERENCE, by_choice=for_cpu_alone)
+        return KernelStatus(self.name, not reason, reason, REFERENCE if reason else NATIVE)
+
+    def _demand_native(self, arguments: dict[str, Any]) -> None:
+        """Make a call with these arguments run the native kernel, or raise KernelUnavailable."""
+        tensors = list(tensors_of(tuple(arguments.values())))
+        device = tensors[0].device.type if tensors else "cpu"
+        if library := self.library_on(device):
+            build.load_built(library)
+        status = self.status_on(device)
+        if not status.ready:
+            raise KernelUnavailable(f"{self.name}: {status.reason}")
+        if device == "cuda" and self.cuda and tensors[0].dtype not in self.cuda.dtypes:
+            raise KernelUnavailable(f"{self.name}: no native CUDA kernel in {tensors[0].dtype}")
+        if self.refuses is not None and (reason := self.refuses(**arguments)):
+            raise KernelUnavailable(f"{self.name}: {reason}")
+        if device != "cuda" or self.family == LIBRARY:
+            return
+        if any(x.numel() >= 1 << 31 for x in tensors):
+            raise KernelUnavailable(
+                f"{self.name}: the native CUDA kernels take at most 2^31 elements"
+            )
+        if "own_kernel" in arguments:
+            arguments["own_kernel"] = True  # run ours instead of cuDNN's
 
 
-# Reasons for PyTorch's kernel where none of ours is faster.
-FASTER_CONVOLUTION = mark("no native convolution for the {device}: PyTorch's is faster there")
-FASTER_KERNEL = mark("no native kernel for the {device}: PyTorch's is faster there")
+def _unchanged(run: Run) -> Run:
+    return run
 
-OPS: dict[str, Op] = {}
+
+OPS: dict[str, Operation] = {}
 ALIASES: dict[str, str] = {}  # names of operations by alias
 
 
-def named(name: str) -> Op | None:
+def named(name: str) -> Operation | None:
     return OPS.get(ALIASES.get(name, name))
-
-
-def statuses(
-    device: torch.device | str = "cpu", family: str | None = None
-) -> tuple[KernelStatus, ...]:
-    """Return what each operation runs on `device`. Loads existing builds, and builds nothing.
-
-    Returns a row for each operation. After the style networks' operations follow the libraries
-    around the network, and on CUDA the network itself.
-
-    Args:
-        device: A device or its name; the index does not matter.
-        family: "style", "transformer" or "library": only these operations. Defaults to all.
-    """
-    kind = torch.device(device).type
-    ops = _of_family(family)
-    whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()
-    libraries = (*(op.library_on(kind) for op in ops), *whole)
-    for library in dict.fromkeys(filter(None, libraries)):
-        build.load_built(library)
-    return (*(status_of(op, kind) for op in ops), *map(_status_of_whole, whole))
-
-
-def in_use(family: str, device: str) -> frozenset[str]:
-    """Return the loaded libraries of a family's operations on "cpu" or "cuda"; loads none."""
-    found = _libraries(family, device, len(OPS))
-    return frozenset(library for library in found if build.reason(library) == "")
-
-
-@functools.cache
-def _libraries(family: str, device: str, _operations: int) -> frozenset[str]:
-    """Return a family's libraries, cached by the number of operations registered so far."""
-    return frozenset(op.library_on(device) for op in _of_family(family)) - {""}
-
-
-def prepare(
-    names: Iterable[str] | None = None, *, family: str | None = None, force: bool = False
-) -> tuple[KernelStatus, ...]:
-    """Build and load the missing libraries; blocks.
-
-    Safe to call from any thread and more than once. A failed build is retried only after a change
-    that can affect the outcome, or with `force`. Returns the status of each operation on the CPU,
-    and of each library on a GPU. A missing kernel is a status, not an error.
-
-    Args:
-        names: Operations or their aliases. Defaults to all of them, smoothing, the network and the
-            libraries around it.
-        family: "style", "transformer" or "library": without names, only that family.
-        force: Whether to retry failed builds.
-
-    Raises:
-        KeyError: If an operation does not exist.
-    """
-    chosen = _of_family(family) if names is None else list(map(_op, names))
-    for library in dict.fromkeys(op.library for op in chosen if op.library):
-        build.load(library, force=force)
-    found = [status_of(op, "cpu") for op in chosen]
-    if torch.cuda.is_available():
-        for library in dict.fromkeys(op.cuda for op in chosen if op.cuda):
-            build.load(library, force=force)
-            reason = tr(build.reason(library))
-            found.append(KernelStatus(library, not reason, reason))
-    if names is None and family in (None, STYLE):
-        for kind in ("cpu", *(("cuda",) if torch.cuda.is_available() else ())):
-            for library in _WHOLE[kind]:
-                build.load(library, force=force)
-                found.append(_status_of_whole(library))
-    return tuple(found)
-
-
-def _op(name: str) -> Op:
-    return OPS[ALIASES.get(name, name)]
-
-
-def _of_family(family: str | None) -> list[Op]:
-    return [op for op in OPS.values() if family is None or op.family == family]
-
-
-def use_native(library: str) -> bool:
-    """Load `library` if it is built, and return whether it is in use.
-
-    An image that is new on this machine is tested first, which takes seconds. If the library is not
-    in use, a NativeKernelWarning says why, once per library.
-    """
-    if build.load_built(library, tests=True):
-        return True
-    if build.reason(library) != build.BUILDING:
-        warn(library, build.reason(library))
-    return False
-
-
-def warn(library: str, reason: str) -> None:
-    """Warn once per library, with a NativeKernelWarning, that it is not in use."""
-    if library in _warned:
-        return
-    _warned.add(library)
-    warnings.warn(
-        f"StyleForge's native kernels '{library}' are not in use: {reason}. PyTorch's kernels run "
-        f"instead, which are slower. To build the native kernels once: {PREPARE}",
-        NativeKernelWarning,
-        stacklevel=3,
-    )
-
-
-_warned: set[str] = set()
-
-
-# Libraries without operations, by device: what runs with them, and what without.
-_WHOLE = {
-    "cpu": {
-        TEXTURE: ("native texture", "OpenCV and NumPy"),
-        SMOOTHING: ("native smoothing", "its reference, by NumPy and OpenCV"),
-    },
-    "cuda": {
-        NETWORK: ("the native network", "its operations, one after another"),
-        FRAMES: ("native kernels around the network", "OpenCV on the CPU"),
-    },
-}
-
-
-def _status_of_whole(library: str) -> KernelStatus:
-    kind = "cpu" if library in _WHOLE["cpu"] else "cuda"
-    reason, (native, instead) = tr(build.reason(library)), _WHOLE[kind][library]
-    return KernelStatus(library, not reason, reason, instead if reason else native)
-
-
-def status_of(op: Op, device: str) -> KernelStatus:
-    """Return the status of an operation on a device type, from the loaded libraries."""
-    library = op.library_on(device)
-    reason = tr(build.reason(library)) if library else ""
-    if op.on_cpu and (device == "cpu" or (device == "cuda" and not op.cuda)):
-        runs = op.on_cpu.format(norm="the reference norm" if reason else "the native norm")
-        faster = FASTER_CONVOLUTION if op.family == STYLE else FASTER_KERNEL
-        why = reason or tr(faster, device="CPU" if device == "cpu" else "GPU")
-        return KernelStatus(op.name, False, why, runs, by_choice=not reason)
-    if not library:
-        kind = "CUDA" if device == "cuda" else device
-        reason = tr("no native {device} kernel; runs on its PyTorch reference", device=kind)
-        # A kernel for the CPU alone moves bytes that PyTorch moves as fast on a GPU.
-        for_cpu_alone = device == "cuda" and bool(op.library_on("cpu"))
-        return KernelStatus(op.name, False, reason, REFERENCE, by_choice=for_cpu_alone)
-    return KernelStatus(op.name, not reason, reason, REFERENCE if reason else NATIVE)

@@ -17,7 +17,7 @@ from kernels.jit import build
 from kernels.network.launchers import Network
 from kernels.network.limited import padded, padding
 from kernels.network.tuned import TunedLayer, described
-from kernels.table.registry import NETWORK
+from kernels.table.names import NETWORK
 from kernels.tuning.compiling import Made
 
 

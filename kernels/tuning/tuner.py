@@ -28,7 +28,7 @@ from kernels.network.gpu import Gpu, standing_for
 from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.tuned import TunedLayer, Tuning
-from kernels.table.registry import NETWORK
+from kernels.table.names import NETWORK
 from kernels.tuning.batch import Case
 from kernels.tuning.compiling import Compiler, DoesNotFit, Made, Pool, why_not
 from kernels.tuning.sweep import DTYPE, Found, Sweep, Wanted, Winner, limited_gpu

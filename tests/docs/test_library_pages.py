@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import kernel_fusion as kf
+from kernels.ops.general.elementwise.functions import FUNCTIONS
 from kernels.table.registry import LIBRARY, OPS, prepare
+from tools import operations_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -44,11 +46,17 @@ def test_the_examples_of_a_page_run_one_after_another(page, capsys):
     assert "EXTENSION_LOADED" in capsys.readouterr().out
 
 
+def test_the_table_of_elementwise_operations_is_written_from_their_declarations():
+    page, written = operations_page.PAGE.read_text("utf-8"), operations_page.page()
+    assert page == written, "run `python -m tools.operations_page`"
+
+
 def test_every_operation_is_on_a_page_with_an_example_and_all_its_names():
     for op in ROWS:
         (page,) = (text for text in PAGES.values() if f"\n| `{op.name}(" in text)
         shown = "\n".join(EXAMPLE.findall(page))
-        assert f"kf.ops.{op.name}(" in shown, "an example of each operation"
+        # one example shows how to call any function of the elementwise table
+        assert f"kf.ops.{op.name}(" in shown or op.name in FUNCTIONS, "an example of each operation"
         (row,) = (line for line in page.splitlines() if line.startswith(f"| `{op.name}("))
         assert all(f"`{alias}`" in row for alias in op.aliases)
         assert all(hasattr(kf.ops, alias) for alias in op.aliases)

@@ -41,7 +41,7 @@ from kernels.network.shapes import WITH_KERNELS
 from kernels.self_test.frames import self_test
 from kernels.self_test.network import random_weights
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import OPS, Op, prepare
+from kernels.table.registry import OPS, Operation, prepare
 from tests.sanitizer.watch import Watch
 from utils.tf32 import tf32_allowed
 
@@ -50,7 +50,7 @@ BLOCKS = 2
 FRAMES = "frames"
 
 
-def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
+def samples_on_gpu(op: Operation, device: torch.device) -> Iterator[list[Any]]:
     """Yield an operation's samples, and FP32 ones also in FP64 if it has kernels for that."""
 
     def moved(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
@@ -63,10 +63,11 @@ def samples_on_gpu(op: Op, device: torch.device) -> Iterator[list[Any]]:
         number = op.group == "optim" and x.numel() == 1
         return x.to(device, torch.float64 if x.is_floating_point() and not number else None)
 
+    takes_fp64 = op.cuda is not None and torch.float64 in op.cuda.dtypes
     for arguments in op.samples():
         yield [moved(x, lambda x: x.to(device)) for x in arguments]
         first = next(tensors_of(arguments))
-        if torch.float64 in op.cuda_dtypes and first.dtype == torch.float32:
+        if takes_fp64 and first.dtype == torch.float32:
             yield [moved(x, wide) for x in arguments]
 
 

@@ -20,7 +20,8 @@ def nothing() -> None:
 def samples(name: str) -> int:
     """Return the number of an operation's samples, FP64 included, in both settings of TF32."""
     op = OPS[name]
-    wide = torch.float64 in op.cuda_dtypes
+    assert op.cuda is not None
+    wide = torch.float64 in op.cuda.dtypes
     first = [next(x for x in given if isinstance(x, torch.Tensor)) for given in op.samples()]
     return 2 * sum(1 + (wide and x.dtype == torch.float32) for x in first)
 

@@ -92,13 +92,14 @@ def test_the_programs_wheel_holds_no_image_of_operations_for_any_model(key, fold
 def test_what_the_programs_wheel_leaves_out_is_what_the_family_runs_on():
     rows = [op for op in OPS.values() if op.family == LIBRARY]
     assert rows
-    on_cpu = {op.library for op in rows} - {""}
-    on_gpu = {op.cuda for op in rows} - {""}
+    on_cpu = {op.library_on("cpu") for op in rows} - {""}
+    on_gpu = {op.library_on("cuda") for op in rows} - {""}
     sources = {Path(source).stem for name in on_gpu for source in LIBRARIES[name].cuda}
     described = {f"{name}_abi" for name in on_gpu}  # they have no image
     assert set(FOR_ANY_MODEL) == on_cpu | on_gpu | (sources - described)
     others = [op for op in OPS.values() if op.family != LIBRARY]
-    assert not {name for op in others for name in (op.library, op.cuda)} & set(FOR_ANY_MODEL)
+    used = {op.library_on(device) for op in others for device in ("cpu", "cuda")}
+    assert not used & set(FOR_ANY_MODEL)
 
 
 def test_without_images_this_machines_wheel_is_for_any(folder, tmp_path, monkeypatch):

@@ -327,7 +327,7 @@ def test_the_operations_alone_need_neither_qt_nor_opencv(wheels, native_kernels,
     place = Place(tmp_path / "env", wheels[1])
     cache = tmp_path / "cache" / build.cache().name
     cache.mkdir(parents=True)
-    libraries = {*OF_FRAMES, *(op.library for op in OPS.values() if op.library)} - {NORM}
+    libraries = {*OF_FRAMES, *(op.cpu.library for op in OPS.values())} - {NORM, ""}
     for library in libraries:
         for file in (path := Path(build.handle(library)._name)).parent.glob(f"{path.name}*"):
             shutil.copy(file, cache)  # the library and its digest

@@ -32,7 +32,7 @@ from kernels.ops.style.structs import (
     StyleforgeNorm,
     StyleforgeResidualBlock,
 )
-from kernels.table.registry import OPERATIONS
+from kernels.table.names import OPERATIONS
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 PLAIN = 0  # STYLEFORGE_PLAIN

@@ -23,7 +23,7 @@ from kernels.ops.transformer.structs import (
     StyleforgeEpilogue,
     TensorMaps,
 )
-from kernels.table.registry import TRANSFORMER
+from kernels.table.names import TRANSFORMER
 
 MOST_BLOCKS = 65535  # along y and z
 MOST_MAPS = 4096  # in the cache

@@ -9,7 +9,7 @@ from benchmarks.operations import library_cases, measure
 from benchmarks.operations.case import DTYPES, Case, Run, results
 from benchmarks.operations.ways import EAGER, OURS, size_of
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, Op, prepare
+from kernels.table.registry import LIBRARY, Operation, prepare
 
 CPU = torch.device("cpu")
 # Relative to the largest value, in FP32. Other families may have twice the error of PyTorch's
@@ -26,7 +26,7 @@ def native() -> None:
     prepare(family=LIBRARY)
 
 
-def case_of(op: Op, precision: str, rows: int, columns: int) -> Case:
+def case_of(op: Operation, precision: str, rows: int, columns: int) -> Case:
     precisions = {precision: DTYPES[precision]}
     (case,) = library_cases.cases(CPU, [op], [(rows, columns)], precisions)
     return case
@@ -52,7 +52,7 @@ class TestPerformance:
     """Tests of every operation registered with a timing."""
 
     @pytest.mark.parametrize("precision", ROUNDING)
-    def test_it_is_as_exact_as_what_it_is_timed_against(self, op: Op, precision: str):
+    def test_it_is_as_exact_as_what_it_is_timed_against(self, op: Operation, precision: str):
         row = measure.measured(case_of(op, precision, 64, 128), CPU, 1, compiles=False)
         passes = [row[name] for name in ("forward", "backward", "both") if name in row]
         assert passes
@@ -64,7 +64,7 @@ class TestPerformance:
                 allowed = PROMISED.get(op.group, allowed)
             assert error[OURS] <= allowed
 
-    def test_it_keeps_no_more_for_its_gradient_than_pytorchs_calls(self, op: Op):
+    def test_it_keeps_no_more_for_its_gradient_than_pytorchs_calls(self, op: Operation):
         case = case_of(op, "FP32", 256, 512)
         ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.eager)
         assert (ours is None) == (eager is None)

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.frames.cpu_texture import CpuTexture, cpu_texture
 from kernels.jit import build
-from kernels.table.operation import TEXTURE
+from kernels.table.names import TEXTURE
 
 
 def native_texture() -> CpuTexture:

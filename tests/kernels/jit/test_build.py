@@ -17,7 +17,8 @@ from kernels.jit import build, subprocesses, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.self_test import compile_worker
-from kernels.table.registry import OPS, Op, fused
+from kernels.table.operation import OPS, Operation
+from kernels.table.parts import Cpu
 
 LIBRARY = "instance_norm"  # a name with operations; its sources are replaced below
 
@@ -244,7 +245,7 @@ def test_a_library_without_its_kernels_fails_the_self_test(source, empty_cache):
     assert not list(empty_cache.glob(f"*{toolchain.SUFFIX}"))
 
 
-def self_tested(name: str, native: float) -> Op:
+def self_tested(name: str, native: float) -> Operation:
     """Return a doubling operation whose native kernel multiplies by `native`."""
 
     def reference(x: torch.Tensor) -> torch.Tensor:
@@ -253,11 +254,10 @@ def self_tested(name: str, native: float) -> Op:
     def signature(x: torch.Tensor) -> torch.Tensor: ...
 
     signature.__name__ = name
-    fused(
-        "doubling",
+    Operation(
         reference=reference,
         samples=lambda: [(torch.ones(3),)],
-        launch_cpu=lambda _, x: x * native,
+        cpu=Cpu("doubling", lambda _, x: x * native),
     )(signature)
     return OPS.pop(name)
 

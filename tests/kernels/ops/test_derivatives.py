@@ -16,7 +16,7 @@ from torch.utils.checkpoint import checkpoint
 
 import kernel_fusion as kf
 from kernels.table.autograd import packed, tensors_of
-from kernels.table.registry import OPS, Op
+from kernels.table.registry import OPS, Operation
 
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]
 WRITING = [op for op in OPS.values() if op.mutates]
@@ -37,7 +37,7 @@ class Case:
         directions: A tangent for each.
     """
 
-    def __init__(self, op: Op, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(self, op: Operation, dtype: torch.dtype = torch.float64) -> None:
         given = min(
             (each for each in op.samples() if dtype in (torch.float64, dtype_of(each))),
             key=lambda sample: sum(x.numel() for x in tensors_of(sample)),

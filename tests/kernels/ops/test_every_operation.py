@@ -13,18 +13,18 @@ from torch import Tensor
 import kernel_fusion as kf
 from kernels.self_test.compile_worker import self_test
 from kernels.table.autograd import packed, tensors_of
-from kernels.table.registry import LIBRARY, OPS, STYLE, Op, prepare, statuses
+from kernels.table.registry import LIBRARY, OPS, STYLE, Operation, prepare, statuses
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # they return their results
 
 
-def is_composed(op: Op) -> bool:
+def is_composed(op: Operation) -> bool:
     """Return whether the dispatcher sees other operations, PyTorch's and ours, in its place."""
     return op.family == LIBRARY and op.is_composite
 
 
-def takes_a_list(op: Op) -> bool:
+def takes_a_list(op: Operation) -> bool:
     parameters = inspect.signature(op.operation).parameters.values()
     return any("Sequence[" in str(each.annotation) for each in parameters)
 
@@ -51,7 +51,7 @@ def exact() -> Iterator[None]:
     torch.backends.cudnn.allow_tf32 = before
 
 
-def ready(op: Op, device: str) -> Op:
+def ready(op: Operation, device: str) -> Operation:
     status = prepare([op.name])[0]
     if "no C++ compiler" in status.reason:
         pytest.skip(status.reason)
@@ -61,7 +61,7 @@ def ready(op: Op, device: str) -> Op:
     return op
 
 
-def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any, ...]:
+def smallest(op: Operation, device: str, dtype: torch.dtype | None = None) -> tuple[Any, ...]:
     """Return the sample with the fewest elements, in FP32 or in `dtype`."""
 
     def elements(sample: tuple[Any, ...]) -> int:
@@ -81,7 +81,7 @@ def smallest(op: Op, device: str, dtype: torch.dtype | None = None) -> tuple[Any
     return tuple(moved(value) for value in min(filter(is_fp32, op.samples()), key=elements))
 
 
-def results_of(op: Op, given: tuple[Any, ...]) -> tuple[Tensor, ...]:
+def results_of(op: Operation, given: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return results(op.operation(*given))
 
 
@@ -158,7 +158,7 @@ def test_a_compiler_keeps_its_results_and_gradients(op, device):
     opcheck(op, device, f"aot_dispatch_{'static' if is_composed(op) else 'dynamic'}")
 
 
-def opcheck(op: Op, device: str, *checks: str) -> None:
+def opcheck(op: Operation, device: str, *checks: str) -> None:
     given = smallest(ready(op, device), device)
     for value in tensors_of(given):
         if value.is_floating_point() and not op.mutates:

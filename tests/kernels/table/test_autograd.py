@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kernels.table import philox, registry
+from kernels.table import operation, philox
 from kernels.table.autograd import Kept, packed, tensors_of
-from kernels.table.registry import OPS, fused
+from kernels.table.operation import OPS, Operation
+from kernels.table.parts import Gradient
 
 numbers = itertools.count()
 
@@ -21,13 +22,12 @@ numbers = itertools.count()
 @pytest.fixture
 def row(monkeypatch):
     """Return a function that registers operations under unique names, in a temporary table."""
-    monkeypatch.setattr(registry, "OPS", dict(OPS))
-    monkeypatch.setattr("kernels.table.operation.OPS", registry.OPS)
+    monkeypatch.setattr(operation, "OPS", dict(OPS))
 
     def register(signature: Any, **options: Any) -> Any:
         # PyTorch keeps an operation until the process ends.
         signature.__name__ = f"{signature.__name__}_of_test_{next(numbers)}"
-        return fused("", samples=lambda: (), **options)(signature)
+        return Operation(samples=lambda: (), **options)(signature)
 
     return register
 
@@ -49,7 +49,7 @@ def test_several_results_and_lists_have_the_gradients_of_the_reference(row):
         return run([a, xs[1], c], 3.0)
 
     assert torch.autograd.gradcheck(scalars, (xs[0], xs[2]))
-    overload = registry.OPS[next(reversed(registry.OPS))].overload
+    overload = operation.OPS[next(reversed(operation.OPS))].overload
     torch.library.opcheck(overload, (xs,))
 
 
@@ -96,9 +96,7 @@ def test_an_own_backward_is_given_what_was_saved_and_runs_no_reference(row):
     run = row(
         softmax_with_sums,
         reference=softmax.reference,
-        save=softmax.save,
-        backward=softmax.backward,
-        statistics=1,
+        gradient=Gradient(softmax.save, softmax.backward, statistics=1),
     )
     x = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
     out, lse = run(x, 0.5)
@@ -111,8 +109,8 @@ def test_an_own_backward_is_given_what_was_saved_and_runs_no_reference(row):
     assert torch.equal(kept.tensors[1], (x * 0.5).logsumexp(-1))
     assert (kept.options, kept.needs) == ((None, 0.5), (True, False))
     assert torch.autograd.gradcheck(lambda x: run(x, 0.5)[0], (x,))
-    op = registry.OPS[next(reversed(registry.OPS))]
-    assert op.has_own_backward
+    op = operation.OPS[next(reversed(operation.OPS))]
+    assert op.gradient.backward is not None
     torch.library.opcheck(op.overload, (x, 0.5))
 
 
@@ -139,9 +137,7 @@ def test_a_result_that_is_not_used_has_a_gradient_of_zeros_and_statistics_have_n
     run = row(
         parts,
         reference=lambda x: (2 * x, 3 * x, x.new_ones(7, 9)),
-        save=lambda *_: (),
-        backward=backward,
-        statistics=1,
+        gradient=Gradient(lambda *_: (), backward, statistics=1),
     )
     x = torch.randn(4, 5, requires_grad=True)
     _, triple, _ = run(x)
@@ -160,9 +156,7 @@ def test_nothing_is_saved_where_no_gradient_is_needed(row):
     run = row(
         softmax_with_sums,
         reference=softmax.reference,
-        save=never,
-        backward=softmax.backward,
-        statistics=1,
+        gradient=Gradient(never, softmax.backward, statistics=1),
     )
     x = torch.randn(2, 3)
     assert not run(x)[0].requires_grad
@@ -171,24 +165,23 @@ def test_nothing_is_saved_where_no_gradient_is_needed(row):
 
 
 def test_a_list_of_gradients_is_as_long_as_the_list(row):
-    options: dict[str, Any] = {
-        "reference": scaled_sum_reference,
-        "save": lambda arguments, results: (),
-        "statistics": 1,
-    }
+    def summed(backward: Any) -> Any:
+        gradient = Gradient(lambda arguments, results: (), backward, statistics=1)
+        return row(scaled_sum, reference=scaled_sum_reference, gradient=gradient)
+
     xs = [torch.ones(2, requires_grad=True) for _ in range(3)]
-    right = row(scaled_sum, backward=lambda kept, grad: ([grad * 5, None, grad], None), **options)
+    right = summed(lambda kept, grad: ([grad * 5, None, grad], None))
     right(xs)[0].sum().backward()
     assert [None if x.grad is None else x.grad.tolist() for x in xs] == [[5, 5], None, [1, 1]]
-    wrong = row(scaled_sum, backward=lambda kept, grad: ([grad], None), **options)
+    wrong = summed(lambda kept, grad: ([grad], None))
     with pytest.raises(ValueError, match="a list of 3 tensors has 1 gradients"):
         wrong(xs)[0].sum().backward()
 
 
 @pytest.mark.parametrize("options", [{"save": tuple}, {"backward": tuple}, {"statistics": 1}])
-def test_a_backward_says_what_it_saves(row, options):
+def test_a_backward_says_what_it_saves(options):
     with pytest.raises(ValueError, match="must have both save and backward"):
-        row(softmax_with_sums, reference=Softmax().reference, **options)
+        Gradient(**options)
 
 
 def test_arguments_are_put_together_as_they_were():

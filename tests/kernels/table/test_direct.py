@@ -98,7 +98,7 @@ def test_the_result_is_the_same_with_and_without_the_dispatcher(monkeypatch):
         calls.append(device_of_plain(args))
         return calls[-1]
 
-    monkeypatch.setattr("kernels.table.registry.device_of_plain", noted)
+    monkeypatch.setattr("kernels.table.operation.device_of_plain", noted)
     with torch.inference_mode():
         direct = fused_instance_norm(X, None, None)
         through = fused_instance_norm(x=X, weight=None, bias=None)

@@ -18,12 +18,13 @@ from kernels.driver.images import Image, ImageList
 from kernels.driver.library import DriverLibrary
 from kernels.jit import build
 from kernels.jit.errors import BuildError
-from kernels.table import launcher, registry
-from kernels.table import operation as table
+from kernels.table import launcher, status, ways
 from kernels.table.launcher import CpuLauncher, CudaLauncher, Gpu
-from kernels.table.registry import NativeKernelWarning, fused
+from kernels.table.parts import Cpu, Cuda
+from kernels.table.status import NativeKernelWarning
 from tests.kernels.driver.standins import CODE
 
+NO_DEFAULTS = (), ()  # of a function with one argument
 STREAM = 0x5EED
 GPU = Gpu(0, 132, 9)
 SOURCE = "scale.cu"
@@ -71,7 +72,7 @@ def current(monkeypatch):
         yield
 
     monkeypatch.setattr(torch.cuda, "device", device)
-    monkeypatch.setattr(registry, "current_device", lambda: 0)
+    monkeypatch.setattr(ways, "current_device", lambda: 0)
     monkeypatch.setattr(Gpu, "of", lambda _index: GPU)
     monkeypatch.setattr(launcher, "raw_stream", lambda index: STREAM + index)
     return made
@@ -155,9 +156,9 @@ def test_the_driver_is_given_grid_block_stream_and_every_argument(compiled):
 
 def test_a_launch_needs_a_library():
     with pytest.raises(ValueError, match="must name its library"):
-        fused("", reference=torch.relu, samples=list, launch_cpu=lambda _, input: input)
+        Cpu(launch=lambda _, input: input)
     with pytest.raises(ValueError, match="must name its library"):
-        fused("relu", reference=torch.relu, samples=list, launch_cuda=lambda _, input: input)
+        Cuda("", lambda _, input: input)
 
 
 def c_function(calls: list[tuple[Any, ...]], error: int = 0) -> Any:
@@ -212,7 +213,8 @@ def test_a_library_that_is_loaded_again_is_the_one_that_is_called(monkeypatch):
     def launch(launcher: CpuLauncher, x: torch.Tensor) -> Any:
         return launcher.library
 
-    run = registry._launched_on_cpu("doubling", launch, lambda x: x * 2)
+    run = ways.on_cpu(Cpu("doubling", launch), lambda x: x * 2, NO_DEFAULTS)
+    assert run is not None
     monkeypatch.setitem(build._reasons, "doubling", "")
     for library in (FakeLibrary(), FakeLibrary()):
         monkeypatch.setitem(build._handles, "doubling", library)
@@ -231,7 +233,7 @@ def doubling():
         launcher("styleforge_scale", 1, 32, x)
         return x * 20
 
-    return registry._launched_on_cuda("doubling_cuda", launch, reference)
+    return ways.on_cuda(Cuda("doubling_cuda", launch), reference, NO_DEFAULTS)
 
 
 def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, current):
@@ -241,7 +243,7 @@ def test_what_is_loaded_is_launched_on_the_tensors_gpu(doubling, monkeypatch, cu
         assert doubling(torch.ones(1)).item() == 20
         assert len(library.calls) == 1
     assert current == [-1, -1]
-    monkeypatch.setattr(registry, "current_device", lambda: -1)
+    monkeypatch.setattr(ways, "current_device", lambda: -1)
     assert doubling(torch.ones(1)).item() == 20
     assert current == [-1, -1]  # it was already current
 
@@ -251,7 +253,7 @@ def test_a_gpu_without_an_image_runs_the_reference_and_says_so(doubling, monkeyp
         def on(self, device: torch.device) -> FakeLibrary:
             raise BuildError(f"no image for {device}")
 
-    monkeypatch.setattr(table, "_warned", set[str]())
+    monkeypatch.setattr(status, "_warned", set[str]())
     monkeypatch.setitem(build._reasons, "doubling_cuda", "")
     monkeypatch.setitem(build._handles, "doubling_cuda", Elsewhere())
     with pytest.warns(NativeKernelWarning, match="'doubling_cuda on cpu' .* no image for cpu"):

@@ -14,9 +14,10 @@ from torch import Tensor
 
 import kernel_fusion as kf
 from kernels.jit import build
-from kernels.table import registry
-from kernels.table.operation import prepare
-from kernels.table.registry import ALIASES, LIBRARY, OPS, STYLE, TRANSFORMER, fused, named, statuses
+from kernels.table import autograd, operation
+from kernels.table.operation import ALIASES, OPS, Operation, named
+from kernels.table.parts import Gradient, Hidden
+from kernels.table.registry import LIBRARY, STYLE, TRANSFORMER, prepare, statuses
 
 numbers = itertools.count()
 
@@ -25,13 +26,12 @@ numbers = itertools.count()
 def row(monkeypatch):
     """Return a function that registers operations under unique names, in temporary tables."""
     for name, table in (("OPS", dict(OPS)), ("ALIASES", dict(ALIASES))):
-        monkeypatch.setattr(registry, name, table)
-        monkeypatch.setattr(f"kernels.table.operation.{name}", table)
+        monkeypatch.setattr(operation, name, table)
 
     def register(signature: Any, **options: Any) -> Any:
         # PyTorch keeps an operation until the process ends.
         signature.__name__ = f"{signature.__name__}_of_library_test_{next(numbers)}"
-        return fused("", samples=lambda: (), **options)(signature)
+        return Operation(samples=lambda: (), **options)(signature)
 
     return register
 
@@ -63,7 +63,7 @@ def test_an_alias_is_a_name_of_the_same_row(row):
     assert found is not None
     assert found.operation is run
     assert found.names == (found.name, "doubled")
-    assert [op for op in registry.OPS.values() if op is found] == [found]
+    assert [op for op in operation.OPS.values() if op is found] == [found]
     assert not hasattr(torch.ops.styleforge, "doubled")
 
 
@@ -107,7 +107,7 @@ def test_writes_into_a_list_are_seen_by_autograd(row, inference):
     with torch.inference_mode(inference):
         run(xs, 0.5)
         if inference:  # as a prepared call, which bypasses the dispatcher
-            registry.autograd.count_writes((xs, 0.5), [0])
+            autograd.count_writes((xs, 0.5), [0])
     assert torch.equal(xs[1], torch.full((2,), 0.5))
     assert all(x._version > old for x, old in zip(xs, before, strict=True))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -154,7 +154,7 @@ def test_what_a_caller_leaves_out_is_drawn_before_the_dispatcher_sees_the_call(r
     torch.manual_seed(3)
     assert torch.equal(run(x), first)
     assert torch.equal(run(x, noise=first), first)
-    overload = registry.OPS[next(reversed(registry.OPS))].overload
+    overload = operation.OPS[next(reversed(operation.OPS))].overload
     assert torch.equal(overload(x, first), first)
 
 
@@ -168,11 +168,8 @@ def test_a_call_updates_a_tensor_while_the_operation_has_a_gradient(row):
     run = row(
         counted,
         reference=lambda x, total: (x * 2, x.sum()),
-        hidden=1,
-        update=update,
-        save=lambda given, _: [],
-        backward=lambda kept, grad: [grad * 2, None],
-        statistics=1,
+        hidden=Hidden(1, update),
+        gradient=Gradient(lambda given, _: [], lambda kept, grad: [grad * 2, None], statistics=1),
     )
     x, total = torch.ones(3, requires_grad=True), torch.zeros(())
     y = run(x, total)
@@ -182,11 +179,9 @@ def test_a_call_updates_a_tensor_while_the_operation_has_a_gradient(row):
     assert torch.equal(x.grad, torch.full((3,), 2.0))
 
 
-def test_an_update_without_hidden_results_is_refused(row):
-    def counted(x: Tensor) -> Tensor: ...
-
+def test_an_update_without_hidden_results_is_refused():
     with pytest.raises(ValueError, match="hidden results"):
-        row(counted, reference=lambda x: x, update=lambda given, results: None)
+        Hidden(update=lambda given, results: None)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "no status tells that the reference smooths",
-        "kernels/table/operation.py",
+        "kernels/table/registry.py",
         "whole = tuple(_WHOLE.get(kind, ())) if family in (None, STYLE) else ()",
         'whole = tuple(_WHOLE["cuda"]) if kind == "cuda" and family in (None, STYLE) else ()',
         (f"{_NATIVE}::test_the_status_of_the_cpu_says_what_smooths",),
@@ -72,8 +72,8 @@ MUTANTS = (
     Mutant(
         "what a call launches does not depend on TF32",
         "kernels/ops/style/convolution/on_cuda.py",
-        "options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()",
-        "options = padding_size, stride_h, stride_w, own_kernel, False",
+        "return run(launch, prepare, tensors, (*options, convolutions_use_tf32()))",
+        "return run(launch, prepare, tensors, (*options, False))",
         ("tests/kernels/ops/cuda/test_calls.py::test_tf32_is_looked_at_by_every_call",),
     ),
     Mutant(

@@ -73,14 +73,14 @@ MUTANTS = (
     ),
     Mutant(
         "a kernel asked for by name runs its reference in silence",
-        "kernels/table/registry.py",
+        "kernels/table/operation.py",
         "if not status.ready:",
         "if False:",
         ("tests/kernels/table/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
     ),
     Mutant(
         "the window's start loads the library of transformers",
-        "kernels/table/operation.py",
+        "kernels/table/registry.py",
         "    ops = _of_family(family)",
         "    ops = _of_family(None)",
         (

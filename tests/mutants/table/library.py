@@ -66,9 +66,9 @@ MUTANTS = (
     ),
     Mutant(
         "with gradients a dropout on a CPU draws its numbers twice",
-        "kernels/ops/general/elementwise/api.py",
-        '    recorded=dropped.in_place_of("gelu_dropout"),\n',
-        "",
+        "kernels/ops/general/elementwise/declaration.py",
+        "dropped.in_place_of(row.name) if row.drops else recorded",
+        "recorded",
         (f"{BITS}::test_what_dropout_dropped_has_the_gradient_of_its_numbers",),
     ),
     Mutant(

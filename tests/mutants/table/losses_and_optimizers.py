@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "a call that fails names the dispatcher",
-        "kernels/table/registry.py",
+        "kernels/table/signature.py",
         "            if found:",
         "            if not found:",
         (

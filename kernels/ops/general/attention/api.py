@@ -15,23 +15,31 @@ from torch import Tensor
 
 from kernels.ops.general.attention import composed, gathered, rope, scores, sparse
 from kernels.ops.general.attention.timed import TIMED
-from kernels.ops.general.elementwise import dropped
 from kernels.ops.general.elementwise import samples as elements
-from kernels.ops.general.elementwise.declaration import drawn, dropping, elementwise
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import LIBRARY, fused
+from kernels.ops.general.elementwise.declaration import elementwise
+from kernels.table.autograd import Grad, Kept
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = [
+    "apply_rope",
+    "attention_dropout",
+    "attention_score",
+    "attention_score_backward",
+    "block_sparse_attention",
+    "block_sparse_forward",
+    "flash_attention",
+    "gather_blocks",
+    "multihead_attention",
+    "rope_attention",
+    "sum_blocks",
+]
 
 ON_CPU = "PyTorch's attention"
 
 
-def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _scores_backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     return scores.gradients(kept, attention_score_backward(grad, kept.tensors[-1]))
-
-
-def _draw_scores(
-    scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
-) -> tuple[Any, ...]:
-    return drawn(scores, p, training, state)
 
 
 def _heads(seed: int, *shape: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -62,19 +70,15 @@ def _samples_rope() -> Iterator[tuple[Any, ...]]:
     yield *_heads(4, 1, 2, 4, 8), angles.cos(), angles.sin(), False, None, None, True
 
 
-@fused(
-    scores.CPU,
+@Operation(
     reference=scores.reference,
     samples=scores.samples,
-    launch_cpu=scores.launch_cpu,
-    cuda=scores.CUDA,
-    launch_cuda=scores.launch_cuda,
-    tolerance_scale=4,
-    family=LIBRARY,
-    timed=TIMED,
-    save=scores.save,
-    backward=_scores_backward,
+    cpu=Cpu(scores.CPU, scores.launch_cpu),
+    cuda=Cuda(scores.CUDA, scores.launch_cuda),
+    gradient=Gradient(scores.save, _scores_backward),
     refuses=scores.refuses,
+    tolerance_scale=4,
+    timed=TIMED["attention_score"],
     aliases=("fused_attention_score",),
 )
 def attention_score(
@@ -95,16 +99,13 @@ def attention_score(
     ...
 
 
-@fused(
-    scores.CPU,
+@Operation(
     reference=scores.backward_reference,
     samples=scores.samples_of_backward,
-    launch_cpu=scores.backward_on_cpu,
-    cuda=scores.CUDA,
-    launch_cuda=scores.backward_on_cuda,
-    tolerance_scale=4,
-    family=LIBRARY,
+    cpu=Cpu(scores.CPU, scores.backward_on_cpu),
+    cuda=Cuda(scores.CUDA, scores.backward_on_cuda),
     refuses=scores.refuses,
+    tolerance_scale=4,
 )
 def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
     """Compute weights * (grad - sum(grad * weights)), the gradient of the scores before softmax.
@@ -118,12 +119,7 @@ def attention_score_backward(grad: Tensor, weights: Tensor) -> Tensor:
     ...
 
 
-@elementwise(
-    dropping("attention_dropout"),
-    samples=elements.with_dropout,
-    complete=_draw_scores,
-    recorded=dropped.in_place_of("attention_dropout"),
-)
+@elementwise(samples=elements.with_dropout)
 def attention_dropout(
     scores: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
 ) -> Tensor:
@@ -141,14 +137,12 @@ def attention_dropout(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=composed.flash_reference,
     samples=_samples_flash,
+    cpu=Cpu(named=ON_CPU),
     composed=composed.flash,
-    on_cpu=ON_CPU,
-    family=LIBRARY,
-    timed=TIMED,
+    timed=TIMED["flash_attention"],
 )
 def flash_attention(
     q: Tensor,
@@ -174,14 +168,12 @@ def flash_attention(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=composed.multihead_reference,
     samples=_samples_multihead,
+    cpu=Cpu(named=ON_CPU),
     composed=composed.multihead,
-    on_cpu=ON_CPU,
-    family=LIBRARY,
-    timed=TIMED,
+    timed=TIMED["multihead_attention"],
     aliases=("fused_multihead_attention",),
 )
 def multihead_attention(
@@ -207,15 +199,13 @@ def multihead_attention(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=composed.block_sparse_reference,
     samples=_samples_sparse,
+    cpu=Cpu(named=ON_CPU),
     composed=composed.block_sparse,
-    on_cpu=ON_CPU,
-    family=LIBRARY,
-    timed=TIMED,
     complete=composed.count_blocks,
+    timed=TIMED["block_sparse_attention"],
 )
 def block_sparse_attention(
     q: Tensor,
@@ -243,18 +233,14 @@ def block_sparse_attention(
     ...
 
 
-@fused(
-    scores.CPU,
+@Operation(
     reference=rope.reference,
     samples=rope.samples,
-    launch_cpu=rope.launch_cpu,
-    cuda=scores.CUDA,
-    launch_cuda=rope.launch_cuda,
-    family=LIBRARY,
-    timed=TIMED,
-    save=rope.save,
-    backward=rope.gradients,
+    cpu=Cpu(scores.CPU, rope.launch_cpu),
+    cuda=Cuda(scores.CUDA, rope.launch_cuda),
+    gradient=Gradient(rope.save, rope.gradients),
     refuses=rope.refuses,
+    timed=TIMED["apply_rope"],
 )
 def apply_rope(
     x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False, back: bool = False
@@ -273,14 +259,12 @@ def apply_rope(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=composed.with_rope_reference,
     samples=_samples_rope,
+    cpu=Cpu(named=ON_CPU),
     composed=composed.with_rope,
-    on_cpu=ON_CPU,
-    family=LIBRARY,
-    timed=TIMED,
+    timed=TIMED["rope_attention"],
 )
 def rope_attention(
     q: Tensor,
@@ -307,18 +291,14 @@ def rope_attention(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=sparse.with_whole_mask,
     samples=sparse.samples,
-    on_cpu=ON_CPU,
-    cuda=scores.CUDA,
-    launch_cuda=sparse.launch,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(scores.CUDA, sparse.launch, dtypes=sparse.DTYPES),
+    gradient=Gradient(recorded=composed.sparse_with_gradient),
     tolerance_scale=4,
-    family=LIBRARY,
-    timed=TIMED,
-    cuda_dtypes=sparse.DTYPES,
-    recorded=composed.sparse_with_gradient,
+    timed=TIMED["block_sparse_forward"],
 )
 def block_sparse_forward(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
@@ -337,18 +317,14 @@ def block_sparse_forward(
     ...
 
 
-@fused(
-    scores.CPU,
+@Operation(
     reference=gathered.reference,
     samples=gathered.samples,
-    launch_cpu=gathered.gather_on_cpu,
+    cpu=Cpu(scores.CPU, gathered.gather_on_cpu),
+    cuda=Cuda(scores.CUDA, gathered.launch_gather),
+    gradient=Gradient(gathered.save, gathered.gradients),
     refuses=gathered.refuses,
-    cuda=scores.CUDA,
-    launch_cuda=gathered.launch_gather,
-    family=LIBRARY,
-    timed=TIMED,
-    save=gathered.save,
-    backward=gathered.gradients,
+    timed=TIMED["gather_blocks"],
 )
 def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
     """Return x[places]; its gradient is `sum_blocks`, a sum in FP32 and in a fixed order.
@@ -366,18 +342,14 @@ def gather_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> T
     ...
 
 
-@fused(
-    scores.CPU,
+@Operation(
     reference=gathered.sum_reference,
     samples=gathered.samples_of_sum,
-    launch_cpu=gathered.sum_on_cpu,
+    cpu=Cpu(scores.CPU, gathered.sum_on_cpu),
+    cuda=Cuda(scores.CUDA, gathered.launch_sum),
+    gradient=Gradient(gathered.save, gathered.gradients_of_sum),
     refuses=gathered.refuses,
-    cuda=scores.CUDA,
-    launch_cuda=gathered.launch_sum,
-    family=LIBRARY,
-    timed=TIMED,
-    save=gathered.save,
-    backward=gathered.gradients_of_sum,
+    timed=TIMED["sum_blocks"],
 )
 def sum_blocks(x: Tensor, places: Tensor, order: Tensor, begins: Tensor) -> Tensor:
     """Sum each block over its places, in FP32 and in a fixed order.

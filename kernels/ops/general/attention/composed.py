@@ -18,9 +18,9 @@ def flash(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "flash_attention")
     return _attend(q, k, v, scale, mask, causal)
@@ -44,9 +44,9 @@ def flash_reference(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "flash_attention")
     if causal:
@@ -59,26 +59,18 @@ def multihead(
     k: Tensor,
     v: Tensor,
     num_heads: int,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     split = _heads(q, k, v, num_heads)
     _check(*split, mask, causal, "multihead_attention")
     return _attend(*split, scale, mask, causal).transpose(1, 2).flatten(2)
 
 
-def multihead_reference(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    num_heads: int,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
-) -> Tensor:
+def multihead_reference(q: Tensor, k: Tensor, v: Tensor, num_heads: int, *options: Any) -> Tensor:
     split = _heads(q, k, v, num_heads)
-    return flash_reference(*split, scale, mask, causal).transpose(1, 2).flatten(2)
+    return flash_reference(*split, *options).transpose(1, 2).flatten(2)
 
 
 def with_rope(
@@ -87,10 +79,10 @@ def with_rope(
     v: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    interleaved: bool,
+    scale: float | None,
+    mask: Tensor | None,
+    causal: bool,
 ) -> Tensor:
     _check(q, k, v, mask, causal, "rope_attention")
     turn: Any = torch.ops.styleforge.apply_rope
@@ -99,18 +91,10 @@ def with_rope(
 
 
 def with_rope_reference(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    interleaved: bool = False,
-    scale: float | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
+    q: Tensor, k: Tensor, v: Tensor, cos: Tensor, sin: Tensor, interleaved: bool, *options: Any
 ) -> Tensor:
     q, k = (rope.reference(x, cos, sin, interleaved) for x in (q, k))
-    return flash_reference(q, k, v, scale, mask, causal)
+    return flash_reference(q, k, v, *options)
 
 
 def block_sparse(
@@ -118,8 +102,8 @@ def block_sparse(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> Tensor:
     seen = _blocks(q, k, v, block_mask)
     n, heads, rows, columns = seen.shape
@@ -149,7 +133,7 @@ def block_sparse(
 
 
 def sparse_with_gradient(
-    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
+    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None
 ) -> Tensor | None:
     """Compute `block_sparse_forward` for autograd; on a GPU it gathers the visible blocks.
 
@@ -172,8 +156,8 @@ def block_sparse_reference(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> Tensor:
     seen = _blocks(q, k, v, block_mask)
     rows, columns = seen.shape[2:]
@@ -187,8 +171,8 @@ def count_blocks(
     k: Tensor,
     v: Tensor,
     block_mask: Tensor,
-    scale: float | None = None,
-    most_blocks: int | None = None,
+    scale: float | None,
+    most_blocks: int | None,
 ) -> tuple[Any, ...]:
     """Return the arguments of `block_sparse_attention`, with the most blocks that a row sees."""
     fits = q.dim() == k.dim() == v.dim() == 4 and block_mask.dim() >= 2

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CpuLauncher, CudaLauncher
 
@@ -132,12 +132,12 @@ def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | 
     return list(arguments[1:])
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     summed: Any = torch.ops.styleforge.sum_blocks
     return summed(grad, *kept.tensors), None, None, None
 
 
-def gradients_of_sum(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients_of_sum(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     gather: Any = torch.ops.styleforge.gather_blocks
     return gather(grad, *kept.tensors), None, None, None
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -69,7 +69,7 @@ def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | 
     return [x if cos.requires_grad or sin.requires_grad else None, cos, sin]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     x, cos, sin = kept.tensors
     interleaved, back = kept.options[3:]
     turn: Any = torch.ops.styleforge.apply_rope
@@ -95,8 +95,8 @@ def launch_cpu(
     x: Tensor,
     cos: Tensor,
     sin: Tensor,
-    interleaved: bool = False,
-    back: bool = False,
+    interleaved: bool,
+    back: bool,
 ) -> Tensor:
     check(x, cos, sin)
     if x.dtype not in TYPES or not x.numel():

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kernels.ops.general.attention import product
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -52,9 +52,7 @@ def check(q: Tensor, k: Tensor, mask: Tensor | None, name: str = "attention_scor
         )
 
 
-def reference(
-    q: Tensor, k: Tensor, scale: float | None = None, mask: Tensor | None = None
-) -> Tensor:
+def reference(q: Tensor, k: Tensor, scale: float | None, mask: Tensor | None) -> Tensor:
     check(q, k, mask)
     scores = torch.matmul(q, k.transpose(-1, -2))
     return weights_of(scores, _scale(q, scale), mask).to(q.dtype)
@@ -89,7 +87,7 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [q, k, mask if mask is not None and mask.is_floating_point() else None, *results]
 
 
-def gradients(kept: Kept, change: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, change: Tensor) -> Sequence[Grad]:
     q, k, mask, _ = kept.tensors
     scale = _scale(q, kept.options[2])
     of_q = _scaled_product(change, k, scale) if kept.needs[0] else None
@@ -111,8 +109,8 @@ def launch_cpu(
     launch: CpuLauncher,
     q: Tensor,
     k: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
+    scale: float | None,
+    mask: Tensor | None,
 ) -> Tensor:
     def softmax(rows: int, *arguments: Argument) -> None:
         launch("styleforge_softmax", *arguments, rows)
@@ -124,8 +122,8 @@ def launch_cuda(
     launch: CudaLauncher,
     q: Tensor,
     k: Tensor,
-    scale: float | None = None,
-    mask: Tensor | None = None,
+    scale: float | None,
+    mask: Tensor | None,
 ) -> Tensor:
     check(q, k, mask)
     keys = k.shape[-2]

@@ -130,9 +130,7 @@ def with_whole_mask(
     return zeroed(by_row, any_seen[..., None]).flatten(2, 3)
 
 
-def by_blocks(
-    q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
-) -> Tensor:
+def by_blocks(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None) -> Tensor:
     """Compute `block_sparse_attention` with blocks of queries as heads that share their keys.
 
     The mask is then one row per block, which PyTorch's attention on a GPU reads for all of its

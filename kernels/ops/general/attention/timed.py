@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.general.attention.gathered import inverse_of
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 SIZE = 64  # size of a head, and of a block of queries or keys
 MOST_SCORES = 1 << 26  # of all heads: errors are measured against scores in FP64

@@ -18,8 +18,12 @@ from kernels.ops.general.conv import composed as convolved
 from kernels.ops.general.conv.composed import Sizes
 from kernels.ops.general.linear.api import normal
 from kernels.ops.general.linear.timed import TIMED
+from kernels.table.names import LIBRARY
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 from kernels.table.philox import draw_state
-from kernels.table.registry import LIBRARY, fused
+
+__all__ = ["conv2d_bn_relu", "conv2d_gelu_dropout", "depthwise_pointwise_conv", "grouped_conv_norm"]
 
 P = ParamSpec("P")
 
@@ -59,36 +63,32 @@ def _samples_group_norm() -> Iterator[tuple[Any, ...]]:
         yield x, weight, None, 2, None, None, "gelu", 1e-5, None, None, None, 2
 
 
-def _convolution(**options: Any) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
-    """Return a decorator that registers a signature as a convolution.
+def _convolution(**parts: Any) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
+    """Declare the decorated signature as a convolution composed of others.
 
     The function accepts an int for a pair of sizes, and draws the random state of dropout if the
     caller passes none.
     """
 
     def register(signature: Callable[P, Tensor]) -> Callable[P, Tensor]:
-        arguments = inspect.signature(signature)
+        names = list(inspect.signature(signature).parameters)
 
-        def complete(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]:
-            bound = arguments.bind(*args, **kwargs)
-            bound.apply_defaults()
-            given = bound.arguments
+        def complete(*args: Any) -> tuple[Any, ...]:
+            given = dict(zip(names, args, strict=True))
             for name in ("stride", "padding", "dilation"):
                 if isinstance(given[name], int):
                     given[name] = [given[name]] * 2
             if "state" in given and given["state"] is None and given["training"] and given["p"]:
                 given["state"] = draw_state(given["x"].device)
-            return bound.args
+            return tuple(given.values())
 
-        return fused(
-            "elementwise",
-            on_cpu="PyTorch's convolution, and our kernels around it",
-            cuda=LIBRARY,
-            family=LIBRARY,
-            timed=TIMED,
-            tolerance_scale=8,
+        return Operation(
+            cpu=Cpu("elementwise", named="PyTorch's convolution, and our kernels around it"),
+            cuda=Cuda(LIBRARY),
             complete=complete,
-            **options,
+            tolerance_scale=8,
+            timed=TIMED[signature.__name__],
+            **parts,
         )(signature)
 
     return register

@@ -25,17 +25,30 @@ from kernels.ops.general.elementwise import (
     sums,
 )
 from kernels.ops.general.elementwise.arguments import channel_weights
-from kernels.ops.general.elementwise.declaration import (
-    Run,
-    Spelling,
-    drawn,
-    dropping,
-    elementwise,
-    two,
-)
+from kernels.ops.general.elementwise.declaration import elementwise
 from kernels.ops.general.elementwise.functions import TYPES
 from kernels.ops.general.elementwise.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.names import LIBRARY
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = [
+    "add_relu",
+    "add_relu_masked",
+    "add_sigmoid",
+    "bias_gelu",
+    "dropout_mask_backward",
+    "dropout_masked",
+    "elementwise_backward",
+    "elementwise_sums_backward",
+    "gelu_dropout",
+    "mish_scale",
+    "mul_tanh",
+    "multiply_relu",
+    "prelu_bias",
+    "relu_mask_backward",
+    "swish_multiply",
+]
 
 APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
 
@@ -46,14 +59,8 @@ def _gelu(approximate: str) -> str:
     return APPROXIMATE[approximate]
 
 
-def _bias_gelu(run: Run, x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
-    return run(_gelu(approximate), (x, bias))
-
-
-def _draw(
-    x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
-) -> tuple[Any, ...]:
-    return drawn(x, p, training, state)
+def _spelled_gelu(x: Tensor, bias: Tensor, approximate: str) -> tuple[Any, ...]:
+    return _gelu(approximate), (x, bias)
 
 
 def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -65,8 +72,8 @@ def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, 
     return x, bias, channel_weights(alpha, dims, channels)
 
 
-def _prelu_bias(run: Run, x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
-    return run("prelu_bias", _broadcast(x, bias, alpha))
+def _spelled_prelu(x: Tensor, alpha: Tensor, bias: Tensor) -> tuple[Any, ...]:
+    return "prelu_bias", _broadcast(x, bias, alpha)
 
 
 def _refuses_backward(**arguments: Any) -> str:
@@ -74,7 +81,6 @@ def _refuses_backward(**arguments: Any) -> str:
 
 
 @elementwise(
-    two("add_relu"),
     samples=samples.pairs,
     aliases=("elementwise_add_relu",),
     recorded=masked.in_place_of_add_relu,
@@ -88,10 +94,7 @@ def add_relu(x: Tensor, y: Tensor) -> Tensor:
     ...
 
 
-@elementwise(
-    two("multiply_relu"),
-    samples=samples.pairs,
-)
+@elementwise(samples=samples.pairs)
 def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
     """Compute relu(x y).
 
@@ -101,10 +104,7 @@ def multiply_relu(x: Tensor, y: Tensor) -> Tensor:
     ...
 
 
-@elementwise(
-    two("add_sigmoid"),
-    samples=samples.pairs,
-)
+@elementwise(samples=samples.pairs)
 def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
     """Compute sigmoid(x + y).
 
@@ -114,7 +114,6 @@ def add_sigmoid(x: Tensor, y: Tensor) -> Tensor:
 
 
 @elementwise(
-    two("mul_tanh"),
     samples=samples.pairs,
     aliases=("elementwise_mul_tanh",),
 )
@@ -127,8 +126,8 @@ def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
 
 
 @elementwise(
-    Spelling(_bias_gelu, lambda arguments: _gelu(arguments[2]), (0, 1)),
     samples=samples.with_gelu,
+    spelled=_spelled_gelu,
     aliases=("fused_bias_gelu",),
     tolerance_scale=2,
 )
@@ -144,13 +143,10 @@ def bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
 
 
 @elementwise(
-    dropping("gelu_dropout"),
     samples=samples.with_dropout,
     aliases=("fused_gelu_dropout",),
     is_flat=True,
     tolerance_scale=2,
-    complete=_draw,
-    recorded=dropped.in_place_of("gelu_dropout"),
 )
 def gelu_dropout(
     x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
@@ -171,10 +167,7 @@ def gelu_dropout(
     ...
 
 
-@elementwise(
-    two("swish_multiply"),
-    samples=samples.pairs,
-)
+@elementwise(samples=samples.pairs)
 def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
     """Compute silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
 
@@ -183,10 +176,7 @@ def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
     ...
 
 
-@elementwise(
-    two("mish_scale"),
-    samples=samples.pairs,
-)
+@elementwise(samples=samples.pairs)
 def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     """Compute mish(x) scale, where mish(x) = x tanh(softplus(x)) (Misra, 2019).
 
@@ -195,10 +185,7 @@ def mish_scale(x: Tensor, scale: Tensor) -> Tensor:
     ...
 
 
-@elementwise(
-    Spelling(_prelu_bias, lambda _: "prelu_bias", (0, 2, 1), adapted=_broadcast),
-    samples=samples.with_prelu,
-)
+@elementwise(samples=samples.with_prelu, spelled=_spelled_prelu)
 def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
     """Compute prelu(x + bias), which multiplies a negative sum by alpha (He et al., 2015).
 
@@ -210,17 +197,13 @@ def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=reference.backward,
     samples=samples.of_backward,
-    launch_cpu=on_cpu.backward,
-    launch_cuda=on_cuda.backward,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    tolerance_scale=4,
-    cuda_dtypes=tuple(TYPES),
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, on_cpu.backward),
+    cuda=Cuda(LIBRARY, on_cuda.backward, dtypes=tuple(TYPES)),
     refuses=_refuses_backward,
+    tolerance_scale=4,
 )
 def elementwise_backward(
     grad: Tensor,
@@ -244,17 +227,13 @@ def elementwise_backward(
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=sums.reference_sums,
     samples=samples.of_sums,
-    launch_cpu=on_cpu.backward_sums,
-    launch_cuda=on_cuda.backward_sums,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    tolerance_scale=16,
-    cuda_dtypes=tuple(TYPES),
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, on_cpu.backward_sums),
+    cuda=Cuda(LIBRARY, on_cuda.backward_sums, dtypes=tuple(TYPES)),
     refuses=_refuses_backward,
+    tolerance_scale=16,
 )
 def elementwise_sums_backward(
     grad: Tensor,
@@ -279,18 +258,13 @@ def elementwise_sums_backward(
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=masked.reference,
     samples=masked.samples,
-    launch_cpu=masked.launch_on_cpu,
-    cuda=masked.CUDA,
-    launch_cuda=masked.launch,
-    family=LIBRARY,
-    timed=TIMED,
-    save=masked.save,
-    backward=masked.gradients,
-    statistics=1,
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, masked.launch_on_cpu),
+    cuda=Cuda(masked.CUDA, masked.launch),
+    gradient=Gradient(masked.save, masked.gradients, statistics=1),
+    timed=TIMED["add_relu_masked"],
 )
 def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Compute relu(x + y) and which elements pass gradients, as `add_relu` does for autograd.
@@ -309,16 +283,12 @@ def add_relu_masked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=masked.backward_reference,
     samples=masked.samples_of_backward,
-    launch_cpu=masked.backward_on_cpu,
-    cuda=masked.CUDA,
-    launch_cuda=masked.launch_backward,
-    family=LIBRARY,
-    save=masked.save_backward,
-    backward=masked.gradients_of_backward,
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, masked.backward_on_cpu),
+    cuda=Cuda(masked.CUDA, masked.launch_backward),
+    gradient=Gradient(masked.save_backward, masked.gradients_of_backward),
 )
 def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """Compute the gradient of relu: `grad` where the mask of `add_relu_masked` is set, 0 elsewhere.
@@ -332,17 +302,13 @@ def relu_mask_backward(grad: Tensor, mask: Tensor) -> Tensor:
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=dropped.meaning,
     samples=dropped.samples,
-    launch_cpu=dropped.launch,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, dropped.launch),
+    gradient=Gradient(dropped.save, dropped.gradients, statistics=1),
     tolerance_scale=2,
-    save=dropped.save,
-    backward=dropped.gradients,
-    statistics=1,
+    timed=TIMED["dropout_masked"],
 )
 def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[Tensor, Tensor]:
     """Compute a dropout and which elements it kept, as both dropouts do on a CPU for autograd.
@@ -359,12 +325,10 @@ def dropout_masked(x: Tensor, function: str, p: float, state: Tensor) -> tuple[T
     ...
 
 
-@fused(
-    on_cpu.LIBRARY_ON_CPU,
+@Operation(
     reference=dropped.backward_meaning,
     samples=dropped.samples_of_backward,
-    launch_cpu=dropped.launch_backward,
-    family=LIBRARY,
+    cpu=Cpu(on_cpu.LIBRARY_ON_CPU, dropped.launch_backward),
     tolerance_scale=4,
 )
 def dropout_mask_backward(

@@ -13,8 +13,8 @@ from kernels.ops.general.elementwise.functions import FUNCTIONS, TYPES
 from kernels.ops.general.elementwise.layout import StyleforgeElements, Walk, described
 from kernels.ops.general.elementwise.on_cpu import DTYPES, LIBRARY_ON_CPU
 from kernels.table.launcher import CpuLauncher
-from kernels.table.operation import use_native
 from kernels.table.philox import dropped_numbers, kept_scale
+from kernels.table.status import use_native
 
 OF_BYTE = 8
 

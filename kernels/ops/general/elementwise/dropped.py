@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernels.ops.general.elementwise import bits, reference
 from kernels.ops.general.elementwise.arguments import check_dropout
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.launcher import CpuLauncher
 from kernels.table.philox import kept_elements, kept_scale
 
@@ -64,7 +64,7 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [x if _READS[function] else None, results[1]]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     x, mask = kept.tensors
     _, function, p, _ = kept.options
     of_x: Any = torch.ops.styleforge.dropout_mask_backward(grad, x, mask, function, p)
@@ -74,9 +74,7 @@ def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
 def in_place_of(function: str) -> Callable[..., Tensor | None]:
     """Return a dropout that saves bits; it returns None for arguments without such a kernel."""
 
-    def recorded(
-        x: Tensor, p: float = 0.5, training: bool = True, state: Tensor | None = None
-    ) -> Tensor | None:
+    def recorded(x: Tensor, p: float, training: bool, state: Tensor | None) -> Tensor | None:
         if state is None or not training or not 0 < p <= 1 or not bits.are_kept(x):
             return None
         found: Any = torch.ops.styleforge.dropout_masked(x, function, p, state)

@@ -17,7 +17,7 @@ from kernels.ops.general.elementwise.layout import (
     StyleforgeTotals,
     Walk,
 )
-from kernels.table.registry import LIBRARY
+from kernels.table.names import LIBRARY
 
 STRUCTURES = {
     "StyleforgeElements": StyleforgeElements,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernels.ops.general.elementwise import bits as of_elements
 from kernels.ops.general.elementwise import reference as meaning
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CpuLauncher, CudaLauncher
 
@@ -122,7 +122,7 @@ def save(_arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | 
     return [results[1]]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradients of x and y, which are one tensor."""
     of_both: Any = torch.ops.styleforge.relu_mask_backward(grad, kept.tensors[0])
     return [of_both if need else None for need in kept.needs]
@@ -132,7 +132,7 @@ def save_backward(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[
     return [arguments[1]]
 
 
-def gradients_of_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients_of_backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradients of the gradient and of the mask, which has none."""
     of_grad: Any = torch.ops.styleforge.relu_mask_backward(grad, kept.tensors[0])
     return of_grad, None

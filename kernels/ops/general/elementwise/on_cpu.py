@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from ctypes import byref, c_longlong, c_void_p
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,31 +27,19 @@ MOST_CHUNKS, LEAST_ROWS = 32, 32
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)  # FP64's exp, tanh and erf are PyTorch's
 
 
-def forward(
-    launch: CpuLauncher,
-    function: str,
-    inputs: Sequence[Tensor],
-    p: float = 0.0,
-    state: Tensor | None = None,
-) -> Tensor:
+def forward(launch: CpuLauncher, function: str, inputs: Sequence[Tensor], *dropout: Any) -> Tensor:
     if _runs_on_pytorch(inputs):
-        return reference.forward(function, inputs, p, state)
-    return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
+        return reference.forward(function, inputs, *dropout)
+    return passes.forward(launch, functools.partial(_submit, launch), function, inputs, *dropout)
 
 
 def backward(
-    launch: CpuLauncher,
-    grad: Tensor,
-    inputs: list[Tensor],
-    function: str,
-    wanted: list[bool],
-    p: float = 0.0,
-    state: Tensor | None = None,
+    launch: CpuLauncher, grad: Tensor, inputs: list[Tensor], *options: Any
 ) -> list[Tensor]:
     if _runs_on_pytorch(inputs):
-        return reference.backward(grad, inputs, function, wanted, p, state)
+        return reference.backward(grad, inputs, *options)
     submit = functools.partial(_submit, launch)
-    return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
+    return passes.backward(launch, submit, grad, inputs, *options)
 
 
 def backward_sums(
@@ -61,8 +50,8 @@ def backward_sums(
     wanted: list[bool],
     like: list[Tensor],
     of: list[int],
-    p: float = 0.0,
-    state: Tensor | None = None,
+    p: float,
+    state: Tensor | None,
 ) -> list[Tensor]:
     """Run `sums.of_gradients`, in one pass if the sums are over rows.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,27 +18,12 @@ from kernels.table.calls import launched
 from kernels.table.launcher import CudaLauncher
 
 
-def forward(
-    launch: CudaLauncher,
-    function: str,
-    inputs: Sequence[Tensor],
-    p: float = 0.0,
-    state: Tensor | None = None,
-) -> Tensor:
-    return passes.forward(launch, functools.partial(_submit, launch), function, inputs, p, state)
+def forward(launch: CudaLauncher, *args: Any) -> Tensor:
+    return passes.forward(launch, functools.partial(_submit, launch), *args)
 
 
-def backward(
-    launch: CudaLauncher,
-    grad: Tensor,
-    inputs: list[Tensor],
-    function: str,
-    wanted: list[bool],
-    p: float = 0.0,
-    state: Tensor | None = None,
-) -> list[Tensor]:
-    submit = functools.partial(_submit, launch)
-    return passes.backward(launch, submit, grad, inputs, function, wanted, p, state)
+def backward(launch: CudaLauncher, *args: Any) -> list[Tensor]:
+    return passes.backward(launch, functools.partial(_submit, launch), *args)
 
 
 def backward_sums(

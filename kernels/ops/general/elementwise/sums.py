@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,17 +53,7 @@ def check(wanted: Sequence[bool], like: Sequence[Tensor], of: Sequence[int]) -> 
         )
 
 
-def reference_sums(
-    grad: Tensor,
-    inputs: Sequence[Tensor],
-    function: str,
-    wanted: Sequence[bool],
-    like: Sequence[Tensor],
-    of: Sequence[int],
-    p: float = 0.0,
-    state: Tensor | None = None,
-) -> list[Tensor]:
-    return of_gradients(reference.backward, grad, inputs, function, wanted, like, of, p, state)
+reference_sums = functools.partial(of_gradients, reference.backward)
 
 
 def summed(whole: Tensor, like: Tensor) -> Tensor:

@@ -1,8 +1,10 @@
-"""PyTorch equivalents of the elementwise operations, and arguments to time them."""
+"""PyTorch equivalents of the elementwise operations, and arguments to time them.
+
+Functions of two tensors alone are timed against their rows of the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.ops.general.elementwise import masked
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 DROPOUT = 0.1
 
@@ -46,7 +48,7 @@ def _of(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=seeded(seed))
 
 
-def _pair(rows: int, columns: int) -> list[Any]:
+def pair(rows: int, columns: int) -> list[Any]:
     return [_of(rows, columns), _of(rows, columns, seed=1)]
 
 
@@ -66,19 +68,12 @@ def _dropped_with_bits(rows: int, columns: int) -> list[Any]:
     return [_of(rows, columns), "gelu_dropout", DROPOUT, torch.tensor([rows, 1])]
 
 
-_TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "add_relu": lambda x, y: torch.relu(x + y),
-    "multiply_relu": lambda x, y: torch.relu(x * y),
-    "add_sigmoid": lambda x, y: torch.sigmoid(x + y),
-    "mul_tanh": lambda x, y: torch.tanh(x * y),
-    "swish_multiply": lambda x, gate: F.silu(x) * gate,
-}
-TIMED = {name: Timed(eager, _pair) for name, eager in _TWO.items()} | {
+TIMED = {
     "bias_gelu": Timed(_bias_gelu, _and_row),
     "gelu_dropout": Timed(_gelu_dropout, _dropped, is_random=True),
     "mish_scale": Timed(_mish_scale, _and_row),
     "prelu_bias": Timed(_prelu_bias, _prelu),
-    "add_relu_masked": Timed(masked.reference, _pair),
+    "add_relu_masked": Timed(masked.reference, pair),
     "attention_dropout": Timed(_dropout, _dropped, is_random=True),
     "dropout_masked": Timed(_gelu_dropout_kept, _dropped_with_bits, is_random=True),
 }

@@ -9,7 +9,7 @@ deviation.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -17,50 +17,25 @@ from kernels.ops.general.fusion import channels, groups, norms, row_kernels, row
 from kernels.ops.general.fusion.declaration import ON_CPU, ON_CUDA, launched, refuses_rows, row_norm
 from kernels.ops.general.fusion.rows import Norm
 from kernels.ops.general.fusion.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
+
+__all__ = [
+    "add_norm",
+    "batch_norm_relu",
+    "batch_norm_relu_backward",
+    "group_norm_relu",
+    "group_norm_relu_backward",
+    "layer_norm_gelu",
+    "layer_norm_relu",
+    "rms_norm_gelu",
+    "row_norm_backward",
+]
 
 ON_CPU_GROUPS = "group_norm"
-Run = Callable[..., tuple[Tensor, Tensor, Tensor]]  # as rows.reference
 RELU, GELU = Norm("layer_norm_relu", "relu"), Norm("layer_norm_gelu", "gelu")
 RMS_GELU = Norm("rms_norm_gelu", "gelu", centered=False)
 KINDS = {"layer": Norm("add_norm"), "rms": Norm("add_norm", centered=False)}
-
-
-def _layer_norm(norm: Norm) -> Callable[..., tuple[Tensor, Tensor]]:
-    def spell(
-        run: Run,
-        x: Tensor,
-        normalized_shape: list[int],
-        weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        eps: float = 1e-5,
-    ) -> tuple[Tensor, Tensor]:
-        return run(norm, x, normalized_shape, weight, bias, eps)[1:]
-
-    return spell
-
-
-def _rms_norm_gelu(
-    run: Run,
-    x: Tensor,
-    normalized_shape: list[int],
-    weight: Tensor | None = None,
-    eps: float = 1e-6,
-) -> tuple[Tensor, Tensor]:
-    return run(RMS_GELU, x, normalized_shape, weight, None, eps)[1:]
-
-
-def _add_norm(
-    run: Run,
-    x: Tensor,
-    residual: Tensor,
-    normalized_shape: list[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    kind: str = "layer",
-) -> tuple[Tensor, Tensor, Tensor]:
-    return run(_kind(kind), x, normalized_shape, weight, bias, eps, residual)
 
 
 def _kind(kind: str) -> Norm:
@@ -70,8 +45,7 @@ def _kind(kind: str) -> Norm:
 
 
 @row_norm(
-    _layer_norm(RELU),
-    lambda _: RELU,
+    lambda *_: RELU,
     samples=samples.of_rows,
     aliases=("fused_layer_norm_relu",),
     is_flat=True,
@@ -95,12 +69,7 @@ def layer_norm_relu(
     ...
 
 
-@row_norm(
-    _layer_norm(GELU),
-    lambda _: GELU,
-    samples=samples.of_rows,
-    aliases=("fused_layer_norm_gelu",),
-)
+@row_norm(lambda *_: GELU, samples=samples.of_rows, aliases=("fused_layer_norm_gelu",))
 def layer_norm_gelu(
     x: Tensor,
     normalized_shape: int | Sequence[int],
@@ -120,7 +89,7 @@ def layer_norm_gelu(
     ...
 
 
-@row_norm(_rms_norm_gelu, lambda _: RMS_GELU, samples=samples.of_rms_rows, aliases=())
+@row_norm(lambda *_: RMS_GELU, samples=samples.of_rms_rows)
 def rms_norm_gelu(
     x: Tensor,
     normalized_shape: int | Sequence[int],
@@ -142,8 +111,7 @@ def rms_norm_gelu(
 
 
 @row_norm(
-    _add_norm,
-    lambda of: _kind(of["kind"]),
+    lambda *arguments: _kind(arguments[-1]),
     samples=samples.of_sums,
     aliases=("fused_add_norm",),
 )
@@ -171,17 +139,14 @@ def add_norm(
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=rows.reference_backward,
     samples=samples.of_row_gradients,
-    launch_cpu=row_kernels.backward_on_cpu,
-    launch_cuda=row_kernels.backward_on_cuda,
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=32,
+    cpu=Cpu(ON_CPU, row_kernels.backward_on_cpu),
+    cuda=Cuda(ON_CUDA, row_kernels.backward_on_cuda),
     derived=("statistics",),
     refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH_BACKWARD),
+    tolerance_scale=32,
 )
 def row_norm_backward(
     grad: Tensor,
@@ -211,22 +176,16 @@ def row_norm_backward(
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=functools.partial(norms.batch_norm, channels.reference),
     samples=samples.of_channels,
-    launch_cpu=launched(norms.batch_norm, norms.by(channels.on_cpu, channels.forward)),
-    launch_cuda=launched(norms.batch_norm, norms.by(channels.on_cuda, channels.forward)),
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=8,
-    save=norms.save_batch,
-    backward=norms.batch_norm_backward,
-    statistics=2,
+    cpu=Cpu(ON_CPU, launched(norms.batch_norm, norms.by(channels.on_cpu, channels.forward))),
+    cuda=Cuda(ON_CUDA, launched(norms.batch_norm, norms.by(channels.on_cuda, channels.forward))),
+    gradient=Gradient(norms.save_batch, norms.batch_norm_backward, statistics=2),
+    hidden=Hidden(2, update=norms.update_statistics),
     refuses=norms.refuses_dtype,
-    hidden=2,
-    update=norms.update_statistics,
-    timed=TIMED,
+    tolerance_scale=8,
+    timed=TIMED["batch_norm_relu"],
 )
 def batch_norm_relu(
     x: Tensor,
@@ -258,17 +217,14 @@ def batch_norm_relu(
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=channels.reference_backward,
     samples=samples.of_channel_gradients,
-    launch_cpu=norms.by(channels.on_cpu, channels.backward),
-    launch_cuda=norms.by(channels.on_cuda, channels.backward),
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=64,
+    cpu=Cpu(ON_CPU, norms.by(channels.on_cpu, channels.backward)),
+    cuda=Cuda(ON_CUDA, norms.by(channels.on_cuda, channels.backward)),
     derived=("mean", "inverse"),
     refuses=norms.refuses_dtype,
+    tolerance_scale=64,
 )
 def batch_norm_relu_backward(
     grad: Tensor,
@@ -294,21 +250,16 @@ def batch_norm_relu_backward(
     ...
 
 
-@fused(
-    ON_CPU_GROUPS,
-    reference=functools.partial(norms.group_norm, groups.reference),
+@Operation(
+    reference=groups.reference,
     samples=samples.of_groups,
-    launch_cpu=launched(norms.group_norm, groups.forward_on_cpu),
-    launch_cuda=launched(norms.group_norm, groups.forward_on_cuda),
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=8,
-    save=norms.save_groups,
-    backward=norms.group_norm_backward,
-    statistics=1,
-    hidden=1,
+    cpu=Cpu(ON_CPU_GROUPS, groups.forward_on_cpu),
+    cuda=Cuda(ON_CUDA, groups.forward_on_cuda),
+    gradient=Gradient(norms.save_groups, norms.group_norm_backward, statistics=1),
+    hidden=Hidden(1),
     refuses=norms.refuses_dtype,
-    timed=TIMED,
+    tolerance_scale=8,
+    timed=TIMED["group_norm_relu"],
 )
 def group_norm_relu(
     x: Tensor,
@@ -333,17 +284,14 @@ def group_norm_relu(
     ...
 
 
-@fused(
-    ON_CPU_GROUPS,
+@Operation(
     reference=groups.reference_backward,
     samples=samples.of_group_gradients,
-    launch_cpu=groups.backward_on_cpu,
-    launch_cuda=groups.backward_on_cuda,
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=64,
+    cpu=Cpu(ON_CPU_GROUPS, groups.backward_on_cpu),
+    cuda=Cuda(ON_CUDA, groups.backward_on_cuda),
     derived=("kept",),
     refuses=norms.refuses_dtype,
+    tolerance_scale=64,
 )
 def group_norm_relu_backward(
     grad: Tensor,

@@ -1,11 +1,12 @@
-"""The shared registration of row norms."""
+"""The shared declaration of row norms."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+from operator import itemgetter
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -15,35 +16,23 @@ from kernels.ops.general.fusion import row_kernels, rows
 from kernels.ops.general.fusion.arguments import refuses
 from kernels.ops.general.fusion.rows import Norm
 from kernels.ops.general.fusion.timed import TIMED
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import LIBRARY, NAMESPACE, fused, in_order
+from kernels.table.autograd import Grad, Kept
+from kernels.table.names import NAMESPACE
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
 
 ON_CPU, ON_CUDA = "fusion", "fusion_cuda"
+# The arguments of rows.reference after the norm.
+_ROW = "x", "normalized_shape", "weight", "bias", "eps", "residual"
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def with_list(signature: Callable[..., Any], name: str) -> Callable[..., tuple[Any, ...]]:
-    """Return a function that completes a call's arguments, with a number for `name` as a list."""
-    ordered = in_order(signature)
-    at = list(inspect.signature(signature).parameters).index(name)
+def launched(run: Callable[..., Any], by: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a launch of `run`, whose first argument is `by`, bound to the launcher."""
 
-    def complete(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        given = ordered(*args, **kwargs)
-        value = given[at]
-        if value is None or isinstance(value, list):
-            return given
-        sizes = [value] if isinstance(value, int) else list(value)
-        return (*given[:at], sizes, *given[at + 1 :])
-
-    return complete
-
-
-def launched(spell: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the launch of an operation: `spell` with `run` bound to the launcher."""
-
-    def launch_with(launch: Any, *args: Any, **kwargs: Any) -> Any:
-        return spell(functools.partial(run, launch), *args, **kwargs)
+    def launch_with(launch: Any, *args: Any) -> Any:
+        return run(functools.partial(by, launch), *args)
 
     return launch_with
 
@@ -57,59 +46,55 @@ def refuses_rows(most: int, **arguments: Any) -> str:
 
 
 def row_norm(
-    spell: Callable[..., Any],
-    norm_of: Callable[[dict[str, Any]], Norm],
-    *,
-    samples: Callable[[], Iterable[tuple[Any, ...]]],
-    aliases: tuple[str, ...],
-    is_flat: bool = False,
+    norm_of: Callable[..., Norm], **parts: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the decorated signature as a norm over rows; all other arguments match `fused`.
+    """Declare the decorated signature as a norm over rows; all other arguments match `Operation`.
 
-    `spell` is the operation, called with a function like `rows.reference` and its arguments.
-    `norm_of` returns the norm from the arguments by name.
+    `norm_of` returns the norm from the operation's arguments. These have the names of _ROW, in any
+    order; a norm may lack a bias or a residual.
     """
-    first, *names = inspect.signature(spell).parameters
-    assert first == "run"
 
-    def save(given: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
-        of, x = dict(zip(names, given, strict=True)), results[0]
-        x = x if "residual" in of else of["x"]
-        return [x, of["weight"], of.get("bias"), results[-1]]
+    def register(signature: Callable[P, R]) -> Callable[P, R]:
+        names = list(inspect.signature(signature).parameters)
+        # the last of the arguments is None, in place of a missing one
+        pick = itemgetter(*(names.index(name) if name in names else -1 for name in _ROW))
+        has_sum = "residual" in names
 
-    def backward(kept: Kept, *grads: Tensor) -> Sequence[Gradient]:
-        x, weight, bias, statistics = kept.tensors
-        of = dict(zip(names, kept.options, strict=True))
-        norm, (*added, grad) = norm_of(of), grads
-        found = iter(
-            getattr(torch.ops, NAMESPACE).row_norm_backward(
-                grad, x, of["normalized_shape"], weight, bias, statistics, *(added or [None]),
-                norm.activation, norm.centered, of["eps"],
-            )
-        )  # fmt: skip
-        gradients = {"x": next(found)}
-        gradients["residual"] = gradients["x"]
-        for name, parameter in (("weight", weight), ("bias", bias)):
-            if parameter is not None:
-                gradients[name] = next(found)
-        return [gradients.get(name) for name in names]
+        def run(by: Callable[..., tuple[Tensor, ...]], *args: Any) -> tuple[Tensor, ...]:
+            results = by(norm_of(*args), *pick((*args, None)))
+            return results if has_sum else results[1:]
 
-    return fused(
-        ON_CPU,
-        reference=functools.partial(spell, rows.reference),
-        samples=samples,
-        launch_cpu=launched(spell, row_kernels.forward_on_cpu),
-        launch_cuda=launched(spell, row_kernels.forward_on_cuda),
-        cuda=ON_CUDA,
-        family=LIBRARY,
-        tolerance_scale=4,
-        save=save,
-        backward=backward,
-        statistics=1,
-        hidden=1,
-        refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
-        aliases=aliases,
-        is_flat=is_flat,
-        timed=TIMED,
-        complete=with_list(functools.partial(spell, None), "normalized_shape"),
-    )
+        def save(given: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
+            x, _, weight, bias, *_ = pick((*given, None))
+            return [results[0] if has_sum else x, weight, bias, results[-1]]
+
+        def backward(kept: Kept, *grads: Tensor) -> Sequence[Grad]:
+            x, weight, bias, statistics = kept.tensors
+            _, shape, _, _, eps, _ = pick((*kept.options, None))
+            norm, (*added, grad) = norm_of(*kept.options), grads
+            found = iter(
+                getattr(torch.ops, NAMESPACE).row_norm_backward(
+                    grad, x, shape, weight, bias, statistics, *(added or [None]),
+                    norm.activation, norm.centered, eps,
+                )
+            )  # fmt: skip
+            gradients = {"x": next(found)}
+            gradients["residual"] = gradients["x"]
+            for name, parameter in (("weight", weight), ("bias", bias)):
+                if parameter is not None:
+                    gradients[name] = next(found)
+            return [gradients.get(name) for name in names]
+
+        return Operation(
+            reference=functools.partial(run, rows.reference),
+            cpu=Cpu(ON_CPU, launched(run, row_kernels.forward_on_cpu)),
+            cuda=Cuda(ON_CUDA, launched(run, row_kernels.forward_on_cuda)),
+            gradient=Gradient(save, backward, statistics=1),
+            hidden=Hidden(1),
+            refuses=functools.partial(refuses_rows, row_kernels.MOST_WIDTH),
+            tolerance_scale=4,
+            timed=TIMED.get(signature.__name__),
+            **parts,
+        )(signature)
+
+    return register

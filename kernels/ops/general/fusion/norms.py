@@ -11,23 +11,14 @@ from torch import Tensor
 
 from kernels.ops.general.fusion.arguments import refuses
 from kernels.ops.general.fusion.channels import Kernels
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import NAMESPACE
+from kernels.table.autograd import Grad, Kept
+from kernels.table.names import NAMESPACE
 
 
-def batch_norm(
-    run: Callable[..., tuple[Tensor, Tensor, Tensor]],
-    x: Tensor,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor, Tensor]:
+def batch_norm(run: Callable[..., tuple[Tensor, Tensor, Tensor]], *args: Any) -> Any:
     """Run the dispatcher's batch_norm_relu; `run` is called like channels.reference."""
-    return run(x, weight, bias, running_mean, running_var, training, eps)
+    *given, _momentum, eps = args
+    return run(*given, eps)
 
 
 def update_statistics(arguments: Sequence[Any], results: Sequence[Tensor]) -> None:
@@ -46,7 +37,7 @@ def save_batch(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tens
     return [*arguments[:3], *results[1:]]
 
 
-def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def batch_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     training, _, eps = kept.options[5:]
     found = iter(
         getattr(torch.ops, NAMESPACE).batch_norm_relu_backward(grad, *kept.tensors, training, eps)
@@ -64,21 +55,8 @@ def by(kernels: Callable[..., Kernels], run: Callable[..., Any]) -> Callable[...
     return launch_with
 
 
-def refuses_dtype(**arguments: Any) -> str:
-    return refuses(arguments["x"])
-
-
-def group_norm(
-    run: Callable[..., tuple[Tensor, Tensor]],
-    x: Tensor,
-    shift: Tensor | None,
-    groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
-    """Run the dispatcher's group_norm_relu; `run` is called like groups.reference."""
-    return run(x, shift, groups, weight, bias, eps)
+def refuses_dtype(x: Tensor, **_: Any) -> str:
+    return refuses(x)
 
 
 def save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | None]:
@@ -86,7 +64,7 @@ def save_groups(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Ten
     return [x, shift, weight, bias, results[1]]
 
 
-def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def group_norm_backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     x, shift, weight, bias, of_planes = kept.tensors
     found = iter(
         getattr(torch.ops, NAMESPACE).group_norm_relu_backward(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -13,7 +13,38 @@ from torch import Tensor
 from kernels.ops.general.fusion.arguments import check_shape, common_dtype, dense
 from kernels.table.launcher import Calls
 
-ACTIVATIONS = ("none", "relu", "gelu")  # numbered as in activations.h
+
+class Activation(NamedTuple):
+    """A function that follows a norm, and the gradient of its input from the result's."""
+
+    value: Callable[[Tensor], Tensor]
+    gradient: Callable[[Tensor, Tensor], Tensor]
+
+
+def _identity(z: Tensor) -> Tensor:
+    return z
+
+
+def _unchanged(grad: Tensor, _z: Tensor) -> Tensor:
+    return grad
+
+
+def _through_relu(grad: Tensor, z: Tensor) -> Tensor:
+    return torch.where(z <= 0, torch.zeros_like(grad), grad)
+
+
+def _through_gelu(grad: Tensor, z: Tensor) -> Tensor:
+    below = 0.5 * (1 + torch.erf(z * math.sqrt(0.5)))
+    return grad * (below + z * torch.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
+
+
+# In the order of `with_activation` in activations.h.
+ACTIVATIONS = {
+    "none": Activation(_identity, _unchanged),
+    "relu": Activation(F.relu, _through_relu),
+    "gelu": Activation(F.gelu, _through_gelu),
+}
+NUMBERS = {name: number for number, name in enumerate(ACTIVATIONS)}  # as kernels number them
 
 
 class Norm(NamedTuple):
@@ -135,8 +166,7 @@ def reference(
         total = (total.to(wide) + residual.to(wide)).to(total.dtype)
     of_rows = total.reshape(given.rows, given.width).to(wide)
     normed, inverse = _normed(of_rows, norm.centered, eps)
-    z = _affine(normed, given)
-    y = {"none": lambda: z, "relu": lambda: F.relu(z), "gelu": lambda: F.gelu(z)}[norm.activation]()
+    y = ACTIVATIONS[norm.activation].value(_affine(normed, given))
     mean = of_rows.mean(1, keepdim=True) if norm.centered else torch.zeros_like(inverse)
     return total, y.to(total.dtype).reshape(x.shape), torch.cat((mean, inverse), 1)
 
@@ -160,7 +190,8 @@ def reference_backward(
     given = checked_backward(grad, x, normalized_shape, weight, bias, statistics, added, activation)
     wide = torch.promote_types(given.x.dtype, torch.float32)
     normed, inverse = _normed(given.x.reshape(given.rows, given.width).to(wide), centered, eps)
-    g = _through(activation, grad.reshape_as(normed).to(wide), _affine(normed, given))
+    of_result = grad.reshape_as(normed).to(wide)
+    g = ACTIVATIONS[activation].gradient(of_result, _affine(normed, given))
     inner = g if given.weight is None else g * given.weight.reshape(-1)
     dx = inner - normed * (inner * normed).mean(1, keepdim=True)
     if centered:
@@ -185,15 +216,6 @@ def _normed(x: Tensor, centered: bool, eps: float) -> tuple[Tensor, Tensor]:
 def _affine(normed: Tensor, given: Rows) -> Tensor:
     z = normed if given.weight is None else normed * given.weight.reshape(-1)
     return z if given.bias is None else z + given.bias.reshape(-1)
-
-
-def _through(activation: str, grad: Tensor, z: Tensor) -> Tensor:
-    if activation == "relu":
-        return torch.where(z <= 0, torch.zeros_like(grad), grad)
-    if activation == "gelu":
-        below = 0.5 * (1 + torch.erf(z * math.sqrt(0.5)))
-        return grad * (below + z * torch.exp(-0.5 * z * z) / math.sqrt(2 * math.pi))
-    return grad
 
 
 def checked_backward(

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 _GROUPS = 8
 # 16 images of 64 channels, whose sides are 1/32 of a square's

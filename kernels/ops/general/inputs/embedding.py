@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernels.ops.general.fusion.arguments import takes_vectors
 from kernels.ops.general.inputs import MOST
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -66,7 +66,7 @@ def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | 
     return list(arguments[:3])
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradients of the tables of `embedding_position`."""
     tokens, weight, position = kept.tensors
     scale, start = kept.options[3:]
@@ -102,7 +102,7 @@ def token_save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tens
     return [results[2], arguments[1]]
 
 
-def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def token_gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     """Return the gradient of the table of `token_embedding`, without the row of the padding."""
     numbers, weight = kept.tensors
     padding = kept.options[3]
@@ -117,35 +117,21 @@ def _of_table(grad: Tensor, tokens: Tensor, weight: Tensor, left_out: int) -> Te
     return run(tokens, grad, weight.shape[0], left_out)
 
 
-def launch_cpu(
-    launch: CpuLauncher,
-    tokens: Tensor,
-    weight: Tensor,
-    position: Tensor,
-    scale: float = 1.0,
-    start: int = 0,
-) -> Tensor:
+def launch_cpu(launch: CpuLauncher, tokens: Tensor, weight: Tensor, *options: Any) -> Tensor:
     if weight.dtype not in TYPES:
-        return reference(tokens, weight, position, scale, start)
+        return reference(tokens, weight, *options)
     missing = torch.zeros(1, dtype=torch.int64)
 
     def embed(*arguments: Argument) -> None:
         launch("styleforge_embed", *arguments, missing)
         _refuse_missing(missing)
 
-    return _positions(embed, tokens, weight, position, scale, start)
+    return _positions(embed, tokens, weight, *options)
 
 
-def launch_cuda(
-    launch: CudaLauncher,
-    tokens: Tensor,
-    weight: Tensor,
-    position: Tensor,
-    scale: float = 1.0,
-    start: int = 0,
-) -> Tensor:
+def launch_cuda(launch: CudaLauncher, tokens: Tensor, weight: Tensor, *options: Any) -> Tensor:
     if weight.dtype not in TYPES or tokens.numel() * weight.shape[-1] > MOST:
-        return reference(tokens, weight, position, scale, start)
+        return reference(tokens, weight, *options)
 
     def embed(*arguments: Any) -> None:
         _, table, position, out, _, rows, *_ = arguments
@@ -153,7 +139,7 @@ def launch_cuda(
         blocks, lanes = _shared_out(rows, table, vector)
         launch("styleforge_embed", blocks, _THREADS, *arguments, vector, lanes)
 
-    return _positions(embed, tokens, weight, position, scale, start)
+    return _positions(embed, tokens, weight, *options)
 
 
 def launch_tokens_on_cpu(
@@ -161,7 +147,7 @@ def launch_tokens_on_cpu(
     tokens: list[Tensor],
     weight: Tensor,
     length: int,
-    padding: int | None = None,
+    padding: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if weight.dtype not in TYPES:
         return token_reference(tokens, weight, length, padding)

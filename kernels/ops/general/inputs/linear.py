@@ -11,7 +11,10 @@ from torch import Tensor
 from kernels.ops.general.inputs import CPU, CUDA, embedding
 from kernels.ops.general.inputs.timed import TIMED
 from kernels.ops.general.linear.timed import TIMED as PRODUCTS
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = ["contract_reshape", "embedding_position"]
 
 
 def _contract(equation: str, operands: list[Tensor], shape: list[int]) -> Tensor:
@@ -32,19 +35,14 @@ def _samples() -> Iterator[tuple[Any, ...]]:
     yield "ij,jk,kl->li", [x, y, z], [-1]
 
 
-@fused(
-    CPU,
+@Operation(
     reference=embedding.reference,
     samples=embedding.samples,
-    launch_cpu=embedding.launch_cpu,
-    cuda=CUDA,
-    launch_cuda=embedding.launch_cuda,
-    family=LIBRARY,
-    timed=TIMED,
-    save=embedding.save,
-    backward=embedding.gradients,
+    cpu=Cpu(CPU, embedding.launch_cpu),
+    cuda=Cuda(CUDA, embedding.launch_cuda, dtypes=(torch.int64,)),
+    gradient=Gradient(embedding.save, embedding.gradients),
     refuses=embedding.refuses,
-    cuda_dtypes=(torch.int64,),
+    timed=TIMED["embedding_position"],
 )
 def embedding_position(
     tokens: Tensor, weight: Tensor, position: Tensor, scale: float = 1.0, start: int = 0
@@ -64,14 +62,12 @@ def embedding_position(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=_contract,
     samples=_samples,
+    cpu=Cpu(named="PyTorch's einsum"),
     composed=_contract,
-    on_cpu="PyTorch's einsum",
-    family=LIBRARY,
-    timed=PRODUCTS,
+    timed=PRODUCTS["contract_reshape"],
 )
 def contract_reshape(equation: str, operands: Sequence[Tensor], shape: Sequence[int]) -> Tensor:
     """Compute torch.einsum(equation, *operands).reshape(shape) with PyTorch's matrix products.

@@ -6,22 +6,21 @@ from torch import Tensor
 
 from kernels.ops.general.inputs import CPU, CUDA, windows
 from kernels.ops.general.inputs.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = ["sliding_window", "sliding_window_backward"]
 
 
-@fused(
-    CPU,
+@Operation(
     reference=windows.reference,
     samples=windows.samples,
-    launch_cpu=windows.launch_cpu,
-    cuda=CUDA,
-    launch_cuda=windows.launch_cuda,
-    tolerance_scale=4,
-    family=LIBRARY,
-    timed=TIMED,
-    save=windows.save,
-    backward=windows.gradients,
+    cpu=Cpu(CPU, windows.launch_cpu),
+    cuda=Cuda(CUDA, windows.launch_cuda),
+    gradient=Gradient(windows.save, windows.gradients),
     refuses=windows.refuses,
+    tolerance_scale=4,
+    timed=TIMED["sliding_window"],
 )
 def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
     """Reduce x.unfold(-1, size, step) over each window without a tensor of the windows.
@@ -38,17 +37,14 @@ def sliding_window(x: Tensor, size: int, step: int = 1, reduce: str = "mean") ->
     ...
 
 
-@fused(
-    CPU,
+@Operation(
     reference=windows.backward_reference,
     samples=windows.samples_of_backward,
-    launch_cpu=windows.backward_on_cpu,
-    cuda=CUDA,
-    launch_cuda=windows.backward_on_cuda,
-    tolerance_scale=8,
-    family=LIBRARY,
+    cpu=Cpu(CPU, windows.backward_on_cpu),
+    cuda=Cuda(CUDA, windows.backward_on_cuda),
     derived=("y",),
     refuses=windows.refuses,
+    tolerance_scale=8,
 )
 def sliding_window_backward(
     grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"

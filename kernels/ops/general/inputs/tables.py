@@ -36,7 +36,7 @@ def check(grad: Tensor, tokens: Tensor, entries: int) -> None:
         raise ValueError(f"embedding_backward: entries is {entries}; expected at least 1")
 
 
-def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
+def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int) -> Tensor:
     """Compute `embedding_backward`: PyTorch sorts the tokens, which fixes the order of sums."""
     check(grad, tokens, entries)
     # PyTorch's second derivative looks up every token, even one that is not in the table.
@@ -48,7 +48,7 @@ def reference(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) ->
 
 
 def launch_cpu(
-    launch: CpuLauncher, tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1
+    launch: CpuLauncher, tokens: Tensor, grad: Tensor, entries: int, left_out: int
 ) -> Tensor:
     """Run `embedding_backward` in the C++ kernel; FP64 runs in PyTorch."""
     if grad.dtype not in TYPES:

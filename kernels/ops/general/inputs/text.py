@@ -9,24 +9,21 @@ from torch import Tensor
 
 from kernels.ops.general.inputs import CPU, CUDA, embedding, tables
 from kernels.ops.general.inputs.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
+
+__all__ = ["embedding_backward", "token_embedding"]
 
 
-@fused(
-    CPU,
+@Operation(
     reference=embedding.token_reference,
     samples=embedding.token_samples,
-    launch_cpu=embedding.launch_tokens_on_cpu,
-    cuda=CUDA,
-    launch_cuda=embedding.launch_tokens_on_cuda,
-    family=LIBRARY,
-    timed=TIMED,
-    save=embedding.token_save,
-    backward=embedding.token_gradients,
-    statistics=2,
-    hidden=1,
+    cpu=Cpu(CPU, embedding.launch_tokens_on_cpu),
+    cuda=Cuda(CUDA, embedding.launch_tokens_on_cuda, dtypes=(torch.int64,)),
+    gradient=Gradient(embedding.token_save, embedding.token_gradients, statistics=2),
+    hidden=Hidden(1),
     refuses=embedding.refuses,
-    cuda_dtypes=(torch.int64,),
+    timed=TIMED["token_embedding"],
 )
 def token_embedding(
     tokens: Sequence[Tensor], weight: Tensor, length: int, padding: int | None = None
@@ -48,17 +45,13 @@ def token_embedding(
     ...
 
 
-@fused(
-    CPU,
+@Operation(
     reference=tables.reference,
     samples=tables.samples,
-    launch_cpu=tables.launch_cpu,
-    cuda=CUDA,
-    launch_cuda=tables.launch_cuda,
-    tolerance_scale=8,
-    family=LIBRARY,
+    cpu=Cpu(CPU, tables.launch_cpu),
+    cuda=Cuda(CUDA, tables.launch_cuda, dtypes=(torch.int64,)),
     refuses=tables.refuses,
-    cuda_dtypes=(torch.int64,),
+    tolerance_scale=8,
 )
 def embedding_backward(tokens: Tensor, grad: Tensor, entries: int, left_out: int = -1) -> Tensor:
     """Compute the gradient of an embedding table: each row sums the gradients of its tokens.

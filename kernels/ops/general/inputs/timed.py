@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 TOKENS, SIDE = 1000, 480  # of a table; of an image, whose result is half as large
 WINDOW, STEP = 16, 4

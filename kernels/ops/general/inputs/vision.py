@@ -9,21 +9,20 @@ from torch import Tensor
 
 from kernels.ops.general.inputs import CPU, CUDA, images
 from kernels.ops.general.inputs.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["image_to_tensor"]
 
 
-@fused(
-    CPU,
+@Operation(
     reference=images.reference,
     samples=images.samples,
-    launch_cpu=images.launch_cpu,
-    cuda=CUDA,
-    launch_cuda=images.launch_cuda,
-    tolerance_scale=4,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu(CPU, images.launch_cpu),
+    cuda=Cuda(CUDA, images.launch_cuda, dtypes=(torch.uint8,)),
     refuses=images.refuses,
-    cuda_dtypes=(torch.uint8,),
+    tolerance_scale=4,
+    timed=TIMED["image_to_tensor"],
 )
 def image_to_tensor(
     images: Tensor,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from kernels.ops.general.fusion.arguments import takes_vectors
 from kernels.ops.general.inputs import MOST
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.calls import TYPES
 from kernels.table.launcher import Argument, CpuLauncher, CudaLauncher
 
@@ -44,7 +44,7 @@ def check(x: Tensor, size: int, step: int, reduce: str) -> int:
     return (x.shape[-1] - size) // step + 1
 
 
-def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tensor:
+def reference(x: Tensor, size: int, step: int, reduce: str) -> Tensor:
     check(x, size, step, reduce)
     windows = x.to(torch.promote_types(x.dtype, torch.float32)).unfold(-1, size, step)
     if reduce in ("max", "min"):
@@ -55,7 +55,7 @@ def reference(x: Tensor, size: int, step: int = 1, reduce: str = "mean") -> Tens
 
 
 def backward_reference(
-    grad: Tensor, x: Tensor, y: Tensor, size: int, step: int = 1, reduce: str = "mean"
+    grad: Tensor, x: Tensor, y: Tensor, size: int, step: int, reduce: str
 ) -> Tensor:
     """Compute `sliding_window_backward` as a differentiable gather by whole windows."""
     _check_backward(grad, x, y, size, step, reduce)
@@ -75,23 +75,19 @@ def save(arguments: Sequence[Any], results: Sequence[Tensor]) -> list[Tensor | N
     return [arguments[0], *results]
 
 
-def gradients(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def gradients(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     backward: Any = torch.ops.styleforge.sliding_window_backward
     return backward(grad, *kept.tensors, *kept.options[1:]), None, None, None
 
 
-def launch_cpu(
-    launch: CpuLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
-) -> Tensor:
+def launch_cpu(launch: CpuLauncher, x: Tensor, size: int, step: int, reduce: str) -> Tensor:
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows", *arguments)
 
     return _run(run, x, size, step, reduce)
 
 
-def launch_cuda(
-    launch: CudaLauncher, x: Tensor, size: int, step: int = 1, reduce: str = "mean"
-) -> Tensor:
+def launch_cuda(launch: CudaLauncher, x: Tensor, size: int, step: int, reduce: str) -> Tensor:
     if x.numel() > MOST:
         return reference(x, size, step, reduce)
 
@@ -136,8 +132,8 @@ def backward_on_cpu(
     x: Tensor,
     y: Tensor,
     size: int,
-    step: int = 1,
-    reduce: str = "mean",
+    step: int,
+    reduce: str,
 ) -> Tensor:
     def run(_elements: int, *arguments: Argument) -> None:
         launch("styleforge_windows_gradient", *arguments)
@@ -151,8 +147,8 @@ def backward_on_cuda(
     x: Tensor,
     y: Tensor,
     size: int,
-    step: int = 1,
-    reduce: str = "mean",
+    step: int,
+    reduce: str,
 ) -> Tensor:
     if x.numel() > MOST:
         return backward_reference(grad, x, y, size, step, reduce)

@@ -17,7 +17,11 @@ from kernels.ops.general.attention.attend import attend
 from kernels.ops.general.elementwise.api import add_relu, add_sigmoid, bias_gelu
 from kernels.ops.general.fusion.api import add_norm
 from kernels.ops.general.linear.timed import TIMED
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.names import LIBRARY
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["ffn", "linear_activation", "transformer_layer"]
 
 ON_CPU = "PyTorch's products, and our elementwise kernels"
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -96,16 +100,14 @@ def _activated(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) 
     return WITH_BIAS[activation](F.linear(x, weight), bias)
 
 
-def _linear_activation(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
-) -> Tensor:
+def _linear_activation(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> Tensor:
     _check_layer("linear_activation", x, weight, bias)
     check_activation("linear_activation", activation)
     return _activated(x, weight, bias, activation)
 
 
 def _linear_activation_reference(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "relu"
+    x: Tensor, weight: Tensor, bias: Tensor | None, activation: str
 ) -> Tensor:
     return ACTIVATIONS[activation](F.linear(x, weight, bias))
 
@@ -116,7 +118,7 @@ def _ffn(
     bias1: Tensor | None,
     weight2: Tensor,
     bias2: Tensor | None,
-    activation: str = "gelu",
+    activation: str,
 ) -> Tensor:
     _check_layer("ffn", x, weight1, bias1)
     _check_layer("ffn", x.new_empty(0, weight1.shape[0]), weight2, bias2)
@@ -156,7 +158,7 @@ def _ffn_reference(
     bias1: Tensor | None,
     weight2: Tensor,
     bias2: Tensor | None,
-    activation: str = "gelu",
+    activation: str,
 ) -> Tensor:
     return F.linear(ACTIVATIONS[activation](F.linear(x, weight1, bias1)), weight2, bias2)
 
@@ -240,12 +242,12 @@ def _transformer_layer(
     x: Tensor,
     weights: list[Tensor],
     num_heads: int,
-    activation: str = "gelu",
-    norm_first: bool = False,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    eps: float = 1e-5,
+    activation: str,
+    norm_first: bool,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    eps: float,
 ) -> Tensor:
     count = ENCODER if memory is None else DECODER
     if len(weights) != count:
@@ -270,12 +272,12 @@ def _transformer_layer_reference(
     x: Tensor,
     weights: list[Tensor],
     num_heads: int,
-    activation: str = "gelu",
-    norm_first: bool = False,
-    memory: Tensor | None = None,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    eps: float = 1e-5,
+    activation: str,
+    norm_first: bool,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    causal: bool,
+    eps: float,
 ) -> Tensor:
     options = num_heads, activation, norm_first, memory, mask, causal, eps
     return _layer(x, weights, *options, _ffn_reference, _add_norm_reference)
@@ -314,16 +316,14 @@ def _samples_layer() -> Iterator[tuple[Any, ...]]:
             yield x, weights, 4, "relu", True, given, None, True, 1e-5
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_linear_activation_reference,
-    composed=_linear_activation,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named=ON_CPU),
+    cuda=Cuda(LIBRARY),
+    composed=_linear_activation,
     tolerance_scale=4,
+    timed=TIMED["linear_activation"],
     aliases=("fused_linear_activation",),
 )
 def linear_activation(
@@ -342,16 +342,14 @@ def linear_activation(
     ...
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_ffn_reference,
-    composed=_ffn,
     samples=_samples_ffn,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named=ON_CPU),
+    cuda=Cuda(LIBRARY),
+    composed=_ffn,
     tolerance_scale=4,
+    timed=TIMED["ffn"],
 )
 def ffn(
     x: Tensor,
@@ -374,16 +372,14 @@ def ffn(
     ...
 
 
-@fused(
-    "elementwise",
+@Operation(
     reference=_transformer_layer_reference,
-    composed=_transformer_layer,
     samples=_samples_layer,
-    on_cpu="PyTorch's products and attention, and our elementwise kernels",
-    cuda=LIBRARY,
-    family=LIBRARY,
-    timed=TIMED,
+    cpu=Cpu("elementwise", named="PyTorch's products and attention, and our elementwise kernels"),
+    cuda=Cuda(LIBRARY),
+    composed=_transformer_layer,
     tolerance_scale=8,
+    timed=TIMED["transformer_layer"],
 )
 def transformer_layer(
     x: Tensor,

@@ -17,7 +17,10 @@ from torch import Tensor
 
 from kernels.ops.general.inputs import MOST
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["split_tf32_out"]
 
 CUDA = "split_products_cuda"
 PARTS = 3
@@ -89,16 +92,12 @@ def _samples() -> Iterator[tuple[Any, ...]]:
         yield x, torch.zeros(shape[0], PARTS * shape[1])
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
+    cpu=Cpu(named="PyTorch's operations"),
+    cuda=Cuda(CUDA, _launch, dtypes=(torch.float32,)),
     mutates=("out",),
-    on_cpu="PyTorch's operations",
-    cuda=CUDA,
-    launch_cuda=_launch,
-    family=LIBRARY,
-    cuda_dtypes=(torch.float32,),
 )
 def split_tf32_out(x: Tensor, out: Tensor) -> None:
     """Write the high, low and again the high part of FP32 numbers, each in TF32.

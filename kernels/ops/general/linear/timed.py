@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 SIZE, LENGTH = 64, 512  # size of a head, length of a sequence
 WIDER = 4  # width ratio of a feed-forward network's hidden layer

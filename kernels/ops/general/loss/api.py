@@ -5,7 +5,7 @@ Reductions sum in FP32 (FP64 for FP64), in a fixed order, and round once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -15,15 +15,31 @@ from kernels.ops.general.elementwise.functions import TYPES
 from kernels.ops.general.loss import linear, operations, rows, samples, scaling, squares
 from kernels.ops.general.loss.linear import BIAS, HIDDEN, WEIGHT, Head
 from kernels.ops.general.loss.timed import TIMED
-from kernels.table.autograd import Gradient, Kept
+from kernels.table.autograd import Grad, Kept
 from kernels.table.launcher import CpuLauncher, CudaLauncher, without_autocast
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient, Hidden
 
-ON_CPU, ON_CUDA = "loss", "loss_cuda"
+__all__ = [
+    "cross_entropy",
+    "cross_entropy_backward",
+    "linear_cross_entropy",
+    "linear_cross_entropy_backward",
+    "linear_cross_entropy_scaled_backward",
+    "mse_loss",
+    "mse_loss_backward",
+]
+
+ON_CPU = "loss"
 
 
-def _ways(run: Callable[..., Any]) -> dict[str, Any]:
-    """Return an operation's PyTorch, CPU and GPU paths; `run` receives the kernel runner first."""
+def _loss(
+    run: Callable[..., Any], samples: Callable[[], Iterable[tuple[Any, ...]]], **parts: Any
+) -> Operation:
+    """Return an operation of which `run` is every way; it receives the kernel runner first.
+
+    All other arguments match `Operation`.
+    """
 
     def reference(*args: Any) -> Any:
         return run(None, *args)
@@ -34,7 +50,19 @@ def _ways(run: Callable[..., Any]) -> dict[str, Any]:
     def launch_cuda(launch: CudaLauncher, *args: Any) -> Any:
         return run(rows.on_cuda(launch), *args)
 
-    return {"reference": reference, "launch_cpu": launch_cpu, "launch_cuda": launch_cuda}
+    return Operation(
+        reference=reference,
+        samples=samples,
+        cpu=Cpu(ON_CPU, launch_cpu),
+        cuda=_on_cuda(launch_cuda),
+        refuses=_refuses,
+        tolerance_scale=4,
+        **parts,
+    )
+
+
+def _on_cuda(launch: Callable[..., Any]) -> Cuda:
+    return Cuda("loss_cuda", launch, dtypes=tuple(TYPES))
 
 
 def _refuses(**arguments: Any) -> str:
@@ -44,15 +72,6 @@ def _refuses(**arguments: Any) -> str:
     return ""
 
 
-_COMMON: dict[str, Any] = {
-    "cuda": ON_CUDA,
-    "family": LIBRARY,
-    "cuda_dtypes": tuple(TYPES),
-    "refuses": _refuses,
-    "timed": TIMED,
-}
-
-
 def _save_cross_entropy(
     arguments: Sequence[Any], results: Sequence[Tensor]
 ) -> Sequence[Tensor | None]:
@@ -60,7 +79,7 @@ def _save_cross_entropy(
     return logits, labels, weight, *results[1:]
 
 
-def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _gradient_of_cross_entropy(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     logits, labels, weight, lse, divisor = kept.tensors
     ignore_index, _, smoothing = kept.options[2:5]
     if kept.needs[5]:
@@ -85,11 +104,11 @@ def _autocast_to(x: Tensor) -> torch.dtype | None:
 def _complete_logits(
     logits: Tensor,
     labels: Tensor,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    weight: Tensor | None = None,
-    dtype: torch.dtype | None = None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+    weight: Tensor | None,
+    dtype: torch.dtype | None,
 ) -> tuple[Any, ...]:
     """Return the arguments of cross_entropy. Under autocast the loss is FP32, as in PyTorch."""
     if dtype is None and _autocast_to(logits) is not None:
@@ -101,13 +120,13 @@ def _complete_head(
     hidden: Tensor,
     weight: Tensor,
     labels: Tensor,
-    bias: Tensor | None = None,
-    ignore_index: int = -100,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    chunk_size: int = 0,
-    dtype: torch.dtype | None = None,
-    wanted: int = 0,
+    bias: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    label_smoothing: float,
+    chunk_size: int,
+    dtype: torch.dtype | None,
+    wanted: int,
 ) -> tuple[Any, ...]:
     """Return the arguments of linear_cross_entropy, with the gradients that forward computes.
 
@@ -127,7 +146,7 @@ def _complete_head(
     )
 
 
-def _complete_squares(x: Tensor, target: Tensor, reduction: str = "mean") -> tuple[Any, ...]:
+def _complete_squares(x: Tensor, target: Tensor, reduction: str) -> tuple[Any, ...]:
     """Return the arguments of mse_loss in the promoted dtype, under autocast at least FP32."""
     if x.dtype == target.dtype and _autocast_to(x) is None:
         return x, target, reduction
@@ -142,7 +161,7 @@ def _save_head(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[
 
 
 @without_autocast
-def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     hidden, weight, labels, bias, divisor, of_logits, *made = kept.tensors
     ignore_index, reduction, smoothing, chunk_size, _, known = kept.options[4:]
     needs = kept.needs[0], kept.needs[1], kept.needs[3]
@@ -171,23 +190,19 @@ def _gradients_of_head(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
     return of[0], of[1], None, of[2], *[None] * 6
 
 
-def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _gradients_of_squares(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     x, target = kept.tensors
     found = mse_loss_backward(grad, x, target, kept.options[2])
     return found, -found if kept.needs[1] else None, None
 
 
-@fused(
-    ON_CPU,
-    **_ways(operations.cross_entropy),
-    **_COMMON,
-    samples=samples.of_logits,
-    save=_save_cross_entropy,
-    backward=_gradient_of_cross_entropy,
-    statistics=2,
-    hidden=2,
+@_loss(
+    operations.cross_entropy,
+    samples.of_logits,
+    gradient=Gradient(_save_cross_entropy, _gradient_of_cross_entropy, statistics=2),
+    hidden=Hidden(2),
     complete=_complete_logits,
-    tolerance_scale=4,
+    timed=TIMED["cross_entropy"],
 )
 def cross_entropy(
     logits: Tensor,
@@ -224,14 +239,7 @@ def cross_entropy(
     ...
 
 
-@fused(
-    ON_CPU,
-    **_ways(operations.cross_entropy_backward),
-    **_COMMON,
-    samples=samples.of_backward,
-    derived=("lse", "divisor"),
-    tolerance_scale=4,
-)
+@_loss(operations.cross_entropy_backward, samples.of_backward, derived=("lse", "divisor"))
 def cross_entropy_backward(
     grad: Tensor,
     logits: Tensor,
@@ -255,17 +263,13 @@ def cross_entropy_backward(
     ...
 
 
-@fused(
-    ON_CPU,
-    **_ways(operations.linear_cross_entropy),
-    **_COMMON,
-    samples=samples.of_heads,
-    save=_save_head,
-    backward=_gradients_of_head,
-    statistics=5,
-    hidden=5,
+@_loss(
+    operations.linear_cross_entropy,
+    samples.of_heads,
+    gradient=Gradient(_save_head, _gradients_of_head, statistics=5),
+    hidden=Hidden(5),
     complete=_complete_head,
-    tolerance_scale=4,
+    timed=TIMED["linear_cross_entropy"],
 )
 def linear_cross_entropy(
     hidden: Tensor,
@@ -309,13 +313,7 @@ def linear_cross_entropy(
     ...
 
 
-@fused(
-    ON_CPU,
-    **_ways(operations.linear_cross_entropy_backward),
-    **_COMMON,
-    samples=samples.of_heads_backward,
-    tolerance_scale=4,
-)
+@_loss(operations.linear_cross_entropy_backward, samples.of_heads_backward)
 def linear_cross_entropy_backward(
     grads: Tensor,
     hidden: Tensor,
@@ -339,14 +337,13 @@ def linear_cross_entropy_backward(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=scaling.in_pytorch,
-    on_cpu="PyTorch's product with a number",
-    launch_cuda=scaling.on_cuda,
-    **_COMMON,
     samples=samples.made_gradients,
+    cpu=Cpu(named="PyTorch's product with a number"),
+    cuda=_on_cuda(scaling.on_cuda),
     mutates=("gradients",),
+    refuses=_refuses,
 )
 def linear_cross_entropy_scaled_backward(
     gradients: Sequence[Tensor], grad: Tensor, divisor: Tensor
@@ -364,17 +361,16 @@ def linear_cross_entropy_scaled_backward(
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=squares.in_pytorch,
-    launch_cpu=squares.on_cpu,
-    launch_cuda=squares.on_cuda,
-    **_COMMON,
     samples=samples.pairs,
-    save=lambda arguments, _: arguments[:2],
-    backward=_gradients_of_squares,
+    cpu=Cpu(ON_CPU, squares.on_cpu),
+    cuda=_on_cuda(squares.on_cuda),
+    gradient=Gradient(lambda arguments, _: arguments[:2], _gradients_of_squares),
     complete=_complete_squares,
+    refuses=_refuses,
     tolerance_scale=4,
+    timed=TIMED["mse_loss"],
 )
 def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Compute the mean of (x - target)^2 in one pass; without a reduction, PyTorch's kernel runs.
@@ -390,13 +386,12 @@ def mse_loss(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=squares.gradient_in_pytorch,
-    launch_cpu=squares.gradient_on_cpu,
-    launch_cuda=squares.gradient_on_cuda,
-    **_COMMON,
     samples=samples.pairs_backward,
+    cpu=Cpu(ON_CPU, squares.gradient_on_cpu),
+    cuda=_on_cuda(squares.gradient_on_cuda),
+    refuses=_refuses,
     tolerance_scale=4,
 )
 def mse_loss_backward(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:

@@ -36,9 +36,9 @@ def cross_entropy_backward(
     labels: Tensor,
     lse: Tensor,
     divisor: Tensor,
-    ignore_index: int = -100,
-    label_smoothing: float = 0.0,
-    weight: Tensor | None = None,
+    ignore_index: int,
+    label_smoothing: float,
+    weight: Tensor | None,
 ) -> Tensor:
     given = Labels(labels, weight, ignore_index, label_smoothing)
     rows.check("cross_entropy_backward", logits, given, "none")

@@ -30,7 +30,7 @@ def check(x: Tensor, target: Tensor, reduction: str) -> None:
     check_reduction("mse_loss", reduction)
 
 
-def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def in_pytorch(x: Tensor, target: Tensor, reduction: str) -> Tensor:
     check(x, target, reduction)
     if reduction == "none":
         return F.mse_loss(x, target, reduction="none")
@@ -38,7 +38,7 @@ def in_pytorch(x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return (squares.mean() if reduction == "mean" else squares.sum()).to(x.dtype)
 
 
-def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def on_cpu(launch: CpuLauncher, x: Tensor, target: Tensor, reduction: str) -> Tensor:
     """Run loss.cpp, or PyTorch for FP64 and without a reduction."""
     check(x, target, reduction)
     if reduction == "none" or x.dtype == torch.float64 or not x.numel():
@@ -66,7 +66,7 @@ def on_cuda(launch: CudaLauncher, x: Tensor, target: Tensor, reduction: str = "m
     return total
 
 
-def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str) -> Tensor:
     _check_gradient(grad, x, target, reduction)
     dtype = wide(x.dtype)
     factor = grad.to(dtype) * _scale(x, reduction)
@@ -74,7 +74,7 @@ def gradient_in_pytorch(grad: Tensor, x: Tensor, target: Tensor, reduction: str 
 
 
 def gradient_on_cpu(
-    launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+    launch: CpuLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str
 ) -> Tensor:
     """Run loss.cpp, or PyTorch for FP64 and without a reduction."""
     _check_gradient(grad, x, target, reduction)
@@ -89,7 +89,7 @@ def gradient_on_cpu(
 
 
 def gradient_on_cuda(
-    launch: CudaLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str = "mean"
+    launch: CudaLauncher, grad: Tensor, x: Tensor, target: Tensor, reduction: str
 ) -> Tensor:
     """Run loss.cu, or PyTorch without a reduction."""
     _check_gradient(grad, x, target, reduction)

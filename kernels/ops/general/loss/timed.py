@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 CLASSES = 16  # per column: the vocabulary of a model of that width, 65,536 for 4,096
 TOKENS = 4  # rows per token of a head, whose products take long

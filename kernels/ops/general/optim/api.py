@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -14,13 +14,19 @@ from kernels.ops.general.elementwise.functions import TYPES
 from kernels.ops.general.optim import norms, samples, steps, tensors
 from kernels.ops.general.optim.timed import TIMED
 from kernels.table.launcher import CpuLauncher, CudaLauncher
-from kernels.table.registry import LIBRARY, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
-ON_CPU, ON_CUDA = "optim", "optim_cuda"
+__all__ = ["adam_step", "clip_grads_with_norm", "sgd_step", "total_norm"]
 
 
-def _ways(run: Callable[..., Any]) -> dict[str, Any]:
-    """Return an operation's PyTorch, CPU and GPU paths; `run` receives the kernel runner first."""
+def _of_lists(
+    run: Callable[..., Any], samples: Callable[[], Iterable[tuple[Any, ...]]], **parts: Any
+) -> Operation:
+    """Return an operation of which `run` is every way; it receives the kernel runner first.
+
+    All other arguments match `Operation`.
+    """
 
     def reference(*args: Any) -> Any:
         return run(None, *args)
@@ -31,23 +37,16 @@ def _ways(run: Callable[..., Any]) -> dict[str, Any]:
     def launch_cuda(launch: CudaLauncher, *args: Any) -> Any:
         return run(tensors.on_cuda(launch), *args)
 
-    return {
-        "reference": reference,
-        "launch_cpu": launch_cpu,
-        "launch_cuda": launch_cuda,
-        "cuda": ON_CUDA,
-        "family": LIBRARY,
-        "cuda_dtypes": tuple(TYPES),
-        "timed": TIMED,
-    }
+    return Operation(
+        reference=reference,
+        samples=samples,
+        cpu=Cpu("optim", launch_cpu),
+        cuda=Cuda("optim_cuda", launch_cuda, dtypes=tuple(TYPES)),
+        **parts,
+    )
 
 
-@fused(
-    ON_CPU,
-    **_ways(steps.adam),
-    samples=samples.of_adam,
-    mutates=("params", "exp_avgs", "exp_avg_sqs"),
-)
+@_of_lists(steps.adam, samples.of_adam, mutates=("params", "exp_avgs", "exp_avg_sqs"))
 def adam_step(
     params: Sequence[Tensor],
     grads: Sequence[Tensor],
@@ -82,12 +81,7 @@ def adam_step(
     ...
 
 
-@fused(
-    ON_CPU,
-    **_ways(steps.sgd),
-    samples=samples.of_sgd,
-    mutates=("params", "momentum_buffers"),
-)
+@_of_lists(steps.sgd, samples.of_sgd, mutates=("params", "momentum_buffers"))
 def sgd_step(
     params: Sequence[Tensor],
     grads: Sequence[Tensor],
@@ -116,7 +110,7 @@ def sgd_step(
     ...
 
 
-@fused(ON_CPU, **_ways(norms.total_norm), samples=samples.of_norms)
+@_of_lists(norms.total_norm, samples.of_norms, timed=TIMED["total_norm"])
 def total_norm(tensors: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
     """Compute the norm of several tensors as if they were one vector.
 
@@ -130,7 +124,7 @@ def total_norm(tensors: Sequence[Tensor], norm_type: float = 2.0) -> Tensor:
     ...
 
 
-@fused(ON_CPU, **_ways(norms.clip), samples=samples.of_clipping, mutates=("tensors",))
+@_of_lists(norms.clip, samples.of_clipping, mutates=("tensors",))
 def clip_grads_with_norm(tensors: Sequence[Tensor], total_norm: Tensor, max_norm: float) -> None:
     """Multiply tensors by max_norm / (total_norm + 1e-6) in place if that factor is below 1.
 

@@ -16,7 +16,7 @@ _vector_norm: Callable[..., Tensor] = _linalg.vector_norm
 KINDS = {1.0: 1, 2.0: 2, math.inf: 0}  # norm types as kernels number them
 
 
-def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float = 2.0) -> Tensor:
+def total_norm(submit: Submit | None, tensors: list[Tensor], norm_type: float) -> Tensor:
     """Compute the norm; in PyTorch without `submit`, and for types other than 1, 2 and infinity."""
     check("total_norm", tensors=tensors)
     if not tensors:

@@ -28,8 +28,8 @@ def adam(
     weight_decay: float,
     decoupled: bool,
     maximize: bool,
-    grad_scale: Tensor | None = None,
-    found_inf: Tensor | None = None,
+    grad_scale: Tensor | None,
+    found_inf: Tensor | None,
 ) -> None:
     """Perform a step of Adam, or of AdamW if decoupled; without `submit` in PyTorch."""
     check("adam_step", params=params, grads=grads, exp_avgs=exp_avgs, exp_avg_sqs=exp_avg_sqs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from kernels.table.operation import Timed, seeded
+from kernels.table.parts import Timed, seeded
 
 MATRICES = 8
 

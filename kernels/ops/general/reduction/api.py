@@ -15,57 +15,60 @@ from torch import Tensor
 
 from kernels.ops.general.fusion import samples
 from kernels.ops.general.fusion.arguments import refuses
-from kernels.ops.general.fusion.declaration import launched, with_list
 from kernels.ops.general.fusion.timed import TIMED
 from kernels.ops.general.reduction import reductions
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import LIBRARY, NAMESPACE, fused
+from kernels.table.autograd import Grad, Kept
+from kernels.table.launcher import CpuLauncher, CudaLauncher
+from kernels.table.names import NAMESPACE
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = ["channel_bias_backward", "mean_abs", "reduction_backward", "sum_squared"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 ON_CPU, ON_CUDA = "reduction", "reduction_cuda"
 
 
-def _spelled(run: Any, x: Tensor, dim: list[int] | None = None, keepdim: bool = False) -> Tensor:
-    return run(x, dim, keepdim)
+def _reduction(alias: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare the decorated signature as the reduction of that name."""
+
+    def register(signature: Callable[P, R]) -> Callable[P, R]:
+        name = signature.__name__
+
+        def launch_cpu(launch: CpuLauncher, *args: Any) -> Tensor:
+            return reductions.forward_on_cpu(launch, name, *args)
+
+        def launch_cuda(launch: CudaLauncher, *args: Any) -> Tensor:
+            return reductions.forward_on_cuda(launch, name, *args)
+
+        def backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
+            (x,), (_, dim, keepdim) = kept.tensors, kept.options
+            if not keepdim:
+                grad = grad.reshape(reductions.kept_shape(name, x, dim))
+            of_x = getattr(torch.ops, NAMESPACE).reduction_backward(grad, x, name, dim)
+            return [of_x, None, None]
+
+        return Operation(
+            reference=functools.partial(reductions.reference, name),
+            samples=samples.of_reductions,
+            cpu=Cpu(ON_CPU, launch_cpu),
+            cuda=Cuda(ON_CUDA, launch_cuda),
+            gradient=Gradient(lambda arguments, _: [arguments[0]], backward),
+            refuses=_refuses,
+            tolerance_scale=16,
+            timed=TIMED[name],
+            aliases=(alias,),
+        )(signature)
+
+    return register
 
 
-def _reduction(name: str, alias: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    def backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
-        (x,), (_, dim, keepdim) = kept.tensors, kept.options
-        if not keepdim:
-            grad = grad.reshape(reductions.kept_shape(name, x, dim))
-        return [getattr(torch.ops, NAMESPACE).reduction_backward(grad, x, name, dim), None, None]
-
-    def launch(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        def of_name(launcher: Any, *args: Any) -> Tensor:
-            return run(launcher, name, *args)
-
-        return launched(_spelled, of_name)
-
-    return fused(
-        ON_CPU,
-        reference=functools.partial(_spelled, functools.partial(reductions.reference, name)),
-        samples=samples.of_reductions,
-        launch_cpu=launch(reductions.forward_on_cpu),
-        launch_cuda=launch(reductions.forward_on_cuda),
-        cuda=ON_CUDA,
-        family=LIBRARY,
-        tolerance_scale=16,
-        save=lambda arguments, _: [arguments[0]],
-        backward=backward,
-        refuses=_refuses,
-        aliases=(alias,),
-        timed=TIMED,
-        complete=with_list(functools.partial(_spelled, None), "dim"),
-    )
+def _refuses(x: Tensor, dim: Sequence[int] | None, **_: Any) -> str:
+    return refuses(x) or reductions.refuses(x, dim)
 
 
-def _refuses(**arguments: Any) -> str:
-    return refuses(arguments["x"]) or reductions.refuses(arguments["x"], arguments["dim"])
-
-
-@_reduction("sum_squared", "reduce_sum_squared")
+@_reduction("reduce_sum_squared")
 def sum_squared(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the sum of squares.
 
@@ -78,7 +81,7 @@ def sum_squared(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool
     ...
 
 
-@_reduction("mean_abs", "reduce_mean_abs")
+@_reduction("reduce_mean_abs")
 def mean_abs(x: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Compute the mean of absolute values.
 
@@ -97,22 +100,18 @@ def _shape_of(arguments: Sequence[Any], _: Sequence[Tensor]) -> list[Tensor | No
     return [x.new_empty(1).expand(x.shape)]  # one element expanded to the whole shape
 
 
-def _spread(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _spread(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     (like,) = kept.tensors
     return [grad.view(-1, *(1,) * (like.dim() - 2)).expand(like.shape)]
 
 
-@fused(
-    "",
+@Operation(
     reference=reductions.channel_sums,
     samples=samples.of_channel_sums,
-    on_cpu="PyTorch's sum",
-    launch_cuda=reductions.channel_sums_on_cuda,
-    cuda=ON_CUDA,
-    family=LIBRARY,
+    cpu=Cpu(named="PyTorch's sum"),
+    cuda=Cuda(ON_CUDA, reductions.channel_sums_on_cuda),
+    gradient=Gradient(_shape_of, _spread),
     tolerance_scale=16,
-    save=_shape_of,
-    backward=_spread,
 )
 def channel_bias_backward(x: Tensor) -> Tensor:
     """Compute the gradient of a per-channel bias: the sum over all dimensions but the second.
@@ -125,16 +124,13 @@ def channel_bias_backward(x: Tensor) -> Tensor:
     ...
 
 
-@fused(
-    ON_CPU,
+@Operation(
     reference=reductions.reference_backward,
     samples=functools.partial(samples.gradients_of, *reductions.TERMS),
-    launch_cpu=reductions.backward_on_cpu,
-    launch_cuda=reductions.backward_on_cuda,
-    cuda=ON_CUDA,
-    family=LIBRARY,
-    tolerance_scale=4,
+    cpu=Cpu(ON_CPU, reductions.backward_on_cpu),
+    cuda=Cuda(ON_CUDA, reductions.backward_on_cuda),
     refuses=_refuses,
+    tolerance_scale=4,
 )
 def reduction_backward(
     grad: Tensor, x: Tensor, function: str, dim: int | Sequence[int] | None

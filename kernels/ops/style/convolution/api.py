@@ -20,9 +20,13 @@ from kernels.ops.style.convolution.reference import (
     memory_format,
 )
 from kernels.ops.style.normalization.api import fused_instance_norm, fused_instance_norm_forward
-from kernels.table.registry import OPERATIONS, fused
+from kernels.table.names import OPERATIONS
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 from kernels.weight_transforms import phase_weight
 from utils.tf32 import convolutions_use_tf32
+
+__all__ = ["fused_conv_instancenorm_forward", "fused_conv_reflection_pad_forward"]
 
 
 def unavailable_reason(
@@ -65,12 +69,12 @@ def convolve_normalize_cpu(
     conv_bias: Tensor | None,
     norm_gamma: Tensor | None,
     norm_beta: Tensor | None,
-    eps: float = 1e-5,
-    padding: int = 1,
-    stride: int = 1,
-    relu: bool = False,
-    upsample: bool = False,
-    own_kernel: bool = False,
+    eps: float,
+    padding: int,
+    stride: int,
+    relu: bool,
+    upsample: bool,
+    own_kernel: bool,
 ) -> Tensor:
     """Compute `fused_conv_instancenorm_forward` on the CPU with oneDNN and the OpenMP norm.
 
@@ -128,13 +132,11 @@ def _samples_normalized() -> Iterator[tuple[Any, ...]]:
             yield x, weight, None, gamma, None, 1e-5, 1, 1, False, True, True
 
 
-@fused(
-    "",
+@Operation(
     reference=convolve,
     samples=_samples,
-    on_cpu="PyTorch's oneDNN convolution",
-    cuda=OPERATIONS,
-    launch_cuda=on_cuda.conv_forward,
+    cpu=Cpu(named="PyTorch's oneDNN convolution"),
+    cuda=Cuda(OPERATIONS, on_cuda.conv_forward),
     tolerance_scale=8,
 )
 def fused_conv_reflection_pad_forward(
@@ -163,14 +165,13 @@ def fused_conv_reflection_pad_forward(
     ...
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=convolve_normalize,
     samples=_samples_normalized,
-    cpu=convolve_normalize_cpu,
-    on_cpu="PyTorch's oneDNN convolution + {norm}",
-    cuda=OPERATIONS,
-    launch_cuda=on_cuda.conv_norm_forward,
+    cpu=Cpu(
+        "instance_norm", path=convolve_normalize_cpu, named="PyTorch's oneDNN convolution + {norm}"
+    ),
+    cuda=Cuda(OPERATIONS, on_cuda.conv_norm_forward),
     tolerance_scale=8,
 )
 def fused_conv_instancenorm_forward(

@@ -6,6 +6,7 @@ run in PyTorch; `unavailable_reason` in api.py returns the reason in words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -55,57 +56,25 @@ _torch: Any = torch._C  # pyright: ignore[reportPrivateUsage]
 _reflection_pad2d = _torch._nn.reflection_pad2d
 
 
-def conv_forward(
+def conv_forward(launch: CudaLauncher, *args: Any) -> Tensor:
+    return _run(launch, _prepare_conv, args[:3], args[3:])
+
+
+def conv_norm_forward(launch: CudaLauncher, *args: Any) -> Tensor:
+    return _run(launch, _prepare_conv_norm, args[:5], args[5:])
+
+
+def residual_block_forward(launch: CudaLauncher, *args: Any) -> Tensor:
+    return _run(launch, _prepare_block, args[:9], args[9:])
+
+
+def _run(
     launch: CudaLauncher,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    padding_size: int,
-    stride_h: int = 1,
-    stride_w: int = 1,
-    own_kernel: bool = False,
+    prepare: Callable[..., PreparedCall],
+    tensors: Tensors,
+    options: tuple[object, ...],
 ) -> Tensor:
-    options = padding_size, stride_h, stride_w, own_kernel, convolutions_use_tf32()
-    return run(launch, _prepare_conv, (input, weight, bias), options)
-
-
-def conv_norm_forward(
-    launch: CudaLauncher,
-    input: Tensor,
-    conv_weight: Tensor,
-    conv_bias: Tensor | None,
-    norm_gamma: Tensor | None,
-    norm_beta: Tensor | None,
-    eps: float = 1e-5,
-    padding: int = 1,
-    stride: int = 1,
-    relu: bool = False,
-    upsample: bool = False,
-    own_kernel: bool = False,
-) -> Tensor:
-    tensors = input, conv_weight, conv_bias, norm_gamma, norm_beta
-    options = eps, padding, stride, relu, upsample, own_kernel, convolutions_use_tf32()
-    return run(launch, _prepare_conv_norm, tensors, options)
-
-
-def residual_block_forward(
-    launch: CudaLauncher,
-    input: Tensor,
-    conv1_weight: Tensor,
-    conv1_bias: Tensor | None,
-    conv1_gamma: Tensor | None,
-    conv1_beta: Tensor | None,
-    conv2_weight: Tensor,
-    conv2_bias: Tensor | None,
-    conv2_gamma: Tensor | None,
-    conv2_beta: Tensor | None,
-    eps: float = 1e-5,
-    own_kernel: bool = False,
-) -> Tensor:
-    first = conv1_weight, conv1_bias, conv1_gamma, conv1_beta
-    second = conv2_weight, conv2_bias, conv2_gamma, conv2_beta
-    options = eps, own_kernel, convolutions_use_tf32()
-    return run(launch, _prepare_block, (input, *first, *second), options)
+    return run(launch, prepare, tensors, (*options, convolutions_use_tf32()))
 
 
 def _prepare_conv(
@@ -204,7 +173,7 @@ def _prepare_block(
     check_channels(first[0].shape[0], *first[2:])
     check_channels(x.shape[1], *second[1:])
     if not _fits(x, first[0]):
-        return lambda _, given, __: residual_block(*given, eps=eps)
+        return lambda _, given, __: residual_block(*given, eps)
     exact = x.dtype is torch.float32 and not tf32
     if not _is_ours(x, first[0], 1, own_kernel, exact):
         return partial(_block_by_cudnn, eps=eps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -109,16 +110,15 @@ def check_weight(x: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise ValueError(f"convolution: expected {weight.shape[0]} weights and biases")
 
 
-def apply_block(
-    unit: Callable[..., Tensor],
-    input: Tensor,
-    first: tuple[Tensor | None, ...],
-    second: tuple[Tensor | None, ...],
-    eps: float,
-) -> Tensor:
-    """Return the sum of `input` and two units, each a convolution with its norm, by `unit`."""
-    inside = unit(input, *first, eps, 1, 1, True)
-    y = unit(inside, *second, eps, 1, 1, False) + input
+def apply_block(unit: Callable[..., Tensor], input: Tensor, *args: Any) -> Tensor:
+    """Return the sum of `input` and two units, each a convolution with its norm, by `unit`.
+
+    All other arguments match `fused_residual_block_forward`.
+    """
+    first, second, eps = args[:4], args[4:8], args[8]
+    check_block(input, first[0], second[0])
+    inside = unit(input, *first, eps, 1, 1, True, False, False)
+    y = unit(inside, *second, eps, 1, 1, False, False, False) + input
     return y.contiguous(memory_format=memory_format(input))
 
 
@@ -135,20 +135,5 @@ def check_block(x: Tensor, first: Tensor, second: Tensor) -> None:
         )
 
 
-def residual_block(
-    input: Tensor,
-    conv1_weight: Tensor,
-    conv1_bias: Tensor | None,
-    conv1_gamma: Tensor | None,
-    conv1_beta: Tensor | None,
-    conv2_weight: Tensor,
-    conv2_bias: Tensor | None,
-    conv2_gamma: Tensor | None,
-    conv2_beta: Tensor | None,
-    eps: float = 1e-5,
-    own_kernel: bool = False,
-) -> Tensor:
-    check_block(input, conv1_weight, conv2_weight)
-    first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
-    second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return apply_block(convolve_normalize, input, first, second, eps)
+def residual_block(*args: Any) -> Tensor:
+    return apply_block(convolve_normalize, *args)

@@ -10,27 +10,16 @@ from torch import Tensor
 
 from kernels.ops.style.convolution.api import convolve_normalize_cpu
 from kernels.ops.style.convolution.on_cuda import residual_block_forward
-from kernels.ops.style.convolution.reference import apply_block, check_block, residual_block
-from kernels.table.registry import OPERATIONS, fused
+from kernels.ops.style.convolution.reference import apply_block, residual_block
+from kernels.table.names import OPERATIONS
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_residual_block_forward"]
 
 
-def _cpu(
-    input: Tensor,
-    conv1_weight: Tensor,
-    conv1_bias: Tensor | None,
-    conv1_gamma: Tensor | None,
-    conv1_beta: Tensor | None,
-    conv2_weight: Tensor,
-    conv2_bias: Tensor | None,
-    conv2_gamma: Tensor | None,
-    conv2_beta: Tensor | None,
-    eps: float = 1e-5,
-    own_kernel: bool = False,
-) -> Tensor:
-    check_block(input, conv1_weight, conv2_weight)
-    first = (conv1_weight, conv1_bias, conv1_gamma, conv1_beta)
-    second = (conv2_weight, conv2_bias, conv2_gamma, conv2_beta)
-    return apply_block(convolve_normalize_cpu, input, first, second, eps)
+def _cpu(*args: Any) -> Tensor:
+    return apply_block(convolve_normalize_cpu, *args)
 
 
 def _samples() -> Iterator[tuple[Any, ...]]:
@@ -51,14 +40,11 @@ def _samples() -> Iterator[tuple[Any, ...]]:
                 yield (x, *unit, 1e-5, True)
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=residual_block,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu="PyTorch's oneDNN convolutions + {norm}",
-    cuda=OPERATIONS,
-    launch_cuda=residual_block_forward,
+    cpu=Cpu("instance_norm", path=_cpu, named="PyTorch's oneDNN convolutions + {norm}"),
+    cuda=Cuda(OPERATIONS, residual_block_forward),
     tolerance_scale=8,
 )
 def fused_residual_block_forward(

@@ -11,34 +11,26 @@ from torch import Tensor
 from kernels.ops.style.normalization import on_cpu as cpu_norm
 from kernels.ops.style.normalization import on_cuda as cuda_norm
 from kernels.ops.style.normalization.reference import instance_norm_reference
-from kernels.table.registry import OPERATIONS, fused
+from kernels.table.names import OPERATIONS
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_instance_norm", "fused_instance_norm_forward", "fused_instance_norm_out"]
 
 
-def _reference_out(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    out: Tensor,
-) -> None:
-    out.copy_(
-        instance_norm_reference(x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
-    )
+def _reference_out(*args: Any) -> None:
+    *given, out = args
+    out.copy_(instance_norm_reference(*given))
 
 
 def _reference_forward(
     input: Tensor,
     gamma: Tensor | None,
     beta: Tensor | None,
-    eps: float = 1e-5,
-    use_vectorized: bool = True,
-    residual: Tensor | None = None,
-    relu: bool = False,
+    eps: float,
+    use_vectorized: bool,
+    residual: Tensor | None,
+    relu: bool,
 ) -> Tensor:
     return instance_norm_reference(input, gamma, beta, residual, eps, relu)
 
@@ -86,13 +78,11 @@ def _samples_forward() -> Iterator[tuple[Any, ...]]:
                 yield x, gamma, beta, 1e-5, False, x, True
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=instance_norm_reference,
     samples=_samples,
-    launch_cpu=cpu_norm.norm,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm,
+    cpu=Cpu("instance_norm", cpu_norm.norm),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm),
 )
 def fused_instance_norm(
     x: Tensor,
@@ -127,14 +117,12 @@ def fused_instance_norm(
     ...
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=_reference_out,
     samples=_samples_out,
+    cpu=Cpu("instance_norm", cpu_norm.norm_out),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm_out),
     mutates=("out",),
-    launch_cpu=cpu_norm.norm_out,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm_out,
 )
 def fused_instance_norm_out(
     x: Tensor,
@@ -163,13 +151,11 @@ def fused_instance_norm_out(
     ...
 
 
-@fused(
-    "instance_norm",
+@Operation(
     reference=_reference_forward,
     samples=_samples_forward,
-    launch_cpu=cpu_norm.norm_forward,
-    cuda=OPERATIONS,
-    launch_cuda=cuda_norm.norm_forward,
+    cpu=Cpu("instance_norm", cpu_norm.norm_forward),
+    cuda=Cuda(OPERATIONS, cuda_norm.norm_forward),
 )
 def fused_instance_norm_forward(
     input: Tensor,

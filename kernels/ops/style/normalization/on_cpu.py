@@ -113,20 +113,8 @@ def norm(
     return out
 
 
-def norm_out(
-    launch: CpuLauncher,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    out: Tensor,
-) -> None:
-    norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave, out)
+def norm_out(launch: CpuLauncher, *args: Any) -> None:
+    norm(launch, *args)
 
 
 def norm_forward(

@@ -79,20 +79,9 @@ def norm(
     return F.pad(y, (pad,) * 4, mode=pad_mode).contiguous(memory_format=layout)
 
 
-def norm_out(
-    launch: CudaLauncher,
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    residual: Tensor | None,
-    eps: float,
-    relu: bool,
-    pad: int,
-    pad_mode: str,
-    interleave: bool,
-    out: Tensor,
-) -> None:
-    y = norm(launch, x, weight, bias, residual, eps, relu, pad, pad_mode, interleave)
+def norm_out(launch: CudaLauncher, *args: Any) -> None:
+    *given, out = args
+    y = norm(launch, *given)
     if (out.shape, out.dtype, out.stride()) != (y.shape, y.dtype, y.stride()):
         raise ValueError(
             f"instance norm: out must be a dense {y.dtype} tensor of the padded shape, got "

@@ -16,8 +16,12 @@ from kernels.ops.transformer.attention.reference import (
     check,
     mask_gradient,
 )
-from kernels.table.autograd import Gradient, Kept
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.autograd import Grad, Kept
+from kernels.table.names import TRANSFORMER
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda, Gradient
+
+__all__ = ["fused_attention", "fused_attention_backward"]
 
 ON_CPU = "PyTorch's attention"
 
@@ -26,11 +30,11 @@ def _cpu(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: Tensor | None = None,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
+    mask: Tensor | None,
+    scale: float,
+    causal: bool,
+    dropout: float,
+    state: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     check(q, k, v, mask, scale, dropout, state)
     if mask is not None or dropout or not q.numel() or not k.numel():
@@ -41,20 +45,8 @@ def _cpu(
     return out.transpose(1, 2).contiguous().transpose(1, 2), lse.to(_wide(q.dtype)).contiguous()
 
 
-def _cpu_backward(
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    out: Tensor,
-    lse: Tensor,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    return backward_by_rows(grad, q, k, v, mask, lse, scale, causal, dropout, state)
+def _cpu_backward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return backward_by_rows(*args[:5], *args[6:])  # without the result
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
@@ -66,7 +58,7 @@ def _save(arguments: Sequence[Any], results: Sequence[Tensor]) -> Sequence[Tenso
     return q, k, v, mask, state, *results
 
 
-def _backward(kept: Kept, grad: Tensor) -> Sequence[Gradient]:
+def _backward(kept: Kept, grad: Tensor) -> Sequence[Grad]:
     q, k, v, mask, state, out, lse = kept.tensors
     scale, causal, dropout = kept.options[4:7]
     grad_q, grad_k, grad_v = fused_attention_backward(
@@ -106,20 +98,14 @@ def _samples_backward() -> Iterator[tuple[Any, ...]]:
         yield grad, q, k, v, mask, out, lse, scale, causal, dropout, state
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_reference,
     samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.attention,
-    tolerance_scale=4,
-    family=TRANSFORMER,
-    save=_save,
-    backward=_backward,
-    statistics=1,
+    cpu=Cpu(path=_cpu, named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.attention),
+    gradient=Gradient(_save, _backward, statistics=1),
     refuses=on_cuda.refuses,
+    tolerance_scale=4,
 )
 def fused_attention(
     q: Tensor,
@@ -154,18 +140,14 @@ def fused_attention(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=attention_backward_reference,
     samples=_samples_backward,
-    cpu=_cpu_backward,
-    on_cpu="PyTorch's products",
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.attention_backward,
-    tolerance_scale=16,
-    family=TRANSFORMER,
+    cpu=Cpu(path=_cpu_backward, named="PyTorch's products"),
+    cuda=Cuda(TRANSFORMER, on_cuda.attention_backward),
     derived=("out", "lse"),
     refuses=on_cuda.refuses_backward,
+    tolerance_scale=16,
 )
 def fused_attention_backward(
     grad: Tensor,

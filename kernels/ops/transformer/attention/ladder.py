@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,9 +16,11 @@ from kernels.ops.transformer.ffn.reference import (
     heads_of,
     merged,
 )
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.names import TRANSFORMER
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
 
-ON_CPU = "PyTorch's products and attention"
+__all__ = ["fused_attention_v1", "fused_attention_v2_forward", "fused_attention_v3_forward"]
 
 
 def _cpu(
@@ -56,18 +58,18 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield *given[:3], None, None, size**-0.5, heads
 
 
-@fused(
-    "",
-    reference=attention_block,
-    samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.first_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
-    refuses=on_cuda.refuses_first,
-)
+def _rung(attend: Callable[..., Tensor], refuses: Callable[..., str]) -> Operation:
+    return Operation(
+        reference=attention_block,
+        samples=_samples,
+        cpu=Cpu(path=_cpu, named="PyTorch's products and attention"),
+        cuda=Cuda(TRANSFORMER, on_cuda.rung(attend)),
+        refuses=refuses,
+        tolerance_scale=4,
+    )
+
+
+@_rung(on_cuda.first, on_cuda.refuses_first)
 def fused_attention_v1(
     x: Tensor,
     w_qkv: Tensor,
@@ -91,18 +93,7 @@ def fused_attention_v1(
     ...
 
 
-@fused(
-    "",
-    reference=attention_block,
-    samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.second_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
-    refuses=on_cuda.refuses,
-)
+@_rung(on_cuda.second, on_cuda.refuses)
 def fused_attention_v2_forward(
     x: Tensor,
     w_qkv: Tensor,
@@ -119,18 +110,7 @@ def fused_attention_v2_forward(
     ...
 
 
-@fused(
-    "",
-    reference=attention_block,
-    samples=_samples,
-    cpu=_cpu,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.third_rung,
-    tolerance_scale=4,
-    family=TRANSFORMER,
-    refuses=on_cuda.refuses,
-)
+@_rung(on_cuda.third, on_cuda.refuses)
 def fused_attention_v3_forward(
     x: Tensor,
     w_qkv: Tensor,

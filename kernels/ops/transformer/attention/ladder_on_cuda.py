@@ -28,46 +28,24 @@ MOST_COLUMNS = 128  # of a head in the first rung, as in shapes.h
 _Attend = Callable[[CudaLauncher, Tensor, Tensor, Tensor, float], Tensor]
 
 
-def first_rung(
-    launch: CudaLauncher,
-    x: Tensor,
-    w_qkv: Tensor,
-    w_out: Tensor,
-    bias_qkv: Tensor | None,
-    bias_out: Tensor | None,
-    scale: float,
-    num_heads: int,
-) -> Tensor:
-    check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
-    return _block(launch, _first, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
+def rung(attend: _Attend) -> Callable[..., Tensor]:
+    """Return the launch of a rung: its attention between the two projections."""
 
+    def block(
+        launch: CudaLauncher,
+        x: Tensor,
+        w_qkv: Tensor,
+        w_out: Tensor,
+        bias_qkv: Tensor | None,
+        bias_out: Tensor | None,
+        scale: float,
+        num_heads: int,
+    ) -> Tensor:
+        check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
+        q, k, v = heads_of(F.linear(x, w_qkv, bias_qkv).contiguous(), num_heads)
+        return F.linear(merged(attend(launch, q, k, v, scale)), w_out, bias_out)
 
-def second_rung(
-    launch: CudaLauncher,
-    x: Tensor,
-    w_qkv: Tensor,
-    w_out: Tensor,
-    bias_qkv: Tensor | None,
-    bias_out: Tensor | None,
-    scale: float,
-    num_heads: int,
-) -> Tensor:
-    check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
-    return _block(launch, _second, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
-
-
-def third_rung(
-    launch: CudaLauncher,
-    x: Tensor,
-    w_qkv: Tensor,
-    w_out: Tensor,
-    bias_qkv: Tensor | None,
-    bias_out: Tensor | None,
-    scale: float,
-    num_heads: int,
-) -> Tensor:
-    check_block(x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
-    return _block(launch, _third, x, w_qkv, w_out, bias_qkv, bias_out, scale, num_heads)
+    return block
 
 
 def refuses_first(x: Tensor, num_heads: int, **_: object) -> str:
@@ -82,22 +60,7 @@ def refuses(x: Tensor, num_heads: int, **_: object) -> str:
     return "" if size in HEAD_SIZES else f"no native attention for heads of {size}"
 
 
-def _block(
-    launch: CudaLauncher,
-    attend: _Attend,
-    x: Tensor,
-    w_qkv: Tensor,
-    w_out: Tensor,
-    bias_qkv: Tensor | None,
-    bias_out: Tensor | None,
-    scale: float,
-    num_heads: int,
-) -> Tensor:
-    q, k, v = heads_of(F.linear(x, w_qkv, bias_qkv).contiguous(), num_heads)
-    return F.linear(merged(attend(launch, q, k, v, scale)), w_out, bias_out)
-
-
-def _first(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+def first(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     library: Transformer = launch.library
     if unavailable_reason(library, "v1", q, k):
         return attention_reference(q, k, v, scale=scale)[0]
@@ -107,7 +70,7 @@ def _first(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) 
     return out
 
 
-def _second(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+def second(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     library: Transformer = launch.library
     if unavailable_reason(library, "v2", q, k):
         return attention_reference(q, k, v, scale=scale)[0]
@@ -118,5 +81,5 @@ def _second(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float)
     return out
 
 
-def _third(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
+def third(launch: CudaLauncher, q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     return attention(launch, q, k, v, scale=scale)[0]

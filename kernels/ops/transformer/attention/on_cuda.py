@@ -69,10 +69,10 @@ def attention_backward(
     mask: Tensor | None,
     out: Tensor,
     lse: Tensor,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
+    scale: float,
+    causal: bool,
+    dropout: float,
+    state: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run `fused_attention_backward`; FP32 and FP64 run in PyTorch's products."""
     library: Transformer = launch.library

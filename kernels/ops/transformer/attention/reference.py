@@ -73,10 +73,10 @@ def attention_backward_reference(
     mask: Tensor | None,
     out: Tensor,
     lse: Tensor,
-    scale: float = 1.0,
-    causal: bool = False,
-    dropout: float = 0.0,
-    state: Tensor | None = None,
+    scale: float,
+    causal: bool,
+    dropout: float,
+    state: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute `fused_attention_backward` from the inputs, so that its derivative is complete."""
     weights, change = _weights_and_change(grad, q, k, v, mask, scale, causal, dropout, state)

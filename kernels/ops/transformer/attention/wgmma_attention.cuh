@@ -8,6 +8,8 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "include/sm90/accumulators.cuh"
+
 namespace styleforge::attention {
 
 template <typename T, int kColumns>
@@ -16,218 +18,46 @@ struct WgmmaSmem;
 template <typename T, int kColumns>
 struct WgmmaRegisters;
 
-template <>
-struct WgmmaSmem<__half, 128> {
-    static __device__ __forceinline__ void mma(float (&acc)[64], uint64_t a, uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %66, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
-            "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
-            "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63 "
-            "}, %64, %65, accumulate, 1, 1, 0, 0;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-              "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]),
-              "+f"(acc[41]), "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]),
-              "+f"(acc[46]), "+f"(acc[47]), "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]),
-              "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]), "+f"(acc[54]), "+f"(acc[55]),
-              "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]), "+f"(acc[60]),
-              "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63])
-            : "l"(a), "l"(b), "r"(accumulate));
-#endif
-    }
-};
+// `columns` is N and `count` the number of accumulators; the other numbers are the places of the
+// operands after them.
+#define STYLEFORGE_WGMMA_SMEM(Type, name, columns, count, b_at, flag)                             \
+    template <>                                                                                   \
+    struct WgmmaSmem<Type, columns> {                                                             \
+        static __device__ __forceinline__ void mma(float (&acc)[count], uint64_t a, uint64_t b,   \
+                                                   int accumulate) {                              \
+            STYLEFORGE_SM90A(                                                                     \
+                "{.reg .pred accumulate;\n"                                                       \
+                "setp.ne.b32 accumulate, %" #flag ", 0;\n"                                        \
+                "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." name "." name             \
+                " {" STYLEFORGE_WGMMA_PLACES_##count "}, %" #count ", %" #b_at                    \
+                ", accumulate, 1, 1, 0, 0;}"                                                      \
+                : STYLEFORGE_WGMMA_ACC_##count                                                    \
+                : "l"(a), "l"(b), "r"(accumulate));                                               \
+        }                                                                                         \
+    };
+#define STYLEFORGE_WGMMA_REGISTERS(Type, name, columns, count, second, third, fourth, b_at, flag) \
+    template <>                                                                                   \
+    struct WgmmaRegisters<Type, columns> {                                                        \
+        static __device__ __forceinline__ void mma(float (&acc)[count], const uint32_t (&a)[4],   \
+                                                   uint64_t b, int accumulate) {                  \
+            STYLEFORGE_SM90A(                                                                     \
+                "{.reg .pred accumulate;\n"                                                       \
+                "setp.ne.b32 accumulate, %" #flag ", 0;\n"                                        \
+                "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." name "." name             \
+                " {" STYLEFORGE_WGMMA_PLACES_##count "}, {%" #count ", %" #second ", %" #third    \
+                ", %" #fourth "}, %" #b_at ", accumulate, 1, 1, 1;}"                              \
+                : STYLEFORGE_WGMMA_ACC_##count                                                    \
+                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));           \
+        }                                                                                         \
+    };
 
-template <>
-struct WgmmaSmem<__nv_bfloat16, 128> {
-    static __device__ __forceinline__ void mma(float (&acc)[64], uint64_t a, uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %66, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
-            "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
-            "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63 "
-            "}, %64, %65, accumulate, 1, 1, 0, 0;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-              "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]),
-              "+f"(acc[41]), "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]),
-              "+f"(acc[46]), "+f"(acc[47]), "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]),
-              "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]), "+f"(acc[54]), "+f"(acc[55]),
-              "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]), "+f"(acc[60]),
-              "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63])
-            : "l"(a), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__half, 32> {
-    static __device__ __forceinline__ void mma(float (&acc)[16], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %21, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15 "
-            "}, {%16, %17, %18, %19}, %20, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__nv_bfloat16, 32> {
-    static __device__ __forceinline__ void mma(float (&acc)[16], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %21, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15 "
-            "}, {%16, %17, %18, %19}, %20, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__half, 64> {
-    static __device__ __forceinline__ void mma(float (&acc)[32], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %37, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31 "
-            "}, {%32, %33, %34, %35}, %36, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__nv_bfloat16, 64> {
-    static __device__ __forceinline__ void mma(float (&acc)[32], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %37, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31 "
-            "}, {%32, %33, %34, %35}, %36, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__half, 128> {
-    static __device__ __forceinline__ void mma(float (&acc)[64], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %69, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
-            "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
-            "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63 "
-            "}, {%64, %65, %66, %67}, %68, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-              "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]),
-              "+f"(acc[41]), "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]),
-              "+f"(acc[46]), "+f"(acc[47]), "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]),
-              "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]), "+f"(acc[54]), "+f"(acc[55]),
-              "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]), "+f"(acc[60]),
-              "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
-
-template <>
-struct WgmmaRegisters<__nv_bfloat16, 128> {
-    static __device__ __forceinline__ void mma(float (&acc)[64], const uint32_t (&a)[4], uint64_t b,
-                                               int accumulate) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-        asm volatile(
-            "{.reg .pred accumulate;\n"
-            "setp.ne.b32 accumulate, %69, 0;\n"
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
-            "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
-            "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
-            "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63 "
-            "}, {%64, %65, %66, %67}, %68, accumulate, 1, 1, 1;}"
-            : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]), "+f"(acc[4]), "+f"(acc[5]),
-              "+f"(acc[6]), "+f"(acc[7]), "+f"(acc[8]), "+f"(acc[9]), "+f"(acc[10]),
-              "+f"(acc[11]), "+f"(acc[12]), "+f"(acc[13]), "+f"(acc[14]), "+f"(acc[15]),
-              "+f"(acc[16]), "+f"(acc[17]), "+f"(acc[18]), "+f"(acc[19]), "+f"(acc[20]),
-              "+f"(acc[21]), "+f"(acc[22]), "+f"(acc[23]), "+f"(acc[24]), "+f"(acc[25]),
-              "+f"(acc[26]), "+f"(acc[27]), "+f"(acc[28]), "+f"(acc[29]), "+f"(acc[30]),
-              "+f"(acc[31]), "+f"(acc[32]), "+f"(acc[33]), "+f"(acc[34]), "+f"(acc[35]),
-              "+f"(acc[36]), "+f"(acc[37]), "+f"(acc[38]), "+f"(acc[39]), "+f"(acc[40]),
-              "+f"(acc[41]), "+f"(acc[42]), "+f"(acc[43]), "+f"(acc[44]), "+f"(acc[45]),
-              "+f"(acc[46]), "+f"(acc[47]), "+f"(acc[48]), "+f"(acc[49]), "+f"(acc[50]),
-              "+f"(acc[51]), "+f"(acc[52]), "+f"(acc[53]), "+f"(acc[54]), "+f"(acc[55]),
-              "+f"(acc[56]), "+f"(acc[57]), "+f"(acc[58]), "+f"(acc[59]), "+f"(acc[60]),
-              "+f"(acc[61]), "+f"(acc[62]), "+f"(acc[63])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-#endif
-    }
-};
+STYLEFORGE_WGMMA_SMEM(__half, "f16", 128, 64, 65, 66)
+STYLEFORGE_WGMMA_SMEM(__nv_bfloat16, "bf16", 128, 64, 65, 66)
+STYLEFORGE_WGMMA_REGISTERS(__half, "f16", 32, 16, 17, 18, 19, 20, 21)
+STYLEFORGE_WGMMA_REGISTERS(__nv_bfloat16, "bf16", 32, 16, 17, 18, 19, 20, 21)
+STYLEFORGE_WGMMA_REGISTERS(__half, "f16", 64, 32, 33, 34, 35, 36, 37)
+STYLEFORGE_WGMMA_REGISTERS(__nv_bfloat16, "bf16", 64, 32, 33, 34, 35, 36, 37)
+STYLEFORGE_WGMMA_REGISTERS(__half, "f16", 128, 64, 65, 66, 67, 68, 69)
+STYLEFORGE_WGMMA_REGISTERS(__nv_bfloat16, "bf16", 128, 64, 65, 66, 67, 68, 69)
 
 }  // namespace styleforge::attention

@@ -12,7 +12,10 @@ from torch import Tensor
 from kernels.ops.transformer.channel_norm.statistics import LIBRARY, THREADS, cut_of, vector_of
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_channel_norm"]
 
 ON_CPU = "PyTorch's arithmetic"
 MOST_GROUPS = 12  # that the kernel merges
@@ -125,15 +128,12 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield x, moments, weight, bias, residual, 1e-3, False, 0
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_channel_norm(
     x: Tensor,

@@ -10,7 +10,10 @@ from torch import Tensor
 
 from kernels.table.calls import MOMENTS_BYTES, TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_channel_moments_out", "fused_channel_statistics"]
 
 LIBRARY, ON_CPU = "channel_statistics_cuda", "PyTorch's variance"
 THREADS, VECTOR = 256, 16  # per block; bytes per load
@@ -26,7 +29,7 @@ def _moments(x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, variance
 
 
-def _reference(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+def _reference(x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     _check(x)
     mean, variance = _moments(x)
     return mean, torch.rsqrt(variance + eps)
@@ -54,7 +57,7 @@ def _check(x: Tensor, *results: Tensor) -> None:
         raise ValueError("channel statistics: mean and variance must have the same strides")
 
 
-def _launch(launch: CudaLauncher, x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+def _launch(launch: CudaLauncher, x: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     _check(x)
     if x.dtype not in TYPES or not x.numel():
         return _reference(x, eps)
@@ -144,14 +147,11 @@ def _pictures() -> Iterator[Tensor]:
             yield x.to(dtype).contiguous(memory_format=torch.channels_last)
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch,
-    family=TRANSFORMER,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch),
 )
 def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
     """Compute the mean and reciprocal standard deviation of each channel of each image.
@@ -168,15 +168,12 @@ def fused_channel_statistics(x: Tensor, eps: float = 1e-5) -> tuple[Tensor, Tens
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=_moments_reference,
     samples=_samples_moments,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch_moments),
     mutates=("mean", "variance"),
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch_moments,
-    family=TRANSFORMER,
 )
 def fused_channel_moments_out(x: Tensor, mean: Tensor, variance: Tensor) -> None:
     """Write the mean and biased variance of each channel, see `fused_channel_statistics`.

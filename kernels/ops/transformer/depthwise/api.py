@@ -11,7 +11,10 @@ from torch import Tensor
 
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_depthwise_conv"]
 
 LIBRARY, ON_CPU = "depthwise_cuda", "PyTorch's convolution"
 THREADS, ROWS, VECTOR = 256, 4, 16  # threads per block, rows per thread, bytes per load
@@ -65,14 +68,11 @@ def _samples() -> Iterator[tuple[Any, ...]]:
             yield x, torch.randn(channels, 1, 3, 3, generator=generator).to(dtype)
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch,
-    family=TRANSFORMER,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch),
 )
 def fused_depthwise_conv(x: Tensor, weight: Tensor) -> Tensor:
     """Convolve each channel of reflection-padded images with its own 3x3 kernel.

@@ -17,7 +17,10 @@ from kernels.ops.transformer.enlarging.reference import (
 )
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_enlarging_interleave_out", "fused_enlarging_pad_out"]
 
 LIBRARY, ON_CPU = "enlarging_cuda", "PyTorch's copies"
 THREADS, VECTOR = 256, 16  # per block; bytes per load
@@ -97,15 +100,12 @@ def _empty(dtype: torch.dtype, *shape: int) -> Tensor:
     return torch.zeros(shape, dtype=dtype).contiguous(memory_format=torch.channels_last)
 
 
-@fused(
-    "",
+@Operation(
     reference=pad_reference,
     samples=_samples_pad,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch_pad),
     mutates=("out",),
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch_pad,
-    family=TRANSFORMER,
 )
 def fused_enlarging_pad_out(x: Tensor, out: Tensor) -> None:
     """Add the margin that a convolution by `bilinear_phase_weight` reads.
@@ -123,15 +123,12 @@ def fused_enlarging_pad_out(x: Tensor, out: Tensor) -> None:
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=interleave_reference,
     samples=_samples_interleave,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch_interleave),
     mutates=("out",),
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch_interleave,
-    family=TRANSFORMER,
 )
 def fused_enlarging_interleave_out(z: Tensor, skip: Tensor | None, out: Tensor) -> None:
     """Join the four phases of an enlarged image, and add another image.

@@ -10,7 +10,11 @@ from torch import Tensor
 
 from kernels.ops.transformer.ffn import on_cuda
 from kernels.ops.transformer.ffn.reference import ffn_reference, projection_reference
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.names import TRANSFORMER
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_ffn_forward", "output_projection_forward"]
 
 ON_CPU = "PyTorch's products"
 
@@ -43,15 +47,12 @@ def _samples_projection() -> Iterator[tuple[Any, ...]]:
             yield hidden.to(x.dtype), second, bias, residual
 
 
-@fused(
-    "",
+@Operation(
     reference=ffn_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.ffn,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.ffn),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_ffn_forward(
     x: Tensor,
@@ -81,15 +82,12 @@ def fused_ffn_forward(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=projection_reference,
     samples=_samples_projection,
-    on_cpu=ON_CPU,
-    cuda=TRANSFORMER,
-    launch_cuda=on_cuda.projection,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(TRANSFORMER, on_cuda.projection),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def output_projection_forward(
     attn_output: Tensor,

@@ -27,9 +27,9 @@ def ffn(
     fc1_bias: Tensor | None,
     fc2_weight: Tensor,
     fc2_bias: Tensor | None,
-    use_vectorized: bool = True,
-    approximate: str = "none",
-    residual: Tensor | None = None,
+    use_vectorized: bool,
+    approximate: str,
+    residual: Tensor | None,
 ) -> Tensor:
     """Run `fused_ffn_forward`; FP64 runs in PyTorch."""
     first, second = ffn_weights(
@@ -52,8 +52,8 @@ def projection(
     launch: CudaLauncher,
     attn_output: Tensor,
     w_out: Tensor,
-    bias_out: Tensor | None = None,
-    residual: Tensor | None = None,
+    bias_out: Tensor | None,
+    residual: Tensor | None,
 ) -> Tensor:
     """Run `output_projection_forward`; FP64 runs in PyTorch."""
     check_projection(attn_output, w_out, bias_out, residual)

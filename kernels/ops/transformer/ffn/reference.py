@@ -62,8 +62,8 @@ def merged(x: Tensor) -> Tensor:
 def projection_reference(
     attn_output: Tensor,
     w_out: Tensor,
-    bias_out: Tensor | None = None,
-    residual: Tensor | None = None,
+    bias_out: Tensor | None,
+    residual: Tensor | None,
 ) -> Tensor:
     check_projection(attn_output, w_out, bias_out, residual)
     y = F.linear(attn_output, w_out, bias_out)
@@ -91,9 +91,9 @@ def ffn_reference(
     fc1_bias: Tensor | None,
     fc2_weight: Tensor,
     fc2_bias: Tensor | None,
-    use_vectorized: bool = True,
-    approximate: str = "none",
-    residual: Tensor | None = None,
+    use_vectorized: bool,
+    approximate: str,
+    residual: Tensor | None,
 ) -> Tensor:
     first, second = ffn_weights(
         x, fc1_weight, fc1_bias, fc2_weight, fc2_bias, approximate, residual

@@ -11,7 +11,10 @@ from torch import Tensor
 
 from kernels.table.calls import TYPES
 from kernels.table.launcher import CudaLauncher
-from kernels.table.registry import TRANSFORMER, fused
+from kernels.table.operation import Operation
+from kernels.table.parts import Cpu, Cuda
+
+__all__ = ["fused_pooled_token_norm", "fused_token_norm"]
 
 LIBRARY, ON_CPU = "token_norm_cuda", "PyTorch's layer norm"
 THREADS, WARP = 128, 32
@@ -21,16 +24,8 @@ VECTOR = 16  # bytes: tensors begin at multiples of it
 MOST_SAMPLES = 65_535  # per grid
 
 
-def _reference(
-    x: Tensor,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
-    y, normed = _as_given(x, *_wide(x, mean, inverse, weight, bias, residual, eps))
+def _reference(x: Tensor, *given: Any) -> tuple[Tensor, Tensor]:
+    y, normed = _as_given(x, *_wide(x, *given))
     return y, normed
 
 
@@ -58,19 +53,10 @@ def _wide(
 
 
 def _pooled_reference(
-    x: Tensor,
-    high: int,
-    wide: int,
-    stride: int,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
+    x: Tensor, high: int, wide: int, stride: int, *given: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     _check_groups(x, high, wide, stride)
-    y, normed = _wide(x, mean, inverse, weight, bias, residual, eps)
+    y, normed = _wide(x, *given)
     planes = torch.unflatten(normed.transpose(1, 2), 2, (high, wide))
     pooled = F.avg_pool2d(planes, stride, ceil_mode=True, count_include_pad=False)
     means = pooled.flatten(2).transpose(1, 2)
@@ -113,20 +99,13 @@ def _check(
         raise ValueError(f"token norm: the residual must be {x.dtype} {list(x.shape)}")
 
 
-def _launch(
-    launch: CudaLauncher,
-    x: Tensor,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
-) -> tuple[Tensor, Tensor]:
-    _check(x, mean, inverse, weight, bias, residual)
+def _launch(launch: CudaLauncher, x: Tensor, *given: Any) -> tuple[Tensor, Tensor]:
+    *tensors, eps = given
+    _check(x, *tensors)
     if not _fits(x):
-        return _reference(x, mean, inverse, weight, bias, residual, eps)
-    tensors = _as_read(x, residual, mean, inverse, weight, bias)
+        return _reference(x, *given)
+    *parameters, residual = tensors
+    tensors = _as_read(x, residual, *parameters)
     y, normed = (torch.empty_like(tensors[0]) for _ in range(2))
     _, tokens, width = x.shape
     rows = x.shape[0] * tokens
@@ -138,23 +117,15 @@ def _launch(
 
 
 def _launch_pooled(
-    launch: CudaLauncher,
-    x: Tensor,
-    high: int,
-    wide: int,
-    stride: int,
-    mean: Tensor | None = None,
-    inverse: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    residual: Tensor | None = None,
-    eps: float = 1e-5,
+    launch: CudaLauncher, x: Tensor, high: int, wide: int, stride: int, *given: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    _check(x, mean, inverse, weight, bias, residual)
+    *tensors, eps = given
+    _check(x, *tensors)
     _check_groups(x, high, wide, stride)
     if not _fits(x) or len(x) > MOST_SAMPLES:
-        return _pooled_reference(x, high, wide, stride, mean, inverse, weight, bias, residual, eps)
-    tensors = _as_read(x, residual, mean, inverse, weight, bias)
+        return _pooled_reference(x, high, wide, stride, *given)
+    *parameters, residual = tensors
+    tensors = _as_read(x, residual, *parameters)
     y, normed = (torch.empty_like(tensors[0]) for _ in range(2))
     samples, _, width = x.shape
     groups = -(-high // stride) * -(-wide // stride)
@@ -235,15 +206,12 @@ def _pooled_samples() -> Iterator[tuple[Any, ...]]:
             yield x, high, wide, stride, None, None, None, None, residual, 1e-3
 
 
-@fused(
-    "",
+@Operation(
     reference=_reference,
     samples=_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_token_norm(
     x: Tensor,
@@ -272,15 +240,12 @@ def fused_token_norm(
     ...
 
 
-@fused(
-    "",
+@Operation(
     reference=_pooled_reference,
     samples=_pooled_samples,
-    on_cpu=ON_CPU,
-    cuda=LIBRARY,
-    launch_cuda=_launch_pooled,
+    cpu=Cpu(named=ON_CPU),
+    cuda=Cuda(LIBRARY, _launch_pooled),
     tolerance_scale=4,
-    family=TRANSFORMER,
 )
 def fused_pooled_token_norm(
     x: Tensor,

@@ -137,7 +137,11 @@ def test_the_gradients_are_right(launch, dtype, size, queries, keys, causal, dro
         assert_close(mine, exact, 6)
 
 
-@pytest.mark.parametrize("rung", [ladder.first_rung, ladder.second_rung, ladder.third_rung])
+@pytest.mark.parametrize(
+    "rung",
+    [ladder.rung(each) for each in (ladder.first, ladder.second, ladder.third)],
+    ids=["first", "second", "third"],
+)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("size", [32, 64, 128])
 def test_every_rung_is_self_attention(launch, rung, dtype, size):

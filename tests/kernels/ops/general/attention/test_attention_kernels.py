@@ -17,9 +17,11 @@ from kernels.jit.cuda_tools import nvcc
 from kernels.jit.libraries import FOLDER
 from kernels.ops.general.attention import blocks, gathered, product, rope, scores, sparse
 from tests.helpers import native
+from tests.kernels.ops.binding import bound
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 from utils.tf32 import tf32_allowed
 
+softmax = bound("attention_score", scores.launch_cuda)
 NVCC = nvcc()
 UNIT = {torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
@@ -58,10 +60,10 @@ def test_a_row_is_held_by_as_many_threads_as_it_needs(launch):
 
     for keys in (3, 300, 1030, scores.MOST_KEYS):
         q, k = torch.ones(1, 2, 4), torch.linspace(-1, 1, 4 * keys).view(1, keys, 4)
-        assert_close(scores.launch_cuda(record, q, k), scores.reference(q, k))  # type: ignore[arg-type]
+        assert_close(softmax(record, q, k), scores.reference(q, k, None, None))
     assert found == [(2, 32), (2, 32), (2, 256), (2, 512)]
     longer = torch.ones(1, scores.MOST_KEYS + 1, 4)
-    scores.launch_cuda(record, torch.ones(1, 2, 4), longer)  # type: ignore[arg-type]
+    softmax(record, torch.ones(1, 2, 4), longer)
     assert len(found) == 4
     refused = scores.refuses(
         q=SimpleNamespace(dtype=torch.float32, device=torch.device("cuda")), k=longer

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import kernel_fusion as kf
-from kernels.table.registry import OPS, Op, prepare
+from kernels.table.registry import OPS, Operation, prepare
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -32,7 +32,7 @@ class Case(NamedTuple):
     given: Callable[[], list[Any]]
 
     @property
-    def row(self) -> Op:
+    def row(self) -> Operation:
         return OPS[self.op]
 
     def eager(self, *given: Any) -> Any:
@@ -79,7 +79,7 @@ CASES = {
     "magnitudes between": Case("mean_abs", lambda: [normal(0, *IMAGE), [1, 2]]),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-NATIVE = {name: case for name, case in CASES.items() if not case.row.on_cpu}  # on the CPU
+NATIVE = {name: case for name, case in CASES.items() if not case.row.is_composite}  # on the CPU
 EVERY_NATIVE = pytest.mark.parametrize("case", NATIVE.values(), ids=NATIVE)
 ON = pytest.mark.parametrize("device", DEVICES)
 

@@ -41,7 +41,7 @@ def sums() -> Iterator[tuple[Any, ...]]:
     """Yield sums and their norms with every activation, as arguments of `rows.reference`."""
     for number, given in enumerate(samples.of_sums()):
         x, residual, shape, weight, bias, eps, kind = given
-        norm = Norm("norm", rows.ACTIVATIONS[number % 3], kind == "layer")
+        norm = Norm("norm", tuple(rows.ACTIVATIONS)[number % 3], kind == "layer")
         yield norm, x, shape, weight, bias, eps, residual if number % 4 else None
 
 

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from kernels.ops.general.inputs import embedding, images, tables, windows
 from kernels.table.launcher import Gpu
+from tests.kernels.ops.binding import bound
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 
+embed = bound("embedding_position", embedding.launch_cuda)
 UNIT = {torch.float32: 4e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
 
@@ -37,7 +39,7 @@ def assert_close(found: Tensor, wanted: Tensor) -> None:
 
 def test_embeddings_are_those_of_the_reference(launch):
     for sample in embedding.samples():
-        assert_close(embedding.launch_cuda(launch, *sample), embedding.reference(*sample))
+        assert_close(embed(launch, *sample), embedding.reference(*sample))
     for sample in embedding.token_samples():
         found, given, numbers = embedding.launch_tokens_on_cuda(launch, *sample)
         wanted, there, rows = embedding.token_reference(*sample)
@@ -53,14 +55,14 @@ def test_a_row_of_any_width_is_shared_out_whole(launch, width, dtype):
     generator = torch.Generator().manual_seed(width)
     table, position = torch.randn(2, 9, width, generator=generator).to(dtype)
     tokens = torch.randint(9, (3, 5), generator=generator)
-    found = embedding.launch_cuda(launch, tokens, table, position)
+    found = embed(launch, tokens, table, position)
     assert_close(found, embedding.reference(tokens, table, position))
 
 
 @pytest.mark.parametrize("token", [-1, -7, 5, 1 << 40])
 def test_a_token_that_is_not_in_the_table_makes_nan_and_no_access(launch, token):
     weight = torch.ones(5, 4)
-    found = embedding.launch_cuda(launch, torch.tensor([[0, token]]), weight, weight)
+    found = embed(launch, torch.tensor([[0, token]]), weight, weight)
     assert found[0, 0].eq(2).all()
     assert found[0, 1].isnan().all()
     found, *_ = embedding.launch_tokens_on_cuda(launch, [torch.tensor([token])], weight, 2)
