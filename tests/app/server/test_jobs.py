@@ -17,10 +17,13 @@ from app.commands.queue.arguments import job_arguments
 from app.parameters import PARAMETERS, ChoiceParameter, SwitchParameter, given_values
 from app.server import jobs
 from app.server.limits import Limits
-from app.server.look import OPTIONS, OptionError, look_of_words, parse_look
+from app.server.look import OPTIONS, Look, OptionError, look_of_words, parse_look
+from app.server.painting import Stopped
 from app.server.server import Serving, serving
 from tests.app.server.conftest import TOKEN, PaperPainter, sentence, until
+from tests.conftest import picture
 from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 
 def add(client: httpx.Client, body: bytes, **options: str) -> int:
@@ -97,6 +100,14 @@ def test_a_job_that_is_being_painted_is_given_up_when_it_is_cancelled(
     assert client.delete(f"/api/jobs/{number}").status_code == 202
     until(lambda: client.get(f"/api/jobs/{number}").status_code == 404)
     until(lambda: not pictures(tmp_path / "jobs"))
+
+
+def test_the_engine_gives_up_a_canceled_picture(engine_painter, tmp_path):
+    source, target = tmp_path / "photo.png", tmp_path / "result.png"
+    write_pixels(source, picture(16, 16))
+    with pytest.raises(Stopped):
+        engine_painter.paint(source, target, Look(), lambda: True)
+    assert not target.exists()
 
 
 def test_a_job_that_is_done_is_removed_with_its_result(start, paper, photo, tmp_path):

@@ -103,6 +103,7 @@ MUTANTS = (
         'if weights_digest(stored) != metadata.get("sha256"):',
         "if False:",
         ("tests/models/test_vit_checkpoints.py::test_a_flipped_bit_is_noticed",),
+        breaks=("any-style",),
     ),
     Mutant(
         "every process follows its own gradients",
