@@ -23,7 +23,8 @@ FIRST_LINE = "# Every sentence of the program. `python -m tools.texts` rewrites 
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:.!?)'\"]* +(\S+ +)*?['\"({]*[^\W\d_]{2,}")
 # Style sheets, C++, shell scripts, patterns and annotations, which nobody reads as sentences.
 _CODE = re.compile(
-    r"^\s*(//|#|[<.@(])|[;{]\s*\n|;;|^[a-z-]+(, [a-z-]+)+$|^\w+\[|\$\(|__|\\[dwsb]|::|\) \{|=\""
+    r"^\s*(//|#|[<.@(])|[;{]\s*\n|;;|-src '|"
+    r"^[a-z-]+(, [a-z-]+)+$|^\w+\[|\$\(|__|\\[dwsb]|::|\) \{|=\""
 )
 _JS_STRING = re.compile(r"`([^`]*)`|\"([^\"\n]*)\"")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -6,6 +6,9 @@ server and the library write in English only. Here a change of any sentence is o
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 import pytest
 
 from tools.texts import (
@@ -16,12 +19,39 @@ from tools.texts import (
     snapshot,
 )
 
+LONG = 5  # words; shorter literals are names and reasons
+
 
 def test_the_file_has_the_sentences_of_the_program():
     kept, now = SNAPSHOT.read_text("utf-8").splitlines(), snapshot().splitlines()
     gone, new = set(kept) - set(now), set(now) - set(kept)
     assert (gone, new) == (set(), set()), "review them, then run python -m tools.texts"
     assert kept == now
+
+
+def compared(source: str) -> Iterator[str]:
+    """Yield the literals in the assertions and patterns of a test module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            held: ast.AST = node.test
+        elif isinstance(node, ast.keyword) and node.arg == "match":
+            held = node.value
+        else:
+            continue
+        literals = (each.value for each in ast.walk(held) if isinstance(each, ast.Constant))
+        yield from (each for each in literals if isinstance(each, str))
+
+
+@pytest.mark.parametrize("folder", ["app", "fuzz", "models", "tools", "utils", "wheels"])
+def test_no_other_test_holds_the_wording_of_a_sentence(folder):
+    texts = SNAPSHOT.read_text("utf-8")
+    found = [
+        (path.name, literal)
+        for path in (SNAPSHOT.parent / folder).rglob("*.py")
+        for literal in compared(path.read_text("utf-8"))
+        if len(literal.split()) >= LONG and literal.replace("\\", "").strip() in texts
+    ]
+    assert found == [], "compare the class and the fields, see tests/helpers/errors.py"
 
 
 @pytest.mark.parametrize(

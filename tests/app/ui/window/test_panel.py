@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from app.engine.config import EngineConfig
-from app.parameters import AUTO
+from app.parameters import AUTO, PARAMETERS
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.actions.table import ACTIONS
@@ -74,7 +74,7 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
         "Smooth or sharp",
-        "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
+        "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title, "Keep colors",
         "Detail", "Texture", "Keep fine detail",
         "Motion", "Less flicker",
         "Device",
