@@ -39,12 +39,12 @@ lint: $(VENV)/.installed-dev
 
 check: lint test
 
-# Measures on this machine, stores the figures and writes them into docs/benchmarks.md.
+# Measures on this machine, stores the figures and writes them into docs/reference/benchmarks.md.
 bench: $(VENV)/.installed
-	@mkdir -p benchmarks
-	$(PYTHON) -m app bench --json benchmarks/cpu.json --device cpu --sizes 640x480 $(ARGS)
-	$(PYTHON) -m app.ui.live_benchmark benchmarks/live.json
-	$(PYTHON) -m utils.tables docs/benchmarks.md
+	@mkdir -p benchmarks/reports
+	$(PYTHON) -m app bench --json benchmarks/reports/cpu.json --device cpu --sizes 640x480 $(ARGS)
+	$(PYTHON) -m benchmarks.live benchmarks/reports/live.json
+	$(PYTHON) -m benchmarks.tables docs/reference/benchmarks.md
 
 # Feeds everything the program reads with hostile input, until Ctrl+C.
 fuzz: $(VENV)/.installed-test

@@ -1,19 +1,21 @@
-"""Lists the pages of decisions, and adds a page of the reference per package; a hook of mkdocs.
+"""Lists the pages of decisions, and adds a page for each package; a hook of mkdocs.
 
 Nobody types these lists, so a new page or module cannot be missing from them. The hook also copies
-the reports that pages link to, because `benchmarks/` is outside the folder of the pages.
+the reports that pages link to, because `benchmarks/reports/` is outside the folder of the pages.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORTS = "benchmarks/library-*.json"
-ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app")
+REPORTS = "benchmarks/reports/library-*.json"
+FOLDER = "reference/packages"
+ROOMS = ("kernel_fusion", "models", "kernels", "utils", "app", "benchmarks")
 
 
 def packages() -> dict[str, list[str]]:
@@ -36,12 +38,12 @@ def _order(item: tuple[str, list[str]]) -> tuple[int, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the decisions and the reference to the navigation."""
+    """Add the decisions and the pages of the packages to the navigation."""
     decisions = (ROOT / "docs" / "decisions").glob("*.md")
     names = sorted((path.name for path in decisions), key=lambda name: (name != "index.md", name))
     listed = [f"decisions/{name}" for name in names]
-    pages = [f"reference/{name}.md" for name in ("index", *packages())]
-    config.nav = [*(config.nav or []), {"Decisions": listed}, {"Reference": pages}]
+    pages = [f"{FOLDER}/{name}.md" for name in ("index", *packages())]
+    config.nav = [*(config.nav or []), {"Decisions": listed}, {"Packages": pages}]
     return config
 
 
@@ -52,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         parts = [f"# {package}", *(directive(module) for module in modules)]
         add(files, config, f"{package}.md", "\n\n".join(parts))
     lines = [f"- [{package}]({package}.md)" for package in listed]
-    add(files, config, "index.md", "# Reference\n\n" + "\n".join(lines))
+    add(files, config, "index.md", "# Packages\n\n" + "\n".join(lines))
     for path in sorted(ROOT.glob(REPORTS)):
         uri = path.relative_to(ROOT).as_posix()
         files.append(File.generated(config, uri, abs_src_path=str(path)))
@@ -61,7 +63,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Let links to reports lead to their copies: the site has no folder above the pages."""
-    return markdown.replace("](../benchmarks/", "](benchmarks/")
+    return re.sub(r"\]\(((?:\.\./)*)\.\./benchmarks/", r"](\1benchmarks/", markdown)
 
 
 def directive(module: str) -> str:
@@ -70,5 +72,5 @@ def directive(module: str) -> str:
 
 
 def add(files: Files, config: MkDocsConfig, name: str, text: str) -> None:
-    """Add the page `name` of the reference."""
-    files.append(File.generated(config, f"reference/{name}", content=f"{text}\n"))
+    """Add the page `name` of the packages."""
+    files.append(File.generated(config, f"{FOLDER}/{name}", content=f"{text}\n"))

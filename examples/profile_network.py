@@ -1,4 +1,4 @@
-"""Profile the fused network, see docs/profiling.md: python -m examples.profile_network."""
+"""Profile the fused network, see docs/how-to/profiling.md: python -m examples.profile_network."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kernel_fusion import bench
+from benchmarks.operations import command as bench
 from kernel_fusion.auto_convert import command as convert
 
 

@@ -166,6 +166,15 @@ def is_int8_allowed() -> bool:
     return _int8.get()
 
 
+@contextmanager
+def computing(precision: Precision, device: torch.device) -> Generator[None]:
+    """Make PyTorch compute in a precision on `device` in the block."""
+    mode, half = precision.value, torch.float16 if device.type == "cuda" else torch.bfloat16
+    autocast = torch.autocast(device.type, half, enabled=mode.autocast)
+    with tf32_allowed(mode.tf32), int8_allowed(mode.int8), autocast:
+        yield
+
+
 def compute_dtype(x: Tensor) -> torch.dtype:
     """Return autocast's dtype if autocast is enabled on the device of `x`, else x's dtype."""
     kind = x.device.type

@@ -1,4 +1,4 @@
-"""Writes docs/questions.md from the table of questions: `python -m tools.questions_page`."""
+"""Writes docs/how-to/questions.md from the table of questions: `python -m tools.questions_page`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.diagnostics.questions import TITLE, as_markdown
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "questions.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "questions.md"
 WIDTH = 100  # characters of a line
 INTRODUCTION = (
     "The window shows the same with Shift+F1. `app/diagnostics/questions.py` is the source of both "

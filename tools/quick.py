@@ -24,7 +24,10 @@ import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = ROOT / "tests" / "seconds.json"
-PACKAGES = "app", "kernels", "kernel_fusion", "models", "utils", "tests", "tools", "wheels"
+PACKAGES = (
+    *("app", "benchmarks", "kernels", "kernel_fusion", "models", "utils"),
+    *("tests", "tools", "wheels"),
+)
 # 110 seconds on each of two cores; starting and collecting take another 60.
 BUDGET_S = 220.0
 NEW_MODULE_S = 3.0  # for a test module without a stored time
@@ -36,7 +39,8 @@ TESTS_OF = {
     "app/*": ("tests/app", "tests/tools"),
     "assets/translations/*": ("tests/tools", "tests/app/ui/window"),
     "assets/*": ("tests/app/styles", "tests/models"),
-    "benchmarks/*": ("tests/docs", "tests/kernels/tuning"),
+    "benchmarks/reports/*": ("tests/docs", "tests/kernels/tuning"),
+    "benchmarks/*": ("tests/benchmarks",),
     "docs/*": ("tests/docs", "tests/tools"),
     "examples/*": ("tests/test_examples.py",),
     "*": ("tests/docs", "tests/tools", "tests/wheels", "tests/test_architecture.py"),

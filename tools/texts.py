@@ -18,7 +18,7 @@ from tools import translations
 
 ROOT = Path(__file__).resolve().parent.parent
 SNAPSHOT = ROOT / "tests" / "texts.txt"
-ROOMS = ("app", "kernel_fusion", "kernels", "models", "utils")
+ROOMS = ("app", "benchmarks", "kernel_fusion", "kernels", "models", "utils")
 FIRST_LINE = "# Every sentence of the program. `python -m tools.texts` rewrites this file."
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:.!?)'\"]* +(\S+ +)*?['\"({]*[^\W\d_]{2,}")
 # Style sheets, C++, shell scripts, patterns and annotations, which nobody reads as sentences.

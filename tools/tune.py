@@ -1,4 +1,4 @@
-"""`python -m tools.tune` is `styleforge tune` in a checkout; see docs/tuning.md."""
+"""`python -m tools.tune` is `styleforge tune` in a checkout; see docs/how-to/tuning.md."""
 
 from __future__ import annotations
 

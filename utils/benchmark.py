@@ -6,10 +6,13 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import nn
+
+from utils.cuda_streams import waiting_refused
 
 HEAD_START_CYCLES = 200_000  # of busy GPU before the call: 0.1 ms at 2 GHz
 
@@ -164,6 +167,39 @@ def stopwatch(call: Callable[[], object], device: torch.device) -> float:
         end.record()
         end.synchronize()
         return begin.elapsed_time(end)
+
+
+def in_graph(
+    call: Callable[[], object], repeats: int = 1, stream: torch.cuda.Stream | None = None
+) -> Callable[[], None]:
+    """Return the replay of a CUDA graph with `repeats` calls on the current device.
+
+    The graph holds the addresses of what the call reads, and the replay holds the call.
+
+    Args:
+        stream: Where to capture, other than the default stream; by default a new one. Gradients
+            are computed where their forward pass ran.
+
+    Raises:
+        RuntimeError: If the call waits for the GPU, or cannot be captured for another reason.
+    """
+    stream = stream or torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(2):  # neither autotuning nor allocation works while capturing
+            call()
+        with waiting_refused():
+            call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(repeats):
+            call()
+    return partial(_replay, graph, call)
+
+
+def _replay(graph: torch.cuda.CUDAGraph, _call: object) -> None:
+    graph.replay()
 
 
 def _is_count(value: object) -> bool:

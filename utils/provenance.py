@@ -41,7 +41,11 @@ def commit_of(file: Path) -> str | None:
     if _command_output(*git, "ls-files", "--error-unmatch", file.name) is None:
         return None  # installed, possibly inside another repository
     # Reports and their tables are results; changing them does not change the program.
-    results = "benchmarks", "docs/benchmarks.md", "docs/library-benchmarks.md"
+    results = (
+        "benchmarks/reports",
+        "docs/reference/benchmarks.md",
+        "docs/reference/kernel_fusion/library-benchmarks.md",
+    )
     files = ":/", *(f":(top,exclude){name}" for name in results)
     changed = _command_output(*git, "status", "--porcelain", "--untracked-files=no", "--", *files)
     return f"{_command_output(*git, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"

@@ -1,8 +1,8 @@
 """Arranges the checkout as in a wheel: one top-level package besides `kernel_fusion`.
 
-`app`, `models`, `kernels`, `utils` and `assets` are folders of the checkout, and names that other
-distributions use too. In a wheel they are sub-packages of `styleforge`, and imports refer to them
-as such.
+`app`, `assets`, `benchmarks`, `kernels`, `models` and `utils` are folders of the checkout, and
+names that other distributions use too. In a wheel they are sub-packages of `styleforge`, and
+imports refer to them as such.
 """
 
 from __future__ import annotations
@@ -14,30 +14,42 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PACKAGE = "styleforge"
-MOVED = ("app", "assets", "kernels", "models", "utils")  # sub-packages of PACKAGE in a wheel
-KERNELS = ("kernels", "utils")  # the folders that `kernel_fusion` depends on
+MOVED = ("app", "assets", "benchmarks", "kernels", "models", "utils")  # sub-packages of PACKAGE
+# The parts of the checkout that `kernel_fusion` depends on, and those that the program does. Other
+# benchmarks measure the checkout.
+KERNELS = (
+    *("benchmarks/__init__.py", "benchmarks/operations"),
+    *("benchmarks/storing.py", "benchmarks/tables"),
+    *("kernels", "utils"),
+)
+PROGRAM = (*KERNELS, "app", "assets", "benchmarks/network", "benchmarks/quality", "models")
 IMAGES = CHECKOUT / "kernels" / "images"
 WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a separate wheel, because of their size
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
-def arrange(target: Path, moved: Collection[str] = MOVED) -> None:
+def arrange(target: Path, parts: Collection[str] = PROGRAM) -> None:
     """Copy the content of a wheel into the empty folder `target`, under its names in the wheel.
 
     Images of native libraries are left out, since they depend on the wheel's platform, and so are
     the weights that have a separate wheel.
 
     Args:
-        moved: The folders of the checkout that become sub-packages of `styleforge`.
+        parts: The folders and files of the checkout that become parts of `styleforge`.
 
     Raises:
         ValueError: If an import has a form that cannot be moved.
     """
     shutil.copytree(CHECKOUT / "wheels" / PACKAGE, target / PACKAGE, ignore=LEFT_OUT)
-    if "app" not in moved:
+    if "app" not in parts:
         (target / PACKAGE / "__main__.py").unlink()
-    for name in moved:
-        shutil.copytree(CHECKOUT / name, target / PACKAGE / name, ignore=_left_out)
+    for name in parts:
+        source, copy = CHECKOUT / name, target / PACKAGE / name
+        copy.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=_left_out)
+        else:
+            shutil.copy(source, copy)
     shutil.copytree(CHECKOUT / "kernel_fusion", target / "kernel_fusion", ignore=LEFT_OUT)
     for path in target.rglob("*.py"):
         path.write_bytes(with_moved_imports(path.read_bytes(), str(path)))

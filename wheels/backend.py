@@ -7,7 +7,7 @@ distribution, setuptools itself uses the checkout as it is.
 
 from __future__ import annotations
 
-from arrange import CHECKOUT, MOVED, PACKAGE
+from arrange import CHECKOUT, PACKAGE, PROGRAM
 from building import Settings, build, write_metadata
 from setuptools.build_meta import build_editable as build_editable
 from setuptools.build_meta import build_sdist as build_sdist
@@ -24,7 +24,7 @@ def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build the wheel into `wheel_directory`; return its name."""
-    return build(wheel_directory, config_settings, MOVED, _project())
+    return build(wheel_directory, config_settings, PROGRAM, _project())
 
 
 def prepare_metadata_for_build_wheel(

@@ -41,14 +41,14 @@ setup(distclass=PlatformDistribution, cmdclass={{"bdist_wheel": PlatformWheel}})
 def build(
     wheel_directory: str,
     config_settings: Settings,
-    moved: Collection[str],
+    parts: Collection[str],
     project: Mapping[str, str],
 ) -> str:
     """Build a wheel of the checkout; return its name.
 
     Args:
         config_settings: May have `platform`, see `choose`.
-        moved: The folders of the checkout in the wheel, see `arrange`.
+        parts: The parts of the checkout in the wheel, see `arrange`.
         project: The files that describe it: their text by name.
 
     Raises:
@@ -63,9 +63,9 @@ def build(
     directory = str(Path(wheel_directory).resolve())
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder)
-        arrange(target, moved)
+        arrange(target, parts)
         pack_styles(target / PACKAGE / "assets" / "styles")
-        left_out = FOR_ANY_MODEL if "app" in moved else ()
+        left_out = FOR_ANY_MODEL if "app" in parts else ()
         held = target / PACKAGE / IMAGES.relative_to(CHECKOUT)
         copy_images(platform, IMAGES, held, left_out)
         script = {} if platform == ANY else {"setup.py": SETUP.format(tag=tag(platform))}

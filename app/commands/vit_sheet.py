@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from app.commands.contact_sheet import save_sheet
 from app.errors import StyleForgeError
 from app.exit_status import DONE
+from benchmarks.quality.contact_sheet import save_sheet
 from models.checkpoints import CheckpointError
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_pixels, to_tensor

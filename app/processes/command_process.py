@@ -55,9 +55,8 @@ class CommandProcess(QObject):
     event_received = Signal(object)  # dict
     exited = Signal(object)  # ProcessExit
 
-    def __init__(self, name: str, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._name = name
         self._process: QProcess | None = None
         self._errors: list[str] = []
         self._stop_requested = False
@@ -130,7 +129,7 @@ class CommandProcess(QObject):
             nice = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 5)  # on Windows a priority class
             psutil.Process(self._process.processId()).nice(nice)
         except psutil.Error as exc:  # it has ended, or the priority may not be changed: ignore
-            log.info("the priority of the %s stays as it is: %s", self._name, exc)
+            log.info("the priority of a child process stays as it is: %s", exc)
 
     def _read_events(self) -> None:
         while self._process is not None and self._process.canReadLine():
@@ -172,30 +171,24 @@ class CommandProcess(QObject):
             return ProcessExit("done")
         if not crashed and code == STOPPED:
             return ProcessExit("stopped")
-        details, name = "\n".join(self._errors), tr(self._name)
+        details = "\n".join(self._errors)
         messages = [line[len(PREFIX) :] for line in self._errors if line.startswith(PREFIX)]
         if messages and not crashed:
             return ProcessExit("failed", messages[-1], details)
         if crashed and code in (9, 0, 1):  # killed; Windows has no signals
-            why = tr(
-                "the system killed the {process}, probably because memory ran out", process=name
-            )
+            why = tr("the system killed the process, probably because memory ran out")
         elif crashed:
-            why = tr("the {process} crashed (signal {number})", process=name, number=code)
+            why = tr("the process crashed (signal {number})", number=code)
         else:
             last = next((line for line in reversed(self._errors) if line.strip()), "")
             why = tr("it ended with {status}", status=code)
             if last:
-                why = tr("the {process} failed: {error}", process=name, error=last)
+                why = tr("the process failed: {error}", error=last)
         return ProcessExit("failed", why, details, crashed)
 
     def _not_started(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            why = tr(
-                "the {process} could not be started: {error}",
-                process=tr(self._name),
-                error=self._process.errorString(),
-            )
+            why = tr("the process could not be started: {error}", error=self._process.errorString())
             self._emit_exit(ProcessExit("failed", why))
 
     def _emit_exit(self, exit: ProcessExit) -> None:

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 from app.processes.command_process import CommandProcess
 from app.training.events import history_from, loading_text, losses_from, progress_from
 from app.training.run_store import RunDirectory
-from utils.translation.texts import mark
 
 LOADING_INTERVAL_S = 0.1  # between updates while loading
 AS_CHILD = ("--json-progress", "--listen")  # flags of a process that talks to the program
@@ -30,7 +29,7 @@ class TrainingProcess(CommandProcess):
     progressed = Signal(object)  # TrainingProgress
 
     def __init__(self, parent: QObject) -> None:
-        super().__init__(mark("training process"), parent)
+        super().__init__(parent)
         self.whole_file_reason = ""  # why VGG-19's first layers cannot be downloaded alone
         self._vgg_download = "layers"
         self._loading_shown_at = 0.0

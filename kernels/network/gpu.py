@@ -61,7 +61,7 @@ _other: ContextVar[Gpu | None] = ContextVar("the GPU that plans are made for", d
 def standing_for(gpu: Gpu) -> Generator[None]:
     """Make plans within the block for another GPU than the one that will run them.
 
-    The present GPU is thus measured in place of the other, see tools/time_model/.
+    The present GPU is thus measured in place of the other, see benchmarks/time_model/.
     """
     token = _other.set(gpu)
     try:

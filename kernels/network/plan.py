@@ -1,7 +1,7 @@
 """Runs the whole image transformation network on a CUDA device as fused convolutions.
 
 A plan is made once for a size. It owns every buffer, with the weights in the order that the kernels
-read. docs/performance.md shows the gain.
+read. docs/explanation/performance.md shows the gain.
 """
 
 from __future__ import annotations

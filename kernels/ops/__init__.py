@@ -23,8 +23,10 @@ from typing import Any
 
 from kernels.table.registry import ALIASES, OPS, named
 
-for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
-    importlib.import_module(_module.name)
+for _family in ("style", "transformer", "general"):  # the order of reports
+    _package = importlib.import_module(f"{__name__}.{_family}")
+    for _module in pkgutil.walk_packages(_package.__path__, f"{_package.__name__}."):
+        importlib.import_module(_module.name)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

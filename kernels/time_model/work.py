@@ -1,8 +1,8 @@
 """The work of each layer of the network on a GPU: tiles, blocks, products, elements and bytes.
 
-The networks are docs/architecture.md's full and lite, with five residual blocks, in FP16 and for
-one picture. Tiles and blocks equal the plans'; tests compare them with launches. Residual layers
-are separate, as in the measurements, even if a plan launches them as one.
+The networks are the full and the lite one (docs/explanation/architecture.md), with five residual
+blocks, in FP16 and for one picture. Tiles and blocks equal the plans'; tests compare them with
+launches. Residual layers are separate, as in the measurements, even if a plan launches them as one.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def apply(layers: Layers, x: Tensor, mark: StageCallback) -> Tensor:
 
 
 def _first(layer: ConvLayer, norm: nn.InstanceNorm2d, native: bool, x: Tensor) -> Tensor:
-    x = x.contiguous()  # faster in every precision, see benchmarks/operations.json
+    x = x.contiguous()  # faster in every precision, see benchmarks/reports/operations.json
     return _unit(layer, norm, native, x)
 
 

@@ -93,17 +93,17 @@ class Runtime(ABC):
         """
 
 
-def missing_packages(packages: tuple[str, ...], what: str, extra: str) -> str:
+def missing_packages(packages: tuple[str, ...], name: str, extra: str) -> str:
     """Return a clause on missing packages, by import names, and their installation, or "".
 
-    `what` is the feature that needs them, `extra` the extra of this distribution that has them.
+    `name` is the runtime or file format that needs them, `extra` this distribution's extra.
     """
     absent = [name for name in packages if find_spec(name) is None]
     if not absent:
         return ""
     return tr(
-        "{what} needs {packages}: pip install 'styleforge[{extra}]'",
-        what=what,
+        "{name} needs {packages}: pip install 'styleforge[{extra}]'",
+        name=name,
         packages=listed(absent),
         extra=extra,
     )

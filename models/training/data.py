@@ -20,8 +20,7 @@ from models.training.errors import TrainingError
 from utils.images.opening import ImageError, picture_endings
 from utils.images.reading import read_pixels
 from utils.text import printable
-from utils.translation.numbers import number
-from utils.translation.texts import tr, trn
+from utils.translation.texts import tr
 
 PORTION = 0.4  # of a GPU's free memory that photographs may fill
 DECODERS = 8  # threads
@@ -137,15 +136,7 @@ def load_photographs(
         pool.shutdown(cancel_futures=True)
     skipped = tuple(fault for fault in faults if fault)
     if len(skipped) == len(paths):
-        raise TrainingError(
-            trn(
-                "none of the {n} photographs can be used: {fault}",
-                "none of the {n} photographs can be used: {fault}",
-                len(paths),
-                n=number(len(paths)),
-                fault=skipped[0],
-            )
-        )
+        raise TrainingError(tr("no photograph can be used: {fault}", fault=skipped[0]))
     if skipped:
         squares = squares[[not fault for fault in faults]]
     names = tuple(path.name for path, fault in zip(paths, faults, strict=True) if not fault)

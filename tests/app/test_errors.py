@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import app
+import benchmarks.quality
 import kernel_fusion
 import kernels
 import models
@@ -33,7 +34,7 @@ from app.errors import (
 from app.styles.pack import StyleError
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = app, models, kernels, kernel_fusion, utils
+PACKAGES = app, benchmarks.quality, models, kernels, kernel_fusion, utils
 OPTIONAL = {"fastapi", "ray", "openvino", "onnxruntime", "pyvirtualcam", "onnx", "uvicorn"}
 
 # Caught where they are raised, and never shown.
@@ -71,7 +72,7 @@ def _errors_below(package) -> Iterator[type[BaseException]]:
 
 
 def names(error: type[BaseException]) -> set[str]:
-    ours = {package.__name__ for package in PACKAGES}
+    ours = {package.__name__.partition(".")[0] for package in PACKAGES}
     return {base.__name__ for base in error.__mro__ if base.__module__.partition(".")[0] in ours}
 
 

@@ -14,8 +14,12 @@ from app import provenance
 def checkout(tmp_path, monkeypatch):
     """Create a repository with one commit that seems to contain the module."""
     monkeypatch.delenv("STYLEFORGE_COMMIT", raising=False)
-    for name in ("app/provenance.py", "benchmarks/cpu.json", "docs/benchmarks.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in (
+        "app/provenance.py",
+        "benchmarks/reports/cpu.json",
+        "docs/reference/benchmarks.md",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("first\n", "utf-8")
     monkeypatch.setattr(provenance, "__file__", str(tmp_path / "app" / "provenance.py"))
     who = "-c", "user.name=a", "-c", "user.email=a@example.com"
@@ -28,7 +32,7 @@ def test_reports_are_not_what_is_measured(checkout):
     clean = provenance.commit()
     assert clean is not None
     assert len(clean) == 12
-    for name in ("benchmarks/cpu.json", "docs/benchmarks.md"):
+    for name in ("benchmarks/reports/cpu.json", "docs/reference/benchmarks.md"):
         (checkout / name).write_text("second\n", "utf-8")
     assert provenance.commit() == clean
 

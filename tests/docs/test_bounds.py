@@ -19,7 +19,8 @@ from app.settings import Settings
 from app.sources.web import MAX_PART_BYTES
 from app.ui.main_window.commands import SEEK_S
 from app.ui.showing.slideshow import FADE_S
-from kernel_fusion import bench, ways
+from benchmarks.operations.command import RUNS
+from benchmarks.operations.ways import LEAST_RUNS
 from kernels.frames.noise import TRACKED
 from kernels.ops.general.attention import product
 from kernels.ops.general.linear.api import PART as ROWS_OF_PART
@@ -49,69 +50,105 @@ BOUNDS = {
     ),
     "frame": (".github/SECURITY.md", r"decoded: (\d+) megapixels", opencv.MAX_PIXELS // 10**6),
     "part": (".github/SECURITY.md", r"(\d+) MB for each part", MAX_PART_BYTES // MIB),
-    "picture": ("docs/manual.md", r"may have up to (\d+) megapixels", opening.MAX_PIXELS // 10**6),
+    "picture": (
+        "docs/reference/manual.md",
+        r"may have up to (\d+) megapixels",
+        opening.MAX_PIXELS // 10**6,
+    ),
     "log": (
-        "docs/installing.md",
+        "docs/reference/files.md",
         r"at most (\d+) MB of it",
         log_file.MAX_BYTES * (1 + log_file.OLD_FILES) // MIB,
     ),
-    "wheel": ("docs/installing.md", r"refused above (\d+) MB", MOST_OF_A_WHEEL // 10**6),
+    "wheel": ("docs/how-to/installing.md", r"refused above (\d+) MB", MOST_OF_A_WHEEL // 10**6),
     "part of a film": (
         "docs/decisions/films-in-parts.md",
         r"Each part of (\d+) frames",
         PART,
     ),
-    "part of a film on one device": ("docs/films.md", r"is made in parts of (\d+) frames", PART),
+    "part of a film on one device": (
+        "docs/how-to/films.md",
+        r"is made in parts of (\d+) frames",
+        PART,
+    ),
     "part of a film on several": (
-        "docs/films.md",
+        "docs/how-to/films.md",
         r"parts of (\d+) frames or more",
         split.SHORTEST,
     ),
-    "pause": ("docs/manual.md", r"Pauses of more than (\w+) seconds are cut out", MAX_GAP_S),
-    "step in a video": ("docs/manual.md", r"picture; (\d+) seconds in a video", SEEK_S),
-    "preview": ("docs/manual.md", r"are painted again after (\d+) seconds", RENEW_S),
+    "pause": (
+        "docs/reference/manual.md",
+        r"Pauses of more than (\w+) seconds are cut out",
+        MAX_GAP_S,
+    ),
+    "step in a video": ("docs/reference/manual.md", r"picture; (\d+) seconds in a video", SEEK_S),
+    "preview": ("docs/reference/manual.md", r"are painted again after (\d+) seconds", RENEW_S),
     "slideshow": (
-        "docs/manual.md",
+        "docs/reference/manual.md",
         r"shows every style for (\w+) seconds",
         Settings().slideshow_seconds,
     ),
-    "fade": ("docs/manual.md", r"as the machine computes in (\w+) seconds", FADE_S),
-    "header": ("docs/serve.md", r"has (\d+) s for the header", connections.HEADER_S),
-    "connections": ("docs/serve.md", r"keeps at most (\d+) connections", connections.MOST),
+    "fade": ("docs/reference/manual.md", r"as the machine computes in (\w+) seconds", FADE_S),
+    "header": ("docs/reference/serve.md", r"has (\d+) s for the header", connections.HEADER_S),
+    "connections": (
+        "docs/reference/serve.md",
+        r"keeps at most (\d+) connections",
+        connections.MOST,
+    ),
     "look at a folder": (
-        "docs/command-line.md",
+        "docs/reference/command-line.md",
         r"from one look to the next, (\w+) seconds later",
         INTERVAL_S,
     ),
-    "task of a cluster": ("docs/command-line.md", r"gives tasks of (\d+) pictures", TOGETHER),
-    "side of a picture": ("docs/export.md", r"Height and width are at least (\d+)", SMALLEST),
-    "copy for motion": ("docs/kernels.md", r"gray copy of at most (\d+) pixels a side", TRACKED),
+    "task of a cluster": (
+        "docs/how-to/many-machines.md",
+        r"gives tasks of (\d+) pictures",
+        TOGETHER,
+    ),
+    "side of a picture": (
+        "docs/how-to/export.md",
+        r"Height and width are at least (\d+)",
+        SMALLEST,
+    ),
+    "copy for motion": (
+        "docs/explanation/kernels.md",
+        r"gray copy of at most (\d+) pixels a side",
+        TRACKED,
+    ),
     "queries": (
-        "docs/attention-operations.md",
+        "docs/reference/kernel_fusion/attention-operations.md",
         r"runs with at least (\d+) queries and keys",
         product.FEWEST,
     ),
-    "head": ("docs/attention-operations.md", r"and heads of up to (\d+)", product.MOST_DEPTH),
+    "head": (
+        "docs/reference/kernel_fusion/attention-operations.md",
+        r"and heads of up to (\d+)",
+        product.MOST_DEPTH,
+    ),
     "rows of a part": (
-        "docs/linear-and-convolution.md",
+        "docs/reference/kernel_fusion/linear-and-convolution.md",
         r"parts of at least ([\d,]+) rows",
         ROWS_OF_PART,
     ),
-    "rows of a chunk": ("docs/loss.md", r"at least (\d+) rows, or", linear.FEWEST_ROWS),
+    "rows of a chunk": (
+        "docs/reference/kernel_fusion/loss.md",
+        r"at least (\d+) rows, or",
+        linear.FEWEST_ROWS,
+    ),
     "rows of a chunk on the CPU": (
-        "docs/loss.md",
+        "docs/reference/kernel_fusion/loss.md",
         r"or ([\d,]+) on the CPU;",
         linear.FEWEST_ON_CPU,
     ),
     "fewest runs": (
-        "docs/library-benchmarks.md",
+        "docs/reference/kernel_fusion/library-benchmarks.md",
         r"but at least (\w+) and at most",
-        ways.LEAST_RUNS,
+        LEAST_RUNS,
     ),
     "most runs": (
-        "docs/library-benchmarks.md",
+        "docs/reference/kernel_fusion/library-benchmarks.md",
         r"and at most (\d+) runs",
-        bench.RUNS["cuda"],
+        RUNS["cuda"],
     ),
 }
 

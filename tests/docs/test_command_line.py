@@ -14,7 +14,10 @@ from app.commands.parser_tree import Command
 from app.commands.stylize.naming import FIELDS
 from app.commands.stylize.reporters import EVENTS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "reference" / "command-line.md").read_text("utf-8")
+EXAMPLE = re.DOTALL | re.MULTILINE
 
 
 def rows(head: str) -> dict[str, str]:
@@ -50,18 +53,34 @@ def test_every_shell_is_described():
     assert re.findall(r"^\| (\w+) \| .*styleforge completion \1", PAGE, re.MULTILINE) == [*SHELLS]
 
 
-def test_the_examples_name_commands_and_flags_that_there_are():
-    known = {command.path: command for command in program().walk()}
-    lines = [
+def commands(page: Path) -> list[str]:
+    """Return the lines of shell examples that call the program, with continued lines joined."""
+    return [
         line
-        for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-        for line in re.findall(r"styleforge [^|\n]*", block)
+        for block in re.findall(r"^ *```sh\n(.*?)^ *```", page.read_text("utf-8"), EXAMPLE)
+        for line in re.findall(r"styleforge (?!\|)[^|\n#]*", re.sub(r"\\\n\s*", "", block))
     ]
-    assert len(lines) > 20
-    for line in lines:
+
+
+PAGES = [page for page in (ROOT / "README.md", *DOCS.rglob("*.md")) if commands(page)]
+
+
+@pytest.mark.parametrize("page", sorted(PAGES), ids=lambda page: page.stem)
+def test_the_examples_name_commands_and_flags_that_there_are(page):
+    known = {command.path: command for command in program().walk()}
+    for line in commands(page):
         words = line.split()[1:]
-        path = tuple(words[:2]) if tuple(words[:2]) in known else tuple(words[:1])
-        flags = {flag for action in known[path].arguments for flag in action.option_strings}
-        assert not [
-            word for word in words if word.startswith("-") and word != "-" and word not in flags
-        ], line
+        depth = next(depth for depth in (2, 1, 0) if tuple(words[:depth]) in known)
+        flags = {
+            flag
+            for action in known[tuple(words[:depth])].arguments
+            for flag in action.option_strings
+        }
+        used = [word for word in words if word.startswith("-") and word != "-"]
+        assert not [flag for flag in used if flag not in flags], line
+        assert depth or not words or words[0].startswith("-"), f"an unknown command: {line}"
+
+
+def test_many_pages_have_examples():
+    assert len(PAGES) > 12
+    assert len(commands(DOCS / "reference" / "command-line.md")) > 20

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from app.styles.library import BUILTIN
-from utils.tables import BLOCK
+from benchmarks.tables.pages import BLOCK
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "benchmarks.md"
 SHOWN = sorted({(PAGE.parent / block[2]).resolve() for block in BLOCK.finditer(PAGE.read_text())})
 SHIPPED = BUILTIN.parent / "any_style"
-ANY_STYLE = PAGE.parents[1] / "benchmarks" / "any-style-quality.json"  # has its own page
+REPORTS = PAGE.parents[2] / "benchmarks" / "reports"
+ANY_STYLE = REPORTS / "any-style-quality.json"  # has its own page
 # Measured with random numbers: single operations, the network for the time model, and the network
 # that accepts any picture as a style.
 OF_NO_STYLE = {
@@ -65,5 +66,5 @@ def test_figures_of_weights_that_no_longer_ship_are_noticed():
 
 
 def test_every_stored_report_of_a_style_is_on_the_page():
-    stored = {path.name for path in (PAGE.parents[1] / "benchmarks").glob("*.json")}
+    stored = {path.name for path in REPORTS.glob("*.json")}
     assert {path.name for path in SHOWN} - OF_NO_STYLE == stored - OF_NO_STYLE

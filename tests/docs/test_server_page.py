@@ -16,7 +16,7 @@ from app.server.studio import Studio
 from tests.app.server.conftest import PaperPainter
 from tests.helpers.there import there
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "serve.md").read_text("utf-8")
 
 
 def test_every_route_has_a_row_and_every_row_a_route(library, tmp_path):

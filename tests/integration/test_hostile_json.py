@@ -10,14 +10,14 @@ import pytest
 
 from app.batch.job import QueueError, read_job
 from app.batch.manifest import ManifestError, read_manifest
-from app.commands.quality.inputs import QualityError
-from app.commands.quality.report_file import other_styles
 from app.export.film.store import SegmentStore
 from app.looks.look import LookError, look_from, parse_look
 from app.looks.look_file import LookFile
 from app.measured_rates import RatesError, load_rates
 from app.settings import Settings
 from app.training.run_store import RunError, read_run
+from benchmarks.quality.inputs import QualityError
+from benchmarks.quality.report_file import other_styles
 from kernels.driver.images import ImageList
 from kernels.jit import build
 from kernels.jit.errors import Damaged

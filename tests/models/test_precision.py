@@ -10,7 +10,14 @@ import torch
 
 from app.engine.engine import Engine
 from app.frame import Frame
-from models.precision import Precision, int8_allowed, is_int8_allowed, sentences, tf32_allowed
+from models.precision import (
+    Precision,
+    computing,
+    int8_allowed,
+    is_int8_allowed,
+    sentences,
+    tf32_allowed,
+)
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
@@ -41,6 +48,17 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
         assert torch.backends.cudnn.allow_tf32 is before
     allowed = precision is Precision.tf32
     assert set(seen) == {(allowed, allowed)}
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_block_in_a_precision_decides_on_tf32_and_leaves_it_as_it_was(before, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", before)
+    for precision, allowed in ((Precision.fp32, False), (Precision.tf32, True)):
+        with computing(precision, CPU):
+            assert torch.backends.cudnn.allow_tf32 is allowed
+        with pytest.raises(ValueError, match="whatever"), computing(precision, CPU):
+            raise ValueError("whatever")
+        assert torch.backends.cudnn.allow_tf32 is before
 
 
 def test_every_precision_but_fp32_steps_down_until_it_is_fp32():

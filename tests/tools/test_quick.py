@@ -41,7 +41,7 @@ def test_a_test_that_kills_the_mutant_is_chosen(mutant: Mutant, graph, seconds):
         "kernel_fusion/optim.py",
         "models/checkpoints.py",
         "utils/files/atomic.py",
-        "docs/manual.md",
+        "docs/reference/manual.md",
     ],
 )
 def test_the_choice_for_one_file_keeps_to_the_limit(file: str, graph, seconds):

@@ -42,7 +42,9 @@ def compared(source: str) -> Iterator[str]:
         yield from (each for each in literals if isinstance(each, str))
 
 
-@pytest.mark.parametrize("folder", ["app", "fuzz", "models", "tools", "utils", "wheels"])
+@pytest.mark.parametrize(
+    "folder", ["app", "benchmarks", "fuzz", "models", "tools", "utils", "wheels"]
+)
 def test_no_other_test_holds_the_wording_of_a_sentence(folder):
     texts = SNAPSHOT.read_text("utf-8")
     found = [

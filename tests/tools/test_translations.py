@@ -18,9 +18,6 @@ APART = (
     # Tables whose texts are translated where they are shown, and style sheets.
     *(f"actions/{group.lower()}.py" for group in GROUPS),
     *("queue/actions.py", "theme/theme.py", "theme/motion.py"),
-    # Command line programs, which are in English.
-    *(f"live_benchmark/{name}.py" for name in ("__main__", "gallery", "streams")),
-    "window_benchmark.py",
 )
 # Below the window: names of values, and raised messages, by module.
 NOT_SHOWN = {

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from utils.benchmark import Benchmark, benchmark_model, interleave
+from utils.benchmark import Benchmark, benchmark_model, in_graph, interleave
 
 
 def test_the_model_runs_warm_up_plus_iterations_on_the_asked_input():
@@ -102,3 +102,18 @@ def test_what_a_launch_takes_to_reach_the_gpu_is_not_the_kernels_time():
     x = torch.zeros(1, device="cuda")
     result = interleave({"nothing": lambda: x.add_(1)}, 5, 50, device="cuda")["nothing"]
     assert result.median_ms < 0.02
+
+
+@pytest.mark.gpu
+def test_a_graph_replays_as_many_calls_as_it_was_given():
+    x = torch.zeros(8, device="cuda")
+    replay = in_graph(lambda: x.add_(1), 3)
+    before = float(x[0])
+    replay()
+    assert float(x[0]) == before + 3
+
+
+@pytest.mark.gpu
+def test_a_call_that_waits_for_the_gpu_is_not_captured():
+    with pytest.raises(RuntimeError, match="synchroniz"):
+        in_graph(torch.ones(8, device="cuda").nonzero)

@@ -47,7 +47,7 @@ TRAIN = """
 from PySide6.QtCore import QCoreApplication
 from styleforge.app.processes.command_process import CommandProcess
 qt = QCoreApplication([])
-process = CommandProcess("training process")
+process = CommandProcess()
 process.exited.connect(lambda exit: (print(exit.outcome, exit.reason), qt.quit()))
 process.start(["train", "--help"])
 qt.exec()
@@ -59,8 +59,11 @@ import sys
 sys.modules |= dict.fromkeys(("PySide6", "cv2", "PIL", "safetensors", "rich", "psutil"))
 import kernel_fusion as kf
 import kernels
+from kernel_fusion.__main__ import main
 assert kernels.WHOSE == "theirs"
 kf.prepare()
+flags = "--group reduction --device cpu --sizes 8x8 --runs 1 --no-compile"
+assert main(["bench", *flags.split()]) == 0
 print([(status.name, status.reason) for status in kf.statuses("cpu")])
 """
 
@@ -181,6 +184,9 @@ def test_a_wheel_takes_two_names_at_the_top_level(wheels):
         names = {name.partition("/")[0] for name in contents(wheel)}
         assert names == {"styleforge", "kernel_fusion"}
         assert {"kernel_fusion/ops.py", "kernel_fusion/py.typed"} <= set(contents(wheel))
+        measuring = {name for name in contents(wheel) if "/benchmarks/" in name}
+        assert "styleforge/benchmarks/operations/command.py" in measuring
+        assert not [name for name in measuring if "/reports/" in name or name.endswith(".json")]
 
 
 def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
@@ -273,6 +279,12 @@ def test_the_installed_program_paints_what_the_checkout_does(place, tmp_path):
     painted, again = (np.asarray(Image.open(path)).astype(int) for path in (ours, theirs))
     assert np.abs(painted - again).max() <= 1  # the order of additions may differ
     assert painted.std() > 10
+
+
+def test_the_installed_commands_find_what_measures(place):
+    for command in ("bench", "quality"):
+        assert command in place.run("styleforge", command, "--help")
+    place.python("from styleforge.benchmarks.quality import films, textures")
 
 
 def test_the_installed_package_hands_out_its_stylist_and_imports_it_only_then(place):

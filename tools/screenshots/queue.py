@@ -1,7 +1,7 @@
-"""Makes the picture of docs/queue.md: the real window, with styles that the real network paints.
+"""Makes the picture of docs/how-to/queue.md: the real window, with styles of the real network.
 
-`python -m tools.screenshots.queue docs/queue.webp` takes a minute on two cores. The pictures are
-views of the scene; everything is in temporary folders.
+`python -m tools.screenshots.queue docs/how-to/queue.webp` takes a minute on two cores. The pictures
+are views of the scene; everything is in temporary folders.
 """
 
 from __future__ import annotations

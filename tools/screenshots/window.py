@@ -1,7 +1,7 @@
-"""Makes the picture of the README: the window with a still view of the scene, before and after.
+"""Makes the picture of the first tutorial: the window with a view of the scene, before and after.
 
-`python -m tools.screenshots.window docs/screenshot.webp` takes a minute on two cores: it waits
-until the picture is refined and every card of the gallery shows it in its style.
+`python -m tools.screenshots.window docs/tutorials/window.webp` takes a minute on two cores: it
+waits until the picture is refined and every card of the gallery shows it in its style.
 """
 
 from __future__ import annotations

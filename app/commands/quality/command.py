@@ -13,10 +13,14 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.commands.contact_sheet import save_sheet
 from app.commands.quality.flags import DEFAULT_PRECISIONS, PHOTOGRAPHS, SCENE
 from app.commands.quality.flags import add_parser as add_parser
-from app.commands.quality.inputs import (
+from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
+from app.exit_status import DONE
+from app.provenance import digest_of, report_header
+from app.styles.pack import load_pack
+from benchmarks.quality.contact_sheet import save_sheet
+from benchmarks.quality.inputs import (
     Photograph,
     QualityError,
     load_any_style,
@@ -25,7 +29,7 @@ from app.commands.quality.inputs import (
     scene_photograph,
     style_keys,
 )
-from app.commands.quality.measure import (
+from benchmarks.quality.measure import (
     REFERENCE,
     MeasurementPlan,
     ProgressCallback,
@@ -33,15 +37,13 @@ from app.commands.quality.measure import (
     StyleImages,
     measurement_conditions,
 )
-from app.commands.quality.report_file import other_styles, store_report
-from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
-from app.exit_status import DONE
-from app.provenance import digest_of, report_header
-from app.styles.pack import load_pack
+from benchmarks.quality.objective_metrics import styler
+from benchmarks.quality.report_file import other_styles, store_report
+from benchmarks.tables.origin import where
+from benchmarks.tables.quality import quality_markdown
 from kernels.table.registry import prepare
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.evaluation.image_metrics import to_pixels, to_tensor
-from models.evaluation.objective_metrics import styler
 from models.families.keys import ANY_STYLE, FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
@@ -51,13 +53,11 @@ from utils.devices import resolve
 from utils.files.writable import write_error
 from utils.images.opening import ImageError
 from utils.images.writing import SAVED
-from utils.tables import where
-from utils.tables.quality import quality_markdown
 from utils.text import printable
 
 if TYPE_CHECKING:
-    from app.commands.quality.films import FilmPlan
-    from app.commands.quality.textures import TexturePlan
+    from benchmarks.quality.films import FilmPlan
+    from benchmarks.quality.textures import TexturePlan
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -182,11 +182,11 @@ def _measure(
                 if args.sheet:
                     _style_sheet(args.sheet, photographs, pictures, plan)
             if texture_plan is not None:
-                from app.commands.quality.textures import measure_texture  # OpenCV
+                from benchmarks.quality.textures import measure_texture  # OpenCV
 
                 entry["texture"] = measure_texture(texture_plan, subject, say)
             if film_plan is not None:
-                from app.commands.quality.films import measure_films  # OpenCV
+                from benchmarks.quality.films import measure_films  # OpenCV
 
                 say(f"{subject.pack.title}: films")
                 entry["films"] = measure_films(film_plan, args.packs, subject.pack.key)
@@ -217,7 +217,7 @@ def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
     """Return the plan for films, after checking that they are readable; None without films."""
     if not args.films:
         return None
-    from app.commands.quality.films import FilmPlan, check_films  # OpenCV, if there are films
+    from benchmarks.quality.films import FilmPlan, check_films  # OpenCV, if there are films
 
     plan = FilmPlan(
         tuple(args.films),
@@ -235,7 +235,7 @@ def _texture_plan(args: argparse.Namespace, device: torch.device) -> TexturePlan
     """Return the plan for texture; None if texture is not requested."""
     if args.texture_sheet is None:
         return None
-    from app.commands.quality.textures import TexturePlan  # OpenCV
+    from benchmarks.quality.textures import TexturePlan  # OpenCV
 
     photographs = {
         size: load_photographs(args.photos, args.only, size)

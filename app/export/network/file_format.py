@@ -11,7 +11,6 @@ from torch import nn
 
 from models.runtimes.program import Pictures
 from models.runtimes.runtime import Compiled, missing_packages
-from utils.translation.texts import tr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +51,7 @@ class FileFormat(ABC):
     @property
     def missing(self) -> str:
         """The missing packages, as a clause with the command that installs them; else ""."""
-        what = tr("a file of {format}", format=self.title)
-        return missing_packages(self.packages, what, self.extra)
+        return missing_packages(self.packages, self.title, self.extra)
 
     @abstractmethod
     def write(self, source: Source, path: Path) -> None:

@@ -14,7 +14,7 @@ from app.errors import ASK_FOR_HELP, Problem
 from app.processes.command_process import CommandProcess, ProcessExit
 from app.ui.queue.forecast import Forecast
 from app.ui.queue.rows import Progress
-from utils.translation.texts import mark, tr
+from utils.translation.texts import tr
 
 KILL_AFTER_MS = 15_000  # time limit for stopping the process before it is killed
 CLOSE_TIMEOUT_MS = 4000  # wait for the process when the program ends
@@ -54,7 +54,7 @@ class QueueRunner(QObject):
     ) -> None:
         super().__init__(parent)
         self._queue, self._clock = queue, clock
-        self._process = CommandProcess(mark("process of the queue"), self)
+        self._process = CommandProcess(self)
         self._process.event_received.connect(self._on_event)
         self._process.exited.connect(self._on_exit)
         self.forecast = Forecast()

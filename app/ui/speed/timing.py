@@ -12,8 +12,8 @@ from models.precision import Precision
 KEPT = 9  # frames of one kind in a median
 COUNTED = 3  # minimum frames for a median
 # Speed of the lite network over the full one, and of FP16 over FP32: on a CPU from
-# benchmarks/live.json (69.4 and 17.6 fps at 320x240), on a GPU from an H200 at 1280x720 (full 1.53
-# ms in FP32 and 0.65 in FP16, lite 0.75 and 0.34). Used until times are measured.
+# benchmarks/reports/live.json (69.4 and 17.6 fps at 320x240), on a GPU from an H200 at 1280x720
+# (full 1.53 ms in FP32 and 0.65 in FP16, lite 0.75 and 0.34). Used until times are measured.
 LITE_GAIN = {"cpu": 3.9, "gpu": 2.0}
 HALF_GAIN = {"cpu": 1.0, "gpu": 2.3}
 

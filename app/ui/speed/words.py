@@ -16,7 +16,7 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
     """Return one sentence on where the network runs and which version of the style.
 
     An example is "Runs on the processor, no NVIDIA GPU found. Fast version of the style, so that
-    the picture stays fluid".
+    keep the video smooth".
     """
     return sentences(_where(running), _version(running, chosen=running.lite and automatic))
 
@@ -39,12 +39,12 @@ def _version(running: RunInfo, *, chosen: bool) -> str:
     if running.mixed:
         name = running.style
         if chosen:
-            return tr("Fast version of {name}, so that the picture stays fluid", name=name)
+            return tr("Fast version of {name}, to keep the video smooth", name=name)
         if running.lite:
             return tr("Fast version of {name}", name=name)
         return tr("Fine version of {name}", name=name)
     if chosen:
-        return tr("Fast version of the style, so that the picture stays fluid")
+        return tr("Fast version of the style, to keep the video smooth")
     if running.lite:
         return tr("Fast version of the style")
     return tr("Fine version of the style")

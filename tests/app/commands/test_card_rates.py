@@ -11,8 +11,7 @@ import torch
 
 from app import measured_rates
 from app.cli import main
-from app.commands import card_rates, doctor
-from app.commands.bench import command as bench
+from app.commands import bench, card_rates, doctor
 from app.commands.card_rates import CardRatesError, measure_rates, rates_of, remember
 from app.measured_rates import SIZES, rates_path
 from kernels.network.gpu import Gpu

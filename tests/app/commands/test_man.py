@@ -60,7 +60,7 @@ def test_every_help_ends_with_the_exit_statuses(command, capsys):
 
 
 def test_the_manual_has_the_same_table_of_exit_statuses():
-    page = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text("utf-8")
     table = page.partition("## Exit statuses\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", table, re.MULTILINE)
     assert {int(status): text for status, text in rows} == EXIT_STATUSES

@@ -39,7 +39,7 @@ def speak(language: str) -> None:
 @pytest.mark.full
 def test_a_process_of_the_window_says_what_went_wrong_in_its_language(qtbot):
     speak("ja")
-    process = CommandProcess("process of the queue")
+    process = CommandProcess()
     with qtbot.waitSignal(process.exited, timeout=PATIENCE) as ended:
         process.start(list(REFUSED))
     (how,) = ended.args

@@ -103,7 +103,8 @@ def test_any_two_styles_mix(size, scene):
         assert seen > 0.5 * min(contrast[first], contrast[second]), (first, second)
 
 
-REPORT = json.loads((BUILTIN.parents[1] / "benchmarks" / "quality.json").read_text("utf-8"))
+REPORTS = BUILTIN.parents[1] / "benchmarks" / "reports"
+REPORT = json.loads((REPORTS / "quality.json").read_text("utf-8"))
 MEASURED = {style["key"]: style for style in REPORT["quality"]["styles"]}
 
 

@@ -79,7 +79,7 @@ def test_a_process_that_is_killed_is_told_and_the_studio_is_ready_again(studio, 
 
 def test_what_a_process_ends_with_becomes_one_sentence():
     def judged(code: int, *errors: str, crashed: bool = False) -> ProcessExit:
-        process = CommandProcess("training process")
+        process = CommandProcess()
         process._errors = list(errors)
         return process._classify_exit(code, crashed=crashed)
 

@@ -8,11 +8,11 @@ import json
 from pathlib import Path
 from random import Random
 
-from app.commands.quality.report_file import other_styles
+from benchmarks.quality.report_file import other_styles
+from benchmarks.tables import pages
 from tests.fuzz.case import Broken, Case
 from tests.fuzz.mutations import as_json
 from tests.fuzz.targets.base import Basis, attempt
-from utils import tables
 
 ROOT = Path(__file__).resolve().parents[3]
 REPORTS = ("cpu", "live", "frames", "quality")
@@ -25,7 +25,7 @@ class Reports(Basis):
 
     def prepare(self) -> None:
         self._reports = [
-            json.loads((ROOT / "benchmarks" / f"{name}.json").read_text("utf-8"))
+            json.loads((ROOT / "benchmarks" / "reports" / f"{name}.json").read_text("utf-8"))
             for name in REPORTS
         ]
 
@@ -36,7 +36,7 @@ class Reports(Basis):
     def run(self, folder: Path) -> list[str]:
         page, said = folder / "page.md", io.StringIO()
         with contextlib.redirect_stderr(said):
-            status = tables.main([str(page)])
+            status = pages.main([str(page)])
         told = said.getvalue().replace(str(folder), "").splitlines()
         if status and page.read_text("utf-8") != BLOCK:
             raise Broken("the page was not left as it is")

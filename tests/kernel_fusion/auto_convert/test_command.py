@@ -11,15 +11,15 @@ from urllib.error import URLError
 import pytest
 import torch
 
+from benchmarks.tables.library import conversion_table
+from benchmarks.tables.pages import refreshed
 from kernel_fusion.__main__ import main
 from kernel_fusion.auto_convert import auto_convert_model, hub
 from kernel_fusion.auto_convert.comparison import difference
 from kernel_fusion.auto_convert.inputs import inputs_of
 from tests.kernel_fusion.auto_convert.families import IMAGE, T5, ResNet
-from utils.tables import refreshed
-from utils.tables.library import conversion_table
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "conversion.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/reference/kernel_fusion/conversion.md"
 
 
 @pytest.fixture
@@ -104,5 +104,6 @@ def test_the_page_shows_the_times_of_every_way_and_where_the_compiler_is_faster(
     assert found["vs compiled, default"] == "0.75x"
     assert (found["difference"], found["error"]) == ("1.0e-06", "2.0e-06")
     page = PAGE.read_text("utf-8")
-    assert page.count("<!-- figures if measured: ../benchmarks/conversion.json") == 1
+    figures = "<!-- figures if measured: ../../../benchmarks/reports/conversion.json"
+    assert page.count(figures) == 1
     assert refreshed(page, PAGE.parent) == page

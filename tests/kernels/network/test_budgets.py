@@ -1,4 +1,4 @@
-"""The figures in docs/kernels.md match the library, and kernels stay within registers."""
+"""The figures in docs/explanation/kernels.md match the library; kernels stay within registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kernels.test_cuda_sources import EVERY_KERNEL
 from tools.prebuild import cuda
 
 NVCC = nvcc()
-PAGE = FOLDER.parent / "docs" / "kernels.md"
+PAGE = FOLDER.parent / "docs" / "explanation" / "kernels.md"
 ROW = r"^\| {} \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$"
 
 

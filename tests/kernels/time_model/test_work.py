@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks.time_model.describe import without_names
 from kernels.driver.driver import Driver
 from kernels.driver.images import ImageList
 from kernels.network import abi
@@ -29,7 +30,6 @@ from kernels.time_model.work import Work, work
 from models.network_config import CONFIGS
 from tests.kernels.driver import stubs
 from tests.kernels.driver.standins import write_images
-from tools.time_model.describe import without_names
 
 H200 = find("H200").gpu
 RUNS = [("full", "sm80"), ("full", "sm80-small"), ("full", "sm90"), ("lite", "sm80")]
@@ -157,7 +157,7 @@ def test_an_unknown_backend_is_one_sentence():
 
 
 def test_the_calibration_is_of_the_kernels_as_they_are(description):
-    """If this fails, run `python -m tools.time_model describe`, then measure and fit again."""
+    """If this fails, run `python -m benchmarks.time_model describe`, then measure and fit again."""
     assert abi.traits(without_names(description)) == calibration().traits
 
 

@@ -149,11 +149,11 @@ MUTANTS = (
     ),
     Mutant(
         "frames without texture are timed with it",
-        "app/commands/bench/frames.py",
+        "benchmarks/network/frames.py",
         '(("off", WITHOUT), ("on", WITH))',
         '(("off", WITH), ("on", WITH))',
         (
-            "tests/app/commands/bench/test_command.py::test_frames_with_texture_are_timed_beside_those_without",
+            "tests/benchmarks/network/test_frames.py::test_frames_with_texture_are_timed_beside_those_without",
         ),
     ),
     Mutant(
@@ -254,7 +254,7 @@ MUTANTS = (
         (
             "tests/models/inference/test_frame_styler.py::test_more_frames_than_there_are_buffers_for_are_refused",
         ),
-        breaks=("docs/architecture.md",),
+        breaks=("docs/explanation/architecture.md",),
     ),
     Mutant(
         "a frame of other strides is read where its copy was freed",

@@ -58,16 +58,16 @@ MUTANTS = (
     ),
     Mutant(
         "`bench` reports a difference of 0",
-        "app/commands/bench/network.py",
+        "benchmarks/network/measure.py",
         '"difference": difference,',
         '"difference": 0.0,',
-        ("tests/app/commands/bench/test_command.py::test_a_network_that_errs_has_its_error_told",),
+        ("tests/app/commands/test_bench.py::test_a_network_that_errs_has_its_error_told",),
     ),
     Mutant(
         "`bench` reports a PSNR of 99 dB",
-        "app/commands/bench/network.py",
+        "benchmarks/network/measure.py",
         '"psnr": psnr if math.isfinite(psnr) else None,',
         '"psnr": 99.0,',
-        ("tests/app/commands/bench/test_command.py::test_a_network_that_errs_has_its_error_told",),
+        ("tests/app/commands/test_bench.py::test_a_network_that_errs_has_its_error_told",),
     ),
 )

@@ -95,7 +95,7 @@ MUTANTS = (
     ),
     Mutant(
         "a picture with texture is compared with itself",
-        "app/commands/quality/textures.py",
+        "benchmarks/quality/textures.py",
         "        if not amount:\n            plain = result\n",
         "        plain = result\n        if not amount:\n",
         (
@@ -297,28 +297,28 @@ MUTANTS = (
     ),
     Mutant(
         "what a thing covers and leaves counts as the flicker of a film",
-        "models/evaluation/film_flicker.py",
+        "benchmarks/quality/film_flicker.py",
         "inside & consistent & ~near_edge",
         "inside",
         (
-            "tests/models/evaluation/test_film_flicker.py::test_what_a_thing_covers_and_leaves_is_not_compared",
+            "tests/benchmarks/quality/test_film_flicker.py::test_what_a_thing_covers_and_leaves_is_not_compared",
         ),
     ),
     Mutant(
         "the flicker of a film counts its motion",
-        "models/evaluation/film_flicker.py",
+        "benchmarks/quality/film_flicker.py",
         "cv2.remap(before, *_places(motion),",
         "cv2.remap(before, *_places(0 * motion),",
         (
-            "tests/models/evaluation/test_film_flicker.py::test_a_style_that_moves_with_its_source_does_not_flicker",
+            "tests/benchmarks/quality/test_film_flicker.py::test_a_style_that_moves_with_its_source_does_not_flicker",
         ),
     ),
     Mutant(
         "films are measured to their end",
-        "app/commands/quality/films.py",
+        "benchmarks/quality/films.py",
         "islice(reader, plan.frames)",
         "reader",
-        ("tests/app/commands/quality/test_films.py::test_only_the_first_frames_are_measured",),
+        ("tests/benchmarks/quality/test_films.py::test_only_the_first_frames_are_measured",),
     ),
     Mutant(
         "a single picture is smoothed with the one before",

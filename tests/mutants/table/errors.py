@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "the quality of a photograph without texture is measured",
-        "app/commands/quality/inputs.py",
+        "benchmarks/quality/inputs.py",
         "        if min(fitted.shape[:2]) < SMALLEST:\n",
         "        if False:\n",
         (
@@ -186,10 +186,10 @@ MUTANTS = (
     ),
     Mutant(
         "a precision that the device lacks ends a measurement in Python's words",
-        "app/commands/bench/command.py",
+        "app/commands/bench.py",
         "        if unknown := [name for name in names if name not in known]:\n",
         "        if unknown := ():\n",
-        ("tests/app/commands/bench/test_command.py::test_what_does_not_go_together_is_refused",),
+        ("tests/app/commands/test_bench.py::test_what_does_not_go_together_is_refused",),
         breaks=("BenchError",),
     ),
     Mutant(

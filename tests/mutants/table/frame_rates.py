@@ -47,11 +47,11 @@ MUTANTS = (
     ),
     Mutant(
         "the model of time is checked against times that it was fitted to",
-        "tools/time_model/files.py",
+        "benchmarks/time_model/files.py",
         'fit([one for row, one in rows if row["all"]], told)',
         "fit([one for _, one in rows], told)",
         (
-            "tests/tools/time_model/test_fit.py"
+            "tests/benchmarks/time_model/test_fit.py"
             "::test_times_on_fewer_multiprocessors_take_no_part_in_the_fit",
         ),
     ),

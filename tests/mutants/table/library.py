@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 ELEMENTWISE = "tests/kernels/ops/general/elementwise/test_elementwise.py"
 FUSION = "tests/kernels/ops/general/fusion/test_fusion.py"
 KERNELS = "tests/kernels/ops/general/fusion/test_fusion_kernels.py"
-BENCH = "tests/kernel_fusion/test_bench.py"
+BENCH = "tests/benchmarks/operations/test_command.py"
 ATTENTION = "tests/kernels/ops/general/attention/test_attention.py"
 BITS = "tests/kernels/ops/general/elementwise/test_bits.py"
 EMULATED = "tests/kernels/ops/general/elementwise/test_emulated_elementwise.py"
@@ -308,21 +308,21 @@ MUTANTS = (
     ),
     Mutant(
         "`bench` leaves out what has no row for it",
-        "kernel_fusion/measure.py",
+        "benchmarks/operations/library_cases.py",
         "    for op in chosen:\n",
         "    for op in (op for op in chosen if op.timed is not None):\n",
         (f"{BENCH}::test_what_a_row_does_not_say_is_measured_on_its_largest_sample",),
     ),
     Mutant(
         "the report of a run that was cut does not say so",
-        "kernel_fusion/bench.py",
+        "benchmarks/operations/command.py",
         "(missing if count < len(parts) else {})",
         "{}",
         (f"{BENCH}::test_a_run_that_is_cut_keeps_what_it_has_measured",),
     ),
     Mutant(
         "long calls of a GPU are timed as often as short ones",
-        "kernel_fusion/ways.py",
+        "benchmarks/operations/ways.py",
         "    return Rounds(min(runs, enough), repeats)",
         "    return Rounds(runs, repeats)",
         (f"{BENCH}::test_the_longer_a_call_of_a_gpu_takes_the_fewer_are_timed",),

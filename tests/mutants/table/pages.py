@@ -20,7 +20,7 @@ _OTHER_BOUNDS = {
         ("larger frames are decoded", "utils/opencv.py", "= 50_000_000", "= 60_000_000"),
         ("larger parts of a stream are read", "app/sources/web.py", "= 64 << 20", "= 65 << 20"),
     ),
-    "docs/manual.md": (
+    "docs/reference/manual.md": (
         ("larger pictures are opened", "utils/images/opening.py", "= 200_000_000", "= 250_000_000"),
         (
             "a recording has longer pauses",
@@ -43,11 +43,13 @@ _OTHER_BOUNDS = {
             "slideshow_seconds: float = 20",
         ),
     ),
-    "docs/installing.md": (
-        ("more old logs stay", "app/diagnostics/log_file.py", "OLD_FILES = 2", "OLD_FILES = 3"),
+    "docs/how-to/installing.md": (
         ("a larger wheel is built", "tools/build_wheels.py", "= 60_000_000", "= 80_000_000"),
     ),
-    "docs/films.md": (
+    "docs/reference/files.md": (
+        ("more old logs stay", "app/diagnostics/log_file.py", "OLD_FILES = 2", "OLD_FILES = 3"),
+    ),
+    "docs/how-to/films.md": (
         (
             "parts of films are longer",
             "app/export/film/parts/request.py",
@@ -56,7 +58,7 @@ _OTHER_BOUNDS = {
         ),
         ("devices share shorter parts", "app/export/film/parts/split.py", "= 48  #", "= 24  #"),
     ),
-    "docs/serve.md": (
+    "docs/reference/serve.md": (
         (
             "a header may take longer",
             "app/server/connections.py",
@@ -65,10 +67,10 @@ _OTHER_BOUNDS = {
         ),
         ("more connections are there", "app/server/connections.py", "MOST = 1024", "MOST = 2048"),
     ),
-    "docs/command-line.md": (
+    "docs/reference/command-line.md": (
         ("a folder is looked at less", "app/commands/queue/command.py", "_S = 2.0", "_S = 20.0"),
     ),
-    "docs/export.md": (
+    "docs/how-to/export.md": (
         (
             "smaller pictures are exported",
             "models/runtimes/program.py",
@@ -76,7 +78,7 @@ _OTHER_BOUNDS = {
             "SMALLEST = 8 ",
         ),
     ),
-    "docs/kernels.md": (
+    "docs/explanation/kernels.md": (
         (
             "motion is measured in larger copies",
             "kernels/frames/noise.py",
@@ -84,7 +86,7 @@ _OTHER_BOUNDS = {
             "TRACKED = 256 ",
         ),
     ),
-    "docs/attention-operations.md": (
+    "docs/reference/kernel_fusion/attention-operations.md": (
         (
             "fewer queries are multiplied",
             "kernels/ops/general/attention/product.py",
@@ -98,7 +100,7 @@ _OTHER_BOUNDS = {
             "MOST_DEPTH = 64, 512",
         ),
     ),
-    "docs/linear-and-convolution.md": (
+    "docs/reference/kernel_fusion/linear-and-convolution.md": (
         (
             "a part has fewer rows",
             "kernels/ops/general/linear/api.py",
@@ -106,7 +108,7 @@ _OTHER_BOUNDS = {
             "PART = 1024",
         ),
     ),
-    "docs/loss.md": (
+    "docs/reference/kernel_fusion/loss.md": (
         (
             "a chunk has fewer rows",
             "kernels/ops/general/loss/linear.py",
@@ -120,14 +122,19 @@ _OTHER_BOUNDS = {
             "= 512, 512",
         ),
     ),
-    "docs/library-benchmarks.md": (
+    "docs/reference/kernel_fusion/library-benchmarks.md": (
         (
             "slow operations run less often",
-            "kernel_fusion/ways.py",
+            "benchmarks/operations/ways.py",
             "LEAST_RUNS = 5",
             "LEAST_RUNS = 3",
         ),
-        ("fast operations run more often", "kernel_fusion/bench.py", '"cuda": 50}', '"cuda": 99}'),
+        (
+            "fast operations run more often",
+            "benchmarks/operations/command.py",
+            '"cuda": 50}',
+            '"cuda": 99}',
+        ),
     ),
 }
 
@@ -143,7 +150,7 @@ MUTANTS = (
         "MOST_MIXED = 4 ",
         "MOST_MIXED = 5 ",
         ("tests/app/engine/test_style_weights.py",),
-        breaks=("docs/any-style.md",),
+        breaks=("docs/how-to/any-style.md",),
     ),
     Mutant(
         "a large file is read before it is refused",

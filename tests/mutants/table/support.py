@@ -76,7 +76,7 @@ MUTANTS = (
         "padding: 4px 10px; min-height: 28px;",
         "padding: 4px 10px; min-height: 20px;",
         ("tests/app/ui/window/test_targets.py::test_what_is_clicked_is_40_pixels_high",),
-        breaks=("docs/accessibility.md",),
+        breaks=("docs/reference/accessibility.md",),
     ),
     Mutant(
         "a muted text is too faint in the light theme",

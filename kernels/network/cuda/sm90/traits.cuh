@@ -172,7 +172,7 @@ using Bf16 = PrecisionPolicy<__nv_bfloat16, __nv_bfloat16, false>;
 using Tf32ViaFp16 = PrecisionPolicy<float, __half, false>;
 using Fp32Split = PrecisionPolicy<float, __half, true>;
 
-// Tuned on an H200; docs/kernels.md says how.
+// Tuned on an H200; docs/explanation/kernels.md says how.
 //                              Cin  Cout BlockN BlockK TapsPerStep WeightStages PixelStages
 template <typename M>
 struct TraitsFor {

@@ -6,8 +6,8 @@ namespace fusion {
 
 // Both numbers are written at once, so that a waiting block reads either both or the previous
 // content: all ones, a NaN that no computation produces. Hence no other write has to be ordered or
-// waited for, whereas a flag would need a fence, a counter and an acquiring load. docs/fusion.md
-// has figures for both.
+// waited for, whereas a flag would need a fence, a counter and an acquiring load.
+// docs/reference/kernel_fusion/fusion.md has figures for both.
 struct alignas(8) Partial {
     float first, second;
 

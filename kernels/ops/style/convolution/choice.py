@@ -24,7 +24,7 @@ class FasterCase:
     upsample: bool = False
 
 
-# Measured on an H200, see benchmarks/operations.json.
+# Measured on an H200, see benchmarks/reports/operations.json.
 FASTER_CASES = (
     FasterCase(min_stride=2),
     FasterCase(upsample=True),

@@ -1,6 +1,6 @@
 """The choice between our attention and PyTorch's: one table, measured on an H200.
 
-docs/attention.md has the figures. Unmeasured cases run in PyTorch.
+docs/explanation/attention.md has the figures. Unmeasured cases run in PyTorch.
 """
 
 from __future__ import annotations

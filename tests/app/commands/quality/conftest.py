@@ -1,5 +1,5 @@
-"""Fixtures shared with the tests of the evaluation."""
+"""Fixtures shared with the tests of the measurements."""
 
 from __future__ import annotations
 
-from tests.models.evaluation.conftest import place as place
+from tests.benchmarks.quality.conftest import place as place

@@ -15,22 +15,22 @@ import pytest
 import torch
 
 from app.cli import main
-from app.commands.contact_sheet import make_sheet
 from app.commands.quality import command as quality
-from app.commands.quality.report_file import store_report
-from app.commands.quality.textures import textured
 from app.sources.scene import render
+from benchmarks.quality.contact_sheet import make_sheet
+from benchmarks.quality.report_file import store_report
+from benchmarks.quality.textures import textured
+from benchmarks.tables.pages import markdown
 from models.evaluation.flicker import panned_flicker, still_flicker
 from models.evaluation.image_metrics import to_tensor
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
+from tests.benchmarks.quality.conftest import RECIPE, arguments
 from tests.conftest import picture
 from tests.helpers.errors import mentions
-from tests.models.evaluation.conftest import RECIPE, arguments
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
-from utils.tables import markdown
 
 ROOT = Path(__file__).resolve().parents[4]
 

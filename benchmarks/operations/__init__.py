@@ -1,0 +1,1 @@
+"""Times single operations against PyTorch; imports no program, as the wheel `kernel-fusion`."""

@@ -1,0 +1,1 @@
+"""Measures styles on photographs and films that training has not seen."""

@@ -1,0 +1,1 @@
+"""Shows stored reports as Markdown, and fills them into pages, see `pages`."""

@@ -1,0 +1,42 @@
+"""The benchmark measures a real window and reports what ran."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.styles.any_style_networks import SHIPPED
+from app.styles.library import BUILTIN, Library
+from benchmarks.live import window
+from benchmarks.tables.live import dropped_sentence, window_table
+from tests.helpers.any_style import save_tiny
+
+
+@pytest.mark.full
+def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypatch):
+    monkeypatch.setattr(window, "WARM_UP_S", 0.5)
+    monkeypatch.setattr(window, "SECONDS", 0.5)
+    monkeypatch.setattr(window, "CASES", (("strength", (64, 48), {"size": 32, "strength": 0.5}),))
+    said: list[str] = []
+    (found,) = window.measure(said.append)
+    assert found["processed_fps"] > 1
+    assert 0 < found["displayed_fps"] <= found["processed_fps"] + 1
+    assert found["running"].startswith("Fused, ")
+    assert found["latency_ms"] > found["deliver_ms"] + found["paint_ms"] > 0
+    assert said[0].startswith("64x48, strength: ")
+    _, line = window_table([found])
+    assert line[:2] == ("64x48", "strength")
+
+
+@pytest.mark.full
+def test_pictures_become_styles_within_the_time_that_is_told(qapp, monkeypatch, tmp_path):
+    monkeypatch.setattr(window, "PICTURES", 2)
+    monkeypatch.setattr(window, "PICTURE_SIZE", (64, 48))
+    for name in SHIPPED:
+        save_tiny(tmp_path / "any_style" / name)
+    library = Library(BUILTIN, tmp_path / "styles")
+    first, second = window.dropped(library, tmp_path)
+    assert {"picture0", "picture1"} <= {style.key for style in library.styles}
+    assert 0 < first < 60
+    assert 0 < second < 60
+    sentence = dropped_sentence([first, second])
+    assert f"{first:.2f} s, the next {second:.2f} to {second:.2f} s" in sentence
