@@ -23,8 +23,7 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.options import mixed_parts
 from app.parameters import PARAMETERS, FractionParameter
-from app.styles.library import Library
-from kernels.table.registry import prepare
+from app.styles.catalog import Catalog
 from models.precision import Precision
 from utils.devices import resolve
 
@@ -188,17 +187,15 @@ class Stylist:
         return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))
 
     def _new_engine(self) -> Engine:
-        library = Library.default()
+        catalog = Catalog.default()
         if self._picture is not None:
             folder = Path(tempfile.mkdtemp(prefix="styleforge-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            style = library.include_picture(self._picture, folder / "style", self._network)
+            style = catalog.include_picture(self._picture, folder / "style", self._network)
             self._config = self._config.mixed(((style.key, 1.0),))
-        engine = Engine(library)
+        engine = Engine(catalog)
         engine.configure(self._config)
-        if self._config.kernels != "baseline":
-            for operations in engine.family.operations:
-                prepare(family=operations)
+        engine.prepare_kernels()
         return engine
 
 

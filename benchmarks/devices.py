@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import app
 from app.provenance import report_header
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from benchmarks.storing import store
 from benchmarks.tables.pages import markdown
 from utils.devices import resolve
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args(arguments)
     devices = [args.devices.split(",")[0], args.devices]
-    style = Library.default().get(args.style)
+    style = Catalog.default().get(args.style)
     report = {
         **report_header(resolve(devices[0]), [style]),
         "style": args.style,

@@ -28,7 +28,7 @@ from torch import Tensor
 from app.engine.config import EngineConfig
 from app.engine.resolution import fit
 from app.frame import Frame
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from models.checkpoints import save_checkpoint
 from models.network_config import FULL, NetworkConfig
 from models.training.vgg_layers import CHANNELS, LAYERS
@@ -129,9 +129,9 @@ def native_kernels() -> tuple:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def catalog(tmp_path: Path) -> Catalog:
     """Return the bundled styles with an empty folder for the user's own."""
-    return Library(BUILTIN, tmp_path / "styles")
+    return Catalog(BUILTIN, tmp_path / "styles")
 
 
 @pytest.fixture
@@ -151,9 +151,9 @@ def add_style(
     *,
     lite: NetworkConfig | None = None,
 ) -> None:
-    """Add a pack of random weights to the user's folder of the fixture `library`.
+    """Add a pack of random weights to the user's folder of the fixture `catalog`.
 
-    The test reloads the library.
+    The test reloads the catalog.
     """
     pack = folder / "styles" / key
     pack.mkdir(parents=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from models.checkpoints import load_checkpoint
 from tests.conftest import picture
 from utils.image_utils import load_image

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from models import layers, transformer_net
 from models.checkpoints import load_checkpoint
 from models.transformer_net import TransformerNetBaseline

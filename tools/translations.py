@@ -23,7 +23,7 @@ from models import precision
 from models.families.table import FAMILIES
 from models.training import presets
 from utils.files.signatures import KINDS
-from utils.translation.catalog import FOLDER, Translation, is_complete
+from utils.translation.files import FOLDER, Translation, is_complete
 from utils.translation.languages import LANGUAGES, SOURCE
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import key_of

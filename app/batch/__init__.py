@@ -1,1 +1,1 @@
-"""Batch work that outlives its process: shards, manifests and the queue."""
+"""Batch work: runs over many pictures and films, and the queue that outlives its processes."""

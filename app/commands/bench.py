@@ -22,7 +22,7 @@ from app.commands.common_flags import add_device, add_style
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 from app.provenance import report_header
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from benchmarks.network.candidates import COMPILE_MODES
 from benchmarks.network.frames import measure_frames
 from benchmarks.network.measure import BenchOptions, NetworkBench, supported_precisions
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
         return _run_operations(args)
     try:
         device = resolve(args.device)
-        style = Library.default().get(args.style)
+        style = Catalog.default().get(args.style)
         if style.family != FEED_FORWARD:
             raise BenchError(
                 f"bench times networks of a single style, and {style.title} is "

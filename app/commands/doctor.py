@@ -27,7 +27,7 @@ from app.diagnostics.report import LOG_LINES, report
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 from app.settings import Settings, settings_path
-from app.styles.library import Library, user_folder
+from app.styles.catalog import Catalog, user_folder
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
 from models.network_config import CONFIGS
@@ -38,7 +38,7 @@ from utils.system import WINDOW, has_display, missing, sentence
 
 # Only functions import `kernels`: a foreign package of that name is a finding, not a crash.
 if TYPE_CHECKING:
-    from kernels.jit.libraries import Library as NativeLibrary
+    from kernels.jit.libraries import Library
     from kernels.time_model.cards import Card
 
 ROOT = Path(__file__).parents[2]
@@ -243,7 +243,7 @@ def check_compiler() -> Iterator[Finding]:
             yield Finding(NOTE, f"{', '.join(cuda)} cannot be compiled: {exc}")
 
 
-def _libraries_of_the_program() -> list[NativeLibrary]:
+def _libraries_of_the_program() -> list[Library]:
     """Return all libraries but the operations for any model, without images in the wheel."""
     from kernels.jit.libraries import LIBRARIES
     from kernels.table.registry import LIBRARY, OPS
@@ -437,12 +437,12 @@ def check_folders() -> Iterator[Finding]:
 
 def check_styles() -> Iterator[Finding]:
     """Report the installed styles, and the unreadable packs."""
-    library = Library.default()
-    if library.styles:
-        yield Finding(OK, ", ".join(style.key for style in library.styles))
+    catalog = Catalog.default()
+    if catalog.styles:
+        yield Finding(OK, ", ".join(style.key for style in catalog.styles))
     else:
         yield Finding(FAULT, "no style found; install StyleForge again")
-    for broken in library.broken:
+    for broken in catalog.broken:
         yield Finding(NOTE, broken)
 
 

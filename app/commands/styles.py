@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.errors import ADVICE, MAX_MESSAGE_LENGTH
 from app.exit_status import DONE
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import MAX_NAME_LENGTH, StyleError
 from app.styles.style_file import ENDING
 from utils.files.names import portable_name
@@ -69,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, add, export or remove styles; return 1 if a listed pack is broken, 0 otherwise."""
-    library = Library.default()
+    catalog = Catalog.default()
     if args.action == "import":
         for path in args.paths:
             if path.suffix.lower() != ENDING:
@@ -79,33 +79,33 @@ def run(args: argparse.Namespace) -> int:
                 )
     if args.action in ("add", "import"):
         for path in args.paths:
-            style = library.install(path, args.title)
+            style = catalog.install(path, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "add-picture":
         for path in args.paths:
-            style = library.install_picture(path, args.network, args.title)
+            style = catalog.install_picture(path, args.network, args.title)
             sys.stdout.write(f"Added {style.title} as '{style.key}'\n")
     elif args.action == "export":
         for key in args.keys:
-            written = library.export_file(key, args.output / f"{portable_name(key)}{ENDING}")
+            written = catalog.export_file(key, args.output / f"{portable_name(key)}{ENDING}")
             sys.stdout.write(f"Wrote {printable(str(written))}\n")
     elif args.action == "remove":
         for key in args.keys:
-            title = library.get(key).title
-            library.remove(key)
+            title = catalog.get(key).title
+            catalog.remove(key)
             sys.stdout.write(f"Removed {title}\n")
     else:
-        return _list(library)
+        return _list(catalog)
     return DONE
 
 
 _WIDEST = 40  # characters in a column; a longer text does not widen other rows
 
 
-def _list(library: Library) -> int:
+def _list(catalog: Catalog) -> int:
     rows = [
         (printable(style.key), style.title, "built in" if style.builtin else "added", style.credit)
-        for style in library.styles
+        for style in catalog.styles
     ]
     widths = [
         max((min(len(row[column]), _WIDEST) for row in rows), default=0) for column in range(3)
@@ -113,8 +113,8 @@ def _list(library: Library) -> int:
     for key, title, origin, credit in rows:
         line = f"{key:{widths[0]}}  {title:{widths[1]}}  {origin:{widths[2]}}  {credit}"
         sys.stdout.write(line.rstrip() + "\n")
-    for sentence in library.broken:
+    for sentence in catalog.broken:
         sys.stderr.write(f"styleforge: {printable(sentence, MAX_MESSAGE_LENGTH)}\n")
-    if library.broken:
+    if catalog.broken:
         sys.stderr.write(f"{ADVICE['StyleError']}\n")
-    return 1 if library.broken else 0
+    return 1 if catalog.broken else 0

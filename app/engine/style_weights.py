@@ -16,7 +16,7 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.options import blend_label
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
 from models.families.family import NetworkFamily, StyleFiles, interpolate
@@ -72,8 +72,8 @@ class StyleWeights:
     A mix is computed when it changes. Not thread-safe.
     """
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._numbers = itertools.count()
         self._read: dict[tuple[str, bool], _Weights] = {}  # by style, lite
         self._mixes: dict[bool, _Mix] = {}  # the newest, full and lite
@@ -92,7 +92,7 @@ class StyleWeights:
             CheckpointError: If a weights file is damaged or differs from its pack's record.
             OSError: If a file cannot be read.
         """
-        chosen = tuple(self._library.get(key) for key in config.styles)
+        chosen = tuple(self._catalog.get(key) for key in config.styles)
         without = tuple(style.title for style in chosen if not self._has_lite(style))
         kinds = [False] if config.network != "lite" or without else []
         if config.network != "full" and not without:
@@ -176,13 +176,13 @@ class StyleWeights:
         self._active.clear()
 
     def _has_lite(self, style: Style) -> bool:
-        return FAMILIES[style.family].has_lite(_files(style), self._library.networks)
+        return FAMILIES[style.family].has_lite(_files(style), self._catalog.networks)
 
     def _get(self, style: Style, *, lite: bool) -> _Weights:
         weights = self._read.get((style.key, lite))
         if weights is None:
             check_weights(style, lite=lite and style.lite is not None)
-            family, networks = FAMILIES[style.family], self._library.networks
+            family, networks = FAMILIES[style.family], self._catalog.networks
             found = family.load(_files(style), networks, lite=lite)
             weights = _Weights(next(self._numbers), found.state, found.network, found.remark)
             self._read[style.key, lite] = weights

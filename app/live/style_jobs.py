@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.background_jobs import Jobs
 from app.errors import Problem
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import MAX_NAME_LENGTH, Style
 from models.families.keys import ANY_STYLE
 from utils.text import printable
@@ -61,9 +61,9 @@ class StyleJobs(QObject):
     problem = Signal(object)  # Problem
     _step = Signal(object, str)  # a task and its progress, from the thread of the work
 
-    def __init__(self, library: Library, jobs: Jobs, parent: QObject | None = None) -> None:
+    def __init__(self, catalog: Catalog, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._library, self._jobs = library, jobs
+        self._catalog, self._jobs = catalog, jobs
         self._waiting: deque[_Task] = deque()
         self._current: _Task | None = None
         self._ready: set[str] = set()  # prepared styles
@@ -86,7 +86,7 @@ class StyleJobs(QObject):
         name = printable(path.name, MAX_NAME_LENGTH)
 
         def work(progress: Progress) -> Style:
-            return self._library.install_picture(path, title=title, progress=progress)
+            return self._catalog.install_picture(path, title=title, progress=progress)
 
         title = printable(title, MAX_NAME_LENGTH)
         self._add(
@@ -104,7 +104,7 @@ class StyleJobs(QObject):
         )
 
     def unprepared(self, keys: tuple[str, ...]) -> tuple[str, ...]:
-        families = {style.key: style.family for style in self._library.styles}
+        families = {style.key: style.family for style in self._catalog.styles}
         return tuple(
             key for key in keys if families.get(key) == ANY_STYLE and key not in self._ready
         )
@@ -119,12 +119,12 @@ class StyleJobs(QObject):
 
         `done` follows when all have one; `failed` if one cannot be made, or the user canceled.
         """
-        titles = {style.key: style.title for style in self._library.styles}
+        titles = {style.key: style.title for style in self._catalog.styles}
         named = listed([f"'{printable(titles[key], MAX_NAME_LENGTH)}'" for key in keys])
 
         def work(progress: Progress) -> None:
             for key in keys:
-                self._library.prepare(key, progress)
+                self._catalog.prepare(key, progress)
 
         def prepared(_: None) -> None:
             self._ready.update(keys)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
+from typing import ParamSpec
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import Problem
 from app.frame import FrameSource
@@ -14,16 +16,16 @@ from app.live.frame_loop import FrameLoop, LoopEvents
 from app.live.latest_value import LatestValue
 from app.live.previews.painter import PreviewPainter
 from app.live.stream_metrics import StreamMetrics
-from app.sound.device import Listener
 
 log = logging.getLogger(__name__)
+P = ParamSpec("P")
 
 
 class Worker(QObject):
     """A worker that steps a FrameLoop with each tick of a zero-interval timer.
 
-    Commands arrive as queued signals and take effect between two ticks. The signals match
-    `LoopEvents`. `wanted`, `pending` and `interrupted` of `loop` are for the GUI thread.
+    Other threads send commands through `post`. The signals match `LoopEvents`. `wanted`, `pending`
+    and `interrupted` of `loop` are for the GUI thread.
     """
 
     ready = Signal()
@@ -37,6 +39,7 @@ class Worker(QObject):
     progress = Signal(float)
     previewed = Signal(object)  # Preview
     refining = Signal(bool)
+    _posted = Signal(object)  # Callable[[], object]
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
         super().__init__()
@@ -56,84 +59,31 @@ class Worker(QObject):
         self._previews = PreviewPainter(engine.apart)
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
+        self._posted.connect(self._carry_out, Qt.ConnectionType.QueuedConnection)
+
+    def post(self, command: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Have the engine's thread call a command of `loop` or of this worker.
+
+        Any thread may call this. Commands take effect in their order, between two ticks.
+        """
+        self._posted.emit(partial(command, *args, **kwargs))
 
     @Slot(object)
+    def _carry_out(self, command: Callable[[], object]) -> None:
+        command()
+        self._follow()
+
     def open(self, source: FrameSource) -> None:
-        self._tick.stop()
         self._previews.forget()
         self.loop.open(source)
-        self._follow()
 
-    @Slot(object)
-    def configure(self, config: EngineConfig) -> None:
-        self.loop.configure(config)
-        self._follow()
-
-    @Slot(float)
-    def seek(self, position: float) -> None:
-        self.loop.seek(position)
-
-    @Slot(int)
-    def step_source(self, count: int) -> None:
-        self.loop.step_source(count)
-
-    @Slot()
-    def cancel(self) -> None:
-        self.loop.cancel()
-
-    @Slot(bool)
-    def pause(self, paused: bool) -> None:
-        self.loop.pause(paused)
-
-    @Slot(float)
-    def set_volume(self, volume: float) -> None:
-        self.loop.set_volume(volume)
-
-    @Slot(object)
-    def listen(self, listener: Listener | None) -> None:
-        self.loop.listen(listener)
-
-    @Slot(object)
-    def set_loop(self, part: tuple[float, float] | None) -> None:
-        self.loop.set_loop(part)
-
-    @Slot(int, int, float)
-    def set_mode(self, width: int, height: int, fps: float) -> None:
-        self.loop.set_mode(width, height, fps)
-
-    @Slot(object)
-    def set_exposure(self, stops: float | None) -> None:
-        self.loop.set_exposure(stops)
-
-    @Slot(str)
     def evict(self, style: str) -> None:
         self.loop.evict(style)
         self._previews.evict(style)
 
-    @Slot(object, int)
     def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
         """Paint previews of styles between frames; the first `visible` are in view."""
         self._previews.want(styles, visible)
-
-    @Slot(bool)
-    def compile_kernels(self, compiling: bool) -> None:
-        self.loop.compile_kernels(compiling)
-
-    @Slot(bool)
-    def time_layers(self, on: bool) -> None:
-        self.loop.time_layers(on)
-
-    @Slot(int, int)
-    def set_display_size(self, width: int, height: int) -> None:
-        self.loop.set_display_size(width, height)
-
-    @Slot(int, int)
-    def set_least_size(self, width: int, height: int) -> None:
-        self.loop.set_least_size(width, height)
-
-    @Slot(bool)
-    def hold(self, held: bool) -> None:
-        self.loop.hold(held)
 
     @Slot()
     def close(self) -> None:

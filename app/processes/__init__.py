@@ -1,1 +1,1 @@
-"""Processes of our own commands, which the window starts."""
+"""Processes of our own commands, which the window starts and stops."""

@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from app.batch.job import QueueError
+from app.batch.queue.job import QueueError
 from app.errors import StyleForgeError
 from app.server.problem import MEDIA_TYPE, problem
 from app.server.refusal import Refused

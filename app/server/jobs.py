@@ -15,8 +15,8 @@ from pathlib import Path
 
 import platformdirs
 
-from app.batch.job import JobState, QueuedJob, QueueError
-from app.batch.job_queue import APP_NAME, JobQueue
+from app.batch.queue.job import JobState, QueuedJob, QueueError
+from app.batch.queue.job_queue import APP_NAME, JobQueue
 from app.errors import StyleForgeError
 from app.server.line import Line, Place
 from app.server.look import Look, look_of_words

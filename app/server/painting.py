@@ -9,7 +9,7 @@ from typing import Protocol
 
 from app.errors import StyleForgeError
 from app.server.look import Look
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style
 
 
@@ -39,7 +39,7 @@ class Painter(Protocol):
     """
 
     @property
-    def library(self) -> Library: ...
+    def catalog(self) -> Catalog: ...
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.errors import StyleForgeError
 from app.frame import FrameSource
+from app.sources.address import Address, is_address, open_address
 from app.sources.camera import CameraName, is_camera, list_cameras, open_camera
 from app.sources.files import (
     is_folder,
@@ -18,7 +19,6 @@ from app.sources.files import (
     pictures_in,
     strip_of,
 )
-from app.sources.network import Address, is_address, open_address
 from app.sources.scene import SCENE, Scene
 from utils.text import printable
 from utils.translation.texts import mark, tr, trn

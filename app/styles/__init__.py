@@ -1,1 +1,1 @@
-"""The style library: built-in packs and the user's own."""
+"""The style catalog: built-in packs and the user's own."""

@@ -17,7 +17,7 @@ from app.background_jobs import Jobs
 from app.errors import ADVICE, Problem
 from app.processes.command_process import ProcessExit
 from app.sources import scene
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from app.training.events import forecast_from, thinned
 from app.training.process import TrainingProcess
@@ -49,14 +49,14 @@ class TrainingController(QObject):
     losses_received = Signal(object)  # LossPoint; the newest losses
     history_replaced = Signal()  # `history` was replaced
     preview_saved = Signal(object)  # Path of a new preview
-    finished = Signal(object)  # Style, now in the library
+    finished = Signal(object)  # Style, now in the catalog
     whole_file_needed = Signal(str)  # why VGG-19's first layers cannot be downloaded alone
     unfinished_changed = Signal(object)  # tuple[RunDirectory, ...], runs that no program works on
 
-    def __init__(self, library: Library, parent: QObject | None = None) -> None:
+    def __init__(self, catalog: Catalog, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._library = library
-        self._runs = RunStore(library.user.parent / "training")
+        self._catalog = catalog
+        self._runs = RunStore(catalog.user.parent / "training")
         self._jobs = Jobs(self)
         self._process = self._connected_process()
         self._state = State()
@@ -332,7 +332,7 @@ class TrainingController(QObject):
         self._set_state(Phase.FINISHING, doing="Adding the style to the gallery...", fraction=1.0)
 
         def work() -> Style:
-            style = self._library.move_in(run.pack)
+            style = self._catalog.move_in(run.pack)
             self._release_lock()  # Windows cannot delete a locked file
             self._runs.delete(run)
             return style

@@ -40,7 +40,7 @@ CREATING_PREFIX, DELETING_PREFIX = (
     ".discarded-",
 )  # of folders being created or deleted
 MAX_DESCRIPTION_BYTES = 16 << 20  # size limit of a run's description; 10,000 steps take 1 MB
-PACK_NAME = "style"  # name of the pack inside a run; the library renames it
+PACK_NAME = "style"  # name of the pack inside a run; the catalog renames it
 
 
 class RunError(StyleForgeError):

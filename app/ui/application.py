@@ -82,20 +82,20 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
 
     # These import PyTorch, so the startup window is shown first.
     from app.live.session import Session
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
     from app.ui.controllers.gpu_offer import look_for_unused_gpu
     from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
     from app.ui.controllers.startup_source import StartupSource, source_from_paths
     from app.ui.main_window import MainWindow
     from kernels.jit import build
 
-    library = Library.default()
+    catalog = Catalog.default()
     if options.style:
-        library.get(options.style)  # reports a misspelled key at once
+        catalog.get(options.style)  # reports a misspelled key at once
     for key, _ in options.mix:
-        library.get(key)
+        catalog.get(key)
     session = Session(
-        library, config_from_settings(settings, library), budget_ms=settings.budget_ms
+        catalog, config_from_settings(settings, catalog), budget_ms=settings.budget_ms
     )
     try:
         window = MainWindow(session, settings, lambda changed: changed.save(path))

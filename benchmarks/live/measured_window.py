@@ -18,7 +18,7 @@ from app.frame_memory import new_pixels
 from app.live.session import Session
 from app.settings import Settings
 from app.sources.scene import render
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 
 
@@ -93,11 +93,11 @@ def window(
     engine: type[Engine],
     fps: float,
     size: tuple[int, int] = (640, 480),
-    library: Library | None = None,
+    catalog: Catalog | None = None,
 ) -> Iterator[MainWindow]:
     """Open a real window that streams `fps` frames a second of `size` (width, height)."""
-    library = library or Library.default()
-    session = Session(library, config, engine=engine(library))
+    catalog = catalog or Catalog.default()
+    session = Session(catalog, config, engine=engine(catalog))
     # Hovering must not change the measured style.
     settings = Settings(style=config.style, source="", try_styles=False)
     shown = MainWindow(session, settings, lambda _: None)

@@ -12,7 +12,7 @@ from typing import Any
 from PySide6.QtWidgets import QApplication
 
 from app.provenance import report_header
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from benchmarks.storing import store
 from kernels.table.registry import prepare
 from utils.devices import resolve
@@ -42,7 +42,7 @@ def run(name: str, families: Sequence[str], measured: Callable[[Say], Mapping[st
         os.environ["QT_QPA_PLATFORM"] = "offscreen"  # also inherited by child processes
     for operations in families:
         prepare(family=operations)
-    header = report_header(resolve("auto"), Library.default().styles)
+    header = report_header(resolve("auto"), Catalog.default().styles)
     _application = QApplication.instance() or QApplication([])
     store(path, {**header, **measured(lambda text: sys.stderr.write(f"{text}\n"))})
     return 0

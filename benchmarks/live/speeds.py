@@ -17,14 +17,14 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.frame import Frame
 from app.sources.scene import render
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 def engine_fps(frames: int = 60) -> dict[str, float]:
     """Return the frames per second of the engine alone at 320x240, for each network."""
     rates = {}
     for network in ("full", "lite"):
-        engine = Engine(Library.default())
+        engine = Engine(Catalog.default())
         engine.configure(EngineConfig(device="cpu", network=network, size=320))
         pictures = [render(t, 320, 240) for t in np.linspace(0, 10, 8)]
         ticks = []

@@ -155,8 +155,8 @@ def switching() -> dict[str, int]:
         session.engine.finish = note  # type: ignore[method-assign]
         wait(lambda: len(seen) > 5, 20)
         changes = {"kernels": "baseline", "precision": Precision.bf16, "strength": 0.5}
-        if len(session.library.styles) > 1:
-            changes["style"] = session.library.styles[1].key
+        if len(session.catalog.styles) > 1:
+            changes["style"] = session.catalog.styles[1].key
         for name, value in changes.items():
             made.clear()
             wanted = session.config = replace(session.config, **{name: value})

@@ -18,7 +18,7 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.result import StyledFrame
 from app.sources.scene import render
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from benchmarks.live.measured_window import wait, window
 from benchmarks.live.program import Say, run
 from kernels.table.registry import STYLE, TRANSFORMER
@@ -97,7 +97,7 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
     )
 
 
-def dropped(library: Library, folder: Path) -> list[float]:
+def dropped(catalog: Catalog, folder: Path) -> list[float]:
     """Return the seconds from dropping a picture on the gallery to a frame in its style.
 
     The first picture waits for reading the network, but not for kernels and libraries: the
@@ -110,7 +110,7 @@ def dropped(library: Library, folder: Path) -> list[float]:
     config = EngineConfig(style="candy", network="auto", precision=half)
     painted: set[str] = set()
     seconds: list[float] = []
-    with window(config, Engine, 30.0, (1280, 720), library) as opened:
+    with window(config, Engine, 30.0, (1280, 720), catalog) as opened:
         session = opened.session
         session.styled.connect(lambda styled: painted.add(styled.config.style))
         prepared: list[object] = []
@@ -131,8 +131,8 @@ def dropped(library: Library, folder: Path) -> list[float]:
 def dropped_in_a_fresh_folder() -> list[float]:
     """Return `dropped` for the shipped networks; an empty list if none ship."""
     with tempfile.TemporaryDirectory() as folder:
-        library = Library(BUILTIN, Path(folder) / "styles")
-        return [] if library.networks.unavailable_reason else dropped(library, Path(folder))
+        catalog = Catalog(BUILTIN, Path(folder) / "styles")
+        return [] if catalog.networks.unavailable_reason else dropped(catalog, Path(folder))
 
 
 def measure(say: Say) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from app.engine.process_mode import ProcessMode
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources.video_decoder import VideoReader
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from benchmarks.quality.film_flicker import FilmFlicker, FilmFlickerMeter
 from benchmarks.quality.inputs import QualityError
 from utils.opencv import cv2
@@ -95,11 +95,11 @@ def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]
     Raises:
         QualityError: If a film has no two frames that show the same scene.
     """
-    library = Library(packs, packs / "none")
+    catalog = Catalog(packs, packs / "none")
     rows: list[dict[str, Any]] = []
     for path in plan.films:
         try:
-            flicker = _flicker(plan, library, path, key)
+            flicker = _flicker(plan, catalog, path, key)
         except ValueError as exc:
             raise QualityError(f"'{printable(path.name)}': {exc}") from exc
         rows.append(
@@ -116,8 +116,8 @@ def measure_films(plan: FilmPlan, packs: Path, key: str) -> list[dict[str, Any]]
     return rows
 
 
-def _flicker(plan: FilmPlan, library: Library, path: Path, key: str) -> FilmFlicker:
-    engines = [Engine(library) for _ in plan.smoothing]  # each engine has its own history
+def _flicker(plan: FilmPlan, catalog: Catalog, path: Path, key: str) -> FilmFlicker:
+    engines = [Engine(catalog) for _ in plan.smoothing]  # each engine has its own history
     for engine, amount in zip(engines, plan.smoothing, strict=True):
         engine.configure(
             EngineConfig(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.errors import StyleForgeError
-from app.styles.library import ORDER
+from app.styles.catalog import ORDER
 from app.styles.pack import Style, check_weights, load_pack
 from models.checkpoints import load_checkpoint
 from models.evaluation.image_metrics import SMALLEST

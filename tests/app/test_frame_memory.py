@@ -12,7 +12,7 @@ from app.frame import Frame
 from app.frame_memory import allocate_by, new_pixels, pageable
 from app.live.display_copy import for_display
 from app.sources.opencv_frames import as_rgb
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.inference.host_memory import new_pinned_pixels, pinned_tensor
 from utils.opencv import cv2
 
@@ -49,7 +49,7 @@ def test_a_copy_for_the_display_lies_there_too(allocated):
 
 
 def test_the_engine_chooses_for_its_device(allocated):
-    Engine(Library.default()).configure(EngineConfig(style="candy", device="cpu"))
+    Engine(Catalog.default()).configure(EngineConfig(style="candy", device="cpu"))
     assert frame_memory._allocate is pageable
     assert new_pixels(4, 6).shape == (4, 6, 3)
 
@@ -57,7 +57,7 @@ def test_the_engine_chooses_for_its_device(allocated):
 @pytest.mark.gpu
 def test_on_a_gpu_frames_are_decoded_to_pinned_memory(monkeypatch):
     monkeypatch.setattr(frame_memory, "_allocate", pageable)
-    Engine(Library.default()).configure(EngineConfig(style="candy", device="cuda"))
+    Engine(Catalog.default()).configure(EngineConfig(style="candy", device="cuda"))
     assert frame_memory._allocate is new_pinned_pixels
     rgb = as_rgb(np.zeros((6, 8, 3), np.uint8))
     assert rgb is not None

@@ -85,7 +85,7 @@ from app.cli import main
 from app.engine.config import EngineConfig, same_choice, same_network
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
@@ -93,7 +93,7 @@ from utils.images.metadata import read_metadata
 
 told = {}
 folder = Path(sys.argv[1])
-library = Library(BUILTIN, folder / "none")
+catalog = Catalog(BUILTIN, folder / "none")
 config = EngineConfig(device="cpu")
 told["config"] = [config.texture, config.varnish, config.canvas]
 told["same network"] = [
@@ -108,7 +108,7 @@ told["same choice"] = [
 chosen = replace(config, texture=0.3, varnish=True, canvas="silk")
 settings_with_config(Settings(), chosen).save(folder / "settings.json")
 told["file"] = json.loads((folder / "settings.json").read_text("utf-8"))
-loaded = config_from_settings(Settings.load(folder / "settings.json"), library)
+loaded = config_from_settings(Settings.load(folder / "settings.json"), catalog)
 told["reloaded"] = [loaded.texture, loaded.varnish, loaded.canvas]
 (folder / "bad.json").write_text('{"texture": 7, "canvas": "wool"}')
 told["complaints"] = []
@@ -129,7 +129,7 @@ told["status"] = main(
 told["metadata"] = read_metadata(folder / "out.png")
 
 application = QApplication([])
-session = Session(library, config, engine=Negative())
+session = Session(catalog, config, engine=Negative())
 window = MainWindow(session, Settings(), lambda _: None)
 window.show()
 panel = window.panel
@@ -288,9 +288,9 @@ def test_an_amount_is_a_number_of_0_to_1_or_automatic():
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_the_engine_refuses_a_choice_that_is_not_in_its_table(library, name):
+def test_the_engine_refuses_a_choice_that_is_not_in_its_table(catalog, name):
     with pytest.raises(EngineError, match=f"'none' .*{name}"):
-        Engine(library).configure(replace(EngineConfig(device="cpu"), **{name: "none"}))
+        Engine(catalog).configure(replace(EngineConfig(device="cpu"), **{name: "none"}))
 
 
 def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():

@@ -47,8 +47,8 @@ def test_the_variable_speaks_for_a_copy(checkout, monkeypatch):
     assert provenance.commit() == "abc"
 
 
-def test_a_report_names_the_weights_that_were_measured(library):
-    style = library.get("candy")
+def test_a_report_names_the_weights_that_were_measured(catalog):
+    style = catalog.get("candy")
     found = provenance.report_header(torch.device("cpu"), [style])
     assert set(found) == {"taken", "machine", "versions", "commit", "weights"}
     assert found["weights"][f"candy/{style.weights.name}"] == style.sha256

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.batch.cluster.team import TOGETHER
 from app.commands.queue.command import INTERVAL_S
-from app.commands.stylize.cluster.pictures import TOGETHER
 from app.diagnostics import log_file
 from app.export.film.parts import split
 from app.export.film.parts.request import PART

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app import cli
+from app.batch.jobs.naming import FIELDS
 from app.commands.camera.reporters import EVENTS as CAMERA_EVENTS
 from app.commands.completion.command import SHELLS
 from app.commands.parser_tree import Command
-from app.commands.stylize.naming import FIELDS
 from app.commands.stylize.reporters import EVENTS
 
 ROOT = Path(__file__).resolve().parents[2]

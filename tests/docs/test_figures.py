@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from benchmarks.tables.pages import BLOCK
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "benchmarks.md"

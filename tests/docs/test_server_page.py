@@ -19,8 +19,8 @@ from tests.helpers.there import there
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "serve.md").read_text("utf-8")
 
 
-def test_every_route_has_a_row_and_every_row_a_route(library, tmp_path):
-    painter, line = PaperPainter(library), Line(1)
+def test_every_route_has_a_row_and_every_row_a_route(catalog, tmp_path):
+    painter, line = PaperPainter(catalog), Line(1)
     studio = Studio(painter, line, Jobs(tmp_path, painter, line), Limits(), tmp_path)
     described = application(studio).openapi()["paths"]
     line.close()

@@ -7,7 +7,7 @@ import signal
 import time
 from multiprocessing.connection import Connection
 
-from app.commands.stylize.devices.member import Member, Stopped
+from app.batch.devices.member import Member, Stopped
 
 
 def answers(pipe: Connection, how: str) -> None:

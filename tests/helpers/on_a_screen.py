@@ -23,13 +23,13 @@ from app.live.session import Session
 from app.settings import Settings
 from app.sources import CameraName
 from app.engine.config import EngineConfig
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
 
 folder = tempfile.TemporaryDirectory()
-library = Library(BUILTIN, Path(folder.name))
-session = Session(library, EngineConfig(device="cpu"), engine=Negative())
+catalog = Catalog(BUILTIN, Path(folder.name))
+session = Session(catalog, EngineConfig(device="cpu"), engine=Negative())
 kept, told, shots = [], {}, json.loads(sys.argv[1])
 window = MainWindow(session, Settings(**shots), kept.append)
 window.show()

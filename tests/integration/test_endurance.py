@@ -22,7 +22,7 @@ from app.engine.inferred import Inferred
 from app.engine.post.blending import Pixels
 from app.engine.result import StyledFrame
 from app.frame import Frame
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from models.precision import Precision
 from tests.conftest import picture
 
@@ -67,7 +67,7 @@ def steps_of(configs: Sequence[EngineConfig], frames: int, count: int, stay: int
 
 
 def expected_of(
-    library: Library, configs: Sequence[EngineConfig], frames: Sequence[Frame]
+    catalog: Catalog, configs: Sequence[EngineConfig], frames: Sequence[Frame]
 ) -> Expected:
     """Return the expected picture of every frame in every config.
 
@@ -75,10 +75,10 @@ def expected_of(
     """
     expected = {}
     for config in configs:
-        expected[config] = _painted(Engine(library), config, frames)
+        expected[config] = _painted(Engine(catalog), config, frames)
         plain = replace(config, kernels="baseline", precision=Precision.fp32)
         for found, reference in zip(
-            expected[config], _painted(Engine(library), plain, frames), strict=True
+            expected[config], _painted(Engine(catalog), plain, frames), strict=True
         ):
             error = np.square(found.astype(float) - reference).mean()
             assert 10 * np.log10(255**2 / max(error, 1e-9)) > NEAR_DB, config
@@ -136,13 +136,13 @@ def deterministic(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.timeout(300)
 def test_ten_thousand_frames_are_right_and_leave_no_memory_behind(
-    library, config, native_kernels, deterministic
+    catalog, config, native_kernels, deterministic
 ):
     frames = [Frame(picture(200, 120, seed)) for seed in range(4)]
     configs = configs_of(replace(config, device="cuda:0"), (96, 131, 200), count=40)
-    expected = expected_of(library, configs, frames)
+    expected = expected_of(catalog, configs, frames)
     notices: list[str] = []
-    engine = Engine(library, notices.append)
+    engine = Engine(catalog, notices.append)
     for _ in range(2):  # afterwards, one-time loading and choices are done
         lap(engine, configs, frames[0])
     before = Memory.now()
@@ -171,11 +171,11 @@ def configs(config):
     return configs_of(config, (24, 29), count=5)
 
 
-def test_sixty_frames_are_right_on_the_cpu(library, configs, frames, native_kernels):
+def test_sixty_frames_are_right_on_the_cpu(catalog, configs, frames, native_kernels):
     notices: list[str] = []
     steps = steps_of(configs, len(frames), 60, stay=4)
     visits = march(
-        Engine(library, notices.append), steps, frames, expected_of(library, configs, frames)
+        Engine(catalog, notices.append), steps, frames, expected_of(catalog, configs, frames)
     )
     assert set(visits) == set(configs)
     assert max(visits.values()) >= 2, "somewhere it comes back"
@@ -213,17 +213,17 @@ class Rough(Engine):
 
 
 @pytest.mark.parametrize("faulty", [Stale, Deaf, Rough])
-def test_a_wrong_frame_is_found(library, config, frames, native_kernels, faulty):
+def test_a_wrong_frame_is_found(catalog, config, frames, native_kernels, faulty):
     base = replace(config, size=32, network="lite")
     configs = [base, replace(base, style="mosaic")]
-    expected = expected_of(library, configs, frames)
+    expected = expected_of(catalog, configs, frames)
     steps = [(configs[n // 4 % 2], n % len(frames)) for n in range(12)]
-    march(Engine(library), iter(steps), frames, expected)
+    march(Engine(catalog), iter(steps), frames, expected)
     with pytest.raises(AssertionError, match=r"^frame 4: "):
-        march(faulty(library), iter(steps), frames, expected)
+        march(faulty(catalog), iter(steps), frames, expected)
 
 
-def test_pictures_far_from_pytorchs_are_no_measure(library, config, frames, monkeypatch):
+def test_pictures_far_from_pytorchs_are_no_measure(catalog, config, frames, monkeypatch):
     def swapped(engine: Engine, config: EngineConfig, frames: Sequence[Frame]) -> list[Pixels]:
         found = painted(engine, config, frames)
         return [pixels[..., ::-1] for pixels in found] if config.kernels == "fused" else found
@@ -231,4 +231,4 @@ def test_pictures_far_from_pytorchs_are_no_measure(library, config, frames, monk
     painted = _painted
     monkeypatch.setattr("tests.integration.test_endurance._painted", swapped)
     with pytest.raises(AssertionError):
-        expected_of(library, [replace(config, network="lite")], frames)
+        expected_of(catalog, [replace(config, network="lite")], frames)

@@ -15,7 +15,7 @@ from app.engine.engine import Engine
 from app.engine.post.blending import peak_difference
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from kernels.network.dispatch import plan_for, unavailable_reason
 from kernels.network.plan import NetworkPlan
 from models.checkpoints import load_checkpoint
@@ -35,8 +35,8 @@ def notices():
 
 
 @pytest.fixture
-def engine(library, notices):
-    return Engine(library, notices.append)
+def engine(catalog, notices):
+    return Engine(catalog, notices.append)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.job import QueueError, read_job
 from app.batch.manifest import ManifestError, read_manifest
+from app.batch.queue.job import QueueError, read_job
 from app.export.film.store import SegmentStore
 from app.looks.look import LookError, look_from, parse_look
 from app.looks.look_file import LookFile

@@ -25,8 +25,8 @@ from utils.images.writing import write_pixels
 
 
 @pytest.fixture
-def session(qtbot, library, config, native_kernels):
-    session = Session(library, config)
+def session(qtbot, catalog, config, native_kernels):
+    session = Session(catalog, config)
     yield session
     end(session)
 
@@ -92,13 +92,13 @@ def test_a_dropped_video_plays_and_every_choice_takes_effect_while_it_does(
     assert not problems
 
 
-def test_another_style_takes_over_while_streaming(window, qtbot, tmp_path, library):
-    library.install(library.get("candy").weights, "Second")
+def test_another_style_takes_over_while_streaming(window, qtbot, tmp_path, catalog):
+    catalog.install(catalog.get("candy").weights, "Second")
     window.session.styles_changed.emit()
     window.session.open("scene")
     qtbot.waitUntil(lambda: on_screen(window, style="candy"), timeout=10_000)
     press(window, Qt.Key.Key_2)
-    second = library.styles[1].key
+    second = catalog.styles[1].key
     qtbot.waitUntil(lambda: on_screen(window, style=second), timeout=10_000)
 
 

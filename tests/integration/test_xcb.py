@@ -18,14 +18,14 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from app.live.session import Session
 from app.engine.config import EngineConfig
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 
 application = QApplication([])
 assert application.platformName() == "xcb", application.platformName()
-library = Library.default()
-session = Session(library, EngineConfig(device="cpu", size=64))
+catalog = Catalog.default()
+session = Session(catalog, EngineConfig(device="cpu", size=64))
 window = MainWindow(session, Settings(), lambda _: None)
 window.show()
 session.painted.connect(lambda _: window.close())

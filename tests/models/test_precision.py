@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("precision", some_daily(Precision, 1, 2))
 def test_only_the_precision_named_for_it_multiplies_in_tf32(
-    library, config, monkeypatch, precision
+    catalog, config, monkeypatch, precision
 ):
     seen: list[tuple[bool, bool]] = []
     forward = TransformerNetBaseline.forward
@@ -40,7 +40,7 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
         return forward(self, x, mark)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
-    engine = Engine(library)
+    engine = Engine(catalog)
     engine.configure(replace(config, kernels="baseline", precision=precision))
     with tf32_allowed(precision is not Precision.tf32):  # whatever the process allows
         before = torch.backends.cudnn.allow_tf32

@@ -93,8 +93,8 @@ class Works:
         return lambda: len(studio.history) > 1
 
     def style(self) -> Running:
-        library = self._session.library
-        library.networks.give(save_tiny(self._folder / "network.safetensors"))
+        catalog = self._session.catalog
+        catalog.networks.give(save_tiny(self._folder / "network.safetensors"))
         for photo in sorted((self._folder / "photos").iterdir()):
             self._session.user_styles.install_picture(photo)
         return lambda: self._session.style_jobs.busy

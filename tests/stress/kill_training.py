@@ -24,7 +24,7 @@ import torch
 from safetensors.torch import save_file
 
 from app.processes.command_process import ROOT
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.conftest import picture, random_vgg
 from utils.images.writing import write_pixels
 
@@ -191,10 +191,10 @@ class _Killer:
         )
         if left["staging"] > 1 or left["temporary"] > 3:  # more than one process leaves
             self._fault(when, f"leftovers pile up: {sorted(names)}")
-        library = Library(self._place / "none", self._out)
-        if library.broken:
-            self._fault(when, f"half a pack can be seen: {library.broken}")
-        elif library.styles:
+        catalog = Catalog(self._place / "none", self._out)
+        if catalog.broken:
+            self._fault(when, f"half a pack can be seen: {catalog.broken}")
+        elif catalog.styles:
             self._check_pack(when)
         elif self._overwrites and ".wave.replaced" not in names:
             self._fault(when, "the older pack is gone")

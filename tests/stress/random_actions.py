@@ -37,7 +37,7 @@ from app.errors import Problem
 from app.frame import Frame
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.ui.application import freeze_garbage_collector
 from app.ui.main_window import MainWindow
 from kernels.table.registry import prepare
@@ -149,12 +149,12 @@ class Player:
         self, chance: random.Random, files: Files, report: Report, only: Sequence[str]
     ) -> None:
         self._chance, self._files, self._report = chance, files, report
-        self.library = Library(BUILTIN, files.folder / "styles")
-        self.library.networks.give(save_tiny(files.folder / "any_style_network.safetensors"))
-        self.session = Session(self.library, EngineConfig(device="cpu"))
+        self.catalog = Catalog(BUILTIN, files.folder / "styles")
+        self.catalog.networks.give(save_tiny(files.folder / "any_style_network.safetensors"))
+        self.session = Session(self.catalog, EngineConfig(device="cpu"))
         path = files.folder / "settings.json"
         self.window = MainWindow(self.session, Settings(), lambda settings: settings.save(path))
-        self._actions = WindowActions(chance, files, self.library, self.session, self.window)
+        self._actions = WindowActions(chance, files, self.catalog, self.session, self.window)
         table = self._actions.table()
         if unknown := set(only) - set(table):
             self.close()
@@ -232,7 +232,7 @@ class Player:
         self._actions.close_others()
         if self.window.actions_by_key["record"].isChecked():
             self.window.exporter.record()
-        style = self._chance.choice([style.key for style in self.library.styles if style.builtin])
+        style = self._chance.choice([style.key for style in self.catalog.styles if style.builtin])
         config = EngineConfig(style=style, device="cpu", size=192)
         self.session.config = config
         frame = Frame(pixels(640, 480))
@@ -249,7 +249,7 @@ class Player:
             )
 
         yield from self._until(came, "the last picture")
-        engine = Engine(self.library)
+        engine = Engine(self.catalog)
         engine.configure(config)
         expected = engine.process(frame, ProcessMode.SINGLE).frame.pixels
         styled = self.window.viewport.styled

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from app.sources.scene import render
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from tests.helpers.fakes import write_video
 from utils.images.writing import write_pixels
 
@@ -44,7 +44,7 @@ class Files:
             (folder / name).write_bytes(content)
             self.broken.append(folder / name)
         self.weights = folder / "a_style.safetensors"
-        shutil.copy(Library(BUILTIN, folder / "none").get("mosaic").weights, self.weights)
+        shutil.copy(Catalog(BUILTIN, folder / "none").get("mosaic").weights, self.weights)
         self.no_weights = folder / "no_style.pth"
         self.no_weights.write_bytes(b"no style at all")
 

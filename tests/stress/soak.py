@@ -32,7 +32,7 @@ from app.engine.result import StyledFrame
 from app.frame import Frame
 from app.options import NETWORKS, STROKES, UPSAMPLING
 from app.sources.scene import render
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from kernels.table.registry import prepare
 from models.inference import repeated_work
 from models.precision import Precision
@@ -74,10 +74,10 @@ class Fault(AssertionError):
 
 
 def configs(
-    rng: random.Random, library: Library, device: str, sizes: tuple[int, ...]
+    rng: random.Random, catalog: Catalog, device: str, sizes: tuple[int, ...]
 ) -> Iterator[EngineConfig]:
     """Yield configs without end; each differs from the previous one in one to three controls."""
-    styles = [style.key for style in library.styles]
+    styles = [style.key for style in catalog.styles]
     choices: dict[str, list[Any]] = {
         "style": styles,
         "mix": [None, *styles],
@@ -127,10 +127,10 @@ def soak(
     Raises:
         Fault: If a frame is wrong, or memory grew.
     """
-    rng, library, began = random.Random(seed), Library.default(), time.perf_counter()
-    engine, other = Engine(library), Engine(library)
+    rng, catalog, began = random.Random(seed), Catalog.default(), time.perf_counter()
+    engine, other = Engine(catalog), Engine(catalog)
     pictures = {size: [render(n / 3, *size) for n in range(4)] for size in captured}
-    chosen, size = configs(rng, library, device, sizes), captured[0]
+    chosen, size = configs(rng, catalog, device, sizes), captured[0]
     config = next(chosen)
     engine.configure(config)
     seen, checked, overlapped = 1, 0, 0

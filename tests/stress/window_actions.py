@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from app.engine.engine import SIZES
 from app.errors import Problem
 from app.live.session import Session
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from models.families.keys import ANY_STYLE
@@ -35,12 +35,12 @@ class WindowActions:
         self,
         chance: random.Random,
         files: Files,
-        library: Library,
+        catalog: Catalog,
         session: Session,
         window: MainWindow,
     ) -> None:
         self._chance, self._files = chance, files
-        self.library, self.session, self.window = library, session, window
+        self.catalog, self.session, self.window = catalog, session, window
 
     def table(self) -> dict[str, tuple[float, Callable[[], object]]]:
         """Return the weight and the function of each action."""
@@ -240,7 +240,7 @@ class WindowActions:
         self._answer()
 
     def _turn_wheel(self) -> None:
-        wheel, styles = self.window.panel.wheel, self.library.styles
+        wheel, styles = self.window.panel.wheel, self.catalog.styles
         own = [style.key for style in styles if style.family == ANY_STYLE]
         if own:
             self.window.mixer.choose_style(self._any(own))
@@ -251,7 +251,7 @@ class WindowActions:
             QTest.keyClick(wheel, self._any([Qt.Key.Key_Up, Qt.Key.Key_Left, Qt.Key.Key_Home]))
 
     def _remove(self) -> None:
-        own = [style.key for style in self.library.styles if not style.builtin]
+        own = [style.key for style in self.catalog.styles if not style.builtin]
         if own:
             self.session.config = self.session.config.mixed([(self._any(own), 1.0)])
         self._act("remove_style")()

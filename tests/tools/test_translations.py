@@ -10,7 +10,7 @@ import pytest
 from app.ui.actions import GROUPS
 from tools import translations
 from tools.bare_texts import bare_errors, bare_texts
-from utils.translation.catalog import FOLDER, available, share
+from utils.translation.files import FOLDER, available, share
 from utils.translation.languages import LANGUAGES, SOURCE
 
 UI = Path(__file__).parents[2] / "app" / "ui"
@@ -46,11 +46,11 @@ NOT_SHOWN = {
     ),
     "sources/camera.py": ("Camera ",),
     "sources/grabber.py": ("grabber ",),
-    "sources/network.py": ("network camera",),
+    "sources/address.py": ("network camera",),
     "sources/video.py": ("video ",),
     # Current steps, which app/live/style_jobs.py translates, and a placeholder title.
     "styles/installable.py": ("Reading the picture", "Finding its style", "Style"),
-    "styles/library.py": ("Reading the network", "Saving the style"),
+    "styles/catalog.py": ("Reading the network", "Saving the style"),
     "virtual_camera/device.py": (
         "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge",
     ),

@@ -8,7 +8,7 @@ import zlib
 import pytest
 import torch
 
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from app.styles.pack import StyleError, check_all_weights, load_pack
 from models.checkpoints import CheckpointError, load_checkpoint
 from utils.files import byte_planes

@@ -79,12 +79,12 @@ def _shoot(album: Path, output: Path) -> None:
     from app.engine.config import EngineConfig
     from app.live.session import Session
     from app.settings import Settings
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
     from app.ui.main_window import MainWindow
 
     application = QApplication(sys.argv[:1])
     files = _write_album(album)
-    session = Session(Library.default(), EngineConfig(size=512, network="full"))
+    session = Session(Catalog.default(), EngineConfig(size=512, network="full"))
     settings = Settings(theme="dark", queue_folder=str(album / "StyleForge"))
     window = MainWindow(session, settings, lambda changed: None)
     window.resize(*SIZE)

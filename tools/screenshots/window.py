@@ -41,12 +41,12 @@ def _shoot(picture: Path, output: Path) -> None:
     from app.live.session import Session
     from app.settings import Settings
     from app.sources.scene import render
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
     from app.ui.main_window import MainWindow
 
     Image.fromarray(render(MOMENT_S, 1920, 1080)).save(picture)
     application = QApplication(sys.argv[:1])
-    session = Session(Library.default(), EngineConfig(style=STYLE))
+    session = Session(Catalog.default(), EngineConfig(style=STYLE))
     window = MainWindow(
         session, Settings(theme="dark", view="split", split=SPLIT), lambda changed: None
     )
@@ -59,7 +59,7 @@ def _shoot(picture: Path, output: Path) -> None:
     session.prepare_kernels()
     session.open(str(picture))
     end = time.monotonic() + PATIENCE_S
-    keys = {style.key for style in session.library.styles}
+    keys = {style.key for style in session.catalog.styles}
     while painted < keys or left[-1]:
         if time.monotonic() > end:
             raise TimeoutError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from utils.translation.catalog import Translation, read
+from utils.translation.files import Translation, read
 from utils.translation.languages import LANGUAGES, SOURCE
 
 _CONTEXT = "{context}|{text}"  # the key of a text that has several meanings

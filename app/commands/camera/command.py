@@ -8,18 +8,17 @@ from contextlib import closing
 
 from app.commands.camera.reporters import make_reporter
 from app.commands.camera.stream import CameraStream
-from app.commands.stop_signal import stop_requested
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import StyleForgeError
 from app.options import mixed_parts
 from app.parameters import given_values
+from app.processes.stop_signal import stop_requested
 from app.sources import describe, list_cameras, open_source
 from app.sources.camera import find_camera, is_camera, parse_spec
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.sender import CameraStatus, VirtualCamera
-from kernels.table.registry import prepare
 from models.precision import Precision
 from utils.text import printable
 
@@ -33,14 +32,13 @@ def run(args: argparse.Namespace) -> int:
     """
     reporter = make_reporter(args.progress, quiet=args.quiet)
     config = _config(args)
-    engine = Engine(Library.default(), on_notice=reporter.note)
+    engine = Engine(Catalog.default(), on_notice=reporter.note)
     engine.configure(config)  # reports an invalid style or device first
     statuses: queue.SimpleQueue[CameraStatus] = queue.SimpleQueue()
     with closing(VirtualCamera(_choice(args), statuses.put)) as camera:
-        if config.kernels != "baseline":
+        if engine.kernel_families:
             with reporter.waiting("Preparing the native kernels ..."):
-                for operations in engine.family.operations:
-                    prepare(family=operations)
+                engine.prepare_kernels()
         _check_source(args.source, camera.status.device)
         stream = CameraStream(engine, camera, statuses, reporter, args.seconds)
         with reporter.waiting(f"Opening {describe(args.source)} ..."):

@@ -10,7 +10,7 @@ from app.commands.completion.fish import fish_script
 from app.commands.completion.zsh import zsh_script
 from app.commands.parser_tree import Command
 from app.exit_status import DONE
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 SHELLS = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
 STYLES = ("KEY", "STYLE")  # metavar of a value that is the key of a style
@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script for the program; `args.program` is the parser of all commands."""
-    keys = [style.key for style in Library.default().styles]
+    keys = [style.key for style in Catalog.default().styles]
     known: dict[str, list[str]] = dict.fromkeys(STYLES, keys)
     sys.stdout.write(SHELLS[args.shell](Command((), "", args.program), known))
     return DONE

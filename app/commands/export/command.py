@@ -12,7 +12,7 @@ from app.commands.common_flags import add_quiet
 from app.exit_status import DONE
 from app.export.network import FORMATS, ExportError, Wanted, export_network
 from app.export.network.exporter import PRECISIONS
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.precision import Precision
 from models.runtimes.program import Pictures
 from utils.files.writable import write_error
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with Console(stderr=True, quiet=args.quiet).status("Starting") as status:
         exported = export_network(
-            Library.default(),
+            Catalog.default(),
             args.style,
             args.output,
             wanted,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.commands.argument_types import comma_separated, int_in_range, unit_interval
 from app.commands.common_flags import add_device, add_kernels
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from models.network_config import CONFIGS
 from models.precision import Precision
 from models.training.features import INPUTS

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.batch.job import QueueError
+from app.batch.jobs.inputs import STDIN, listed_paths
+from app.batch.queue.job import QueueError
+from app.batch.style_choice import StyleImage
 from app.commands.stylize.flags import add_inputs, add_look
-from app.commands.stylize.inputs import STDIN, listed_paths
-from app.commands.stylize.style_images import StyleImage
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="styleforge queue", add_help=False)
     add_inputs(parser)
     add_look(parser)
-    parser.set_defaults(shard=None, cluster=None, dry_run=False)
+    parser.set_defaults(shard=None, cluster=None, manifest=None, dry_run=False)
     return parser
 
 

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.batch.job import JobState, QueuedJob, QueueError
-from app.batch.job_queue import JobQueue
-from app.batch.overview import Overview
-from app.batch.watched_folder import WatchedFolder, not_queued
-from app.commands.common_flags import DEFAULTS
+from app.batch.queue.job import JobState, QueuedJob, QueueError
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import Overview
+from app.batch.queue.watched_folder import WatchedFolder, not_queued
+from app.batch.reporter import Reporter
 from app.commands.queue.arguments import job_words
 from app.commands.queue.runner import run_waiting
-from app.commands.stop_signal import interrupt_on_stdin
 from app.commands.stylize.flags import add_inputs, add_look, add_output, add_telling
-from app.commands.stylize.reporters import Reporter, make_reporter
-from app.commands.stylize.style_images import check_style_images
+from app.commands.stylize.reporters import make_reporter
+from app.commands.stylize.request import style_choice_of
 from app.errors import MAX_MESSAGE_LENGTH
 from app.exit_status import DONE, FAILED
-from app.styles.library import Library
+from app.processes.stop_signal import interrupt_on_stdin
+from app.styles.catalog import Catalog
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between checks of a folder or of the queue
@@ -129,11 +129,11 @@ def _add(args: argparse.Namespace, queue: JobQueue) -> int:
 
 def _check_look(args: argparse.Namespace) -> None:
     """Raise StyleForgeError now for a look that would fail the job when it runs."""
-    check_style_images(args.style_image, args.style_network, args.mix)
-    library = Library.default()
-    keys = [] if args.style_image else [args.style or DEFAULTS.style]
-    for key in (*keys, *(key for key, _ in args.mix)):
-        library.get(key)
+    styles = style_choice_of(args)
+    styles.check()
+    catalog = Catalog.default()
+    for key in styles.keys:
+        catalog.get(key)
 
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:

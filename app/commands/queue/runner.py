@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from app.batch.description import described
-from app.batch.job import QueuedJob
-from app.batch.job_queue import JobQueue
+from app.batch.error import shown
 from app.batch.manifest import ManifestError
-from app.batch.overview import why_failed
-from app.commands import stylize
+from app.batch.queue.description import described
+from app.batch.queue.job import QueuedJob
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import why_failed
+from app.batch.reporter import Reporter
+from app.batch.run import run
 from app.commands.queue.arguments import job_arguments
-from app.commands.stylize.inputs import shown
-from app.commands.stylize.reporters import Reporter
+from app.commands.stylize.request import request_of
 from app.errors import StyleForgeError
-from app.exit_status import DONE
 
 SOME_FAILED = "some of its inputs failed"
 
@@ -61,14 +62,14 @@ def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
     """Run a job, resuming where an earlier process left it; return why it failed, or ""."""
     manifest = queue.manifest(job.number)
     try:
-        args = job_arguments(job.arguments)
-        args.manifest, args.resume = manifest, manifest.is_file()
-        status = stylize.run(args, reporter)
+        request = request_of(job_arguments(job.arguments))
+        request = replace(request, manifest=manifest, resume=manifest.is_file())
+        done = run(request, reporter)
     except StyleForgeError as exc:
         return str(exc)
     except OSError as exc:
         return f"'{exc.filename}': {exc.strerror}" if exc.filename else str(exc.strerror or exc)
-    return "" if status == DONE else _why(queue, job)
+    return "" if done else _why(queue, job)
 
 
 def _why(queue: JobQueue, job: QueuedJob) -> str:

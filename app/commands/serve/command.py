@@ -10,8 +10,8 @@ from rich.console import Console
 
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import add_device, add_kernels, add_precision, add_quiet
-from app.commands.stop_signal import stop_requested
 from app.errors import StyleForgeError
+from app.processes.stop_signal import stop_requested
 from app.server.address import LOOPBACK, AddressError, loopback
 from app.server.limits import Limits
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     from app.commands.serve.painter import EnginePainter
     from app.server.access import new_token, token_of
     from app.server.jobs import Jobs
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
     from models.precision import Precision
 
     token = new_token() if args.token_file is None else token_of(args.token_file)
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     with stop_requested() as asked:
         with Console(stderr=True, quiet=args.quiet).status("Preparing the native kernels ..."):
             painter = EnginePainter(
-                Library.default(),
+                Catalog.default(),
                 kernels=args.kernels,
                 precision=Precision[args.precision],
                 device=args.device,

@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from app.batch.jobs.job import Job
+from app.batch.limits import Limits
+from app.batch.pictures.files import read, write
+from app.batch.pictures.styling import Failed, Styling
+from app.batch.style_choice import mix_of
 from app.commands.doctor import check_kernels, check_speed, check_torch, run_check
-from app.commands.stylize.files import read, write
-from app.commands.stylize.jobs import Job
-from app.commands.stylize.limits import Limits
-from app.commands.stylize.style_images import mix_of
-from app.commands.stylize.styling import Failed, Styling
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.server.look import FULL, Look
 from app.server.painting import Painted, Stopped
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from kernels.table.registry import prepare
 from models.precision import Precision
@@ -31,11 +31,11 @@ class EnginePainter:
     """
 
     def __init__(
-        self, library: Library, *, kernels: str, precision: Precision, device: str
+        self, catalog: Catalog, *, kernels: str, precision: Precision, device: str
     ) -> None:
-        self._library, self._notices = library, list[str]()
+        self._catalog, self._notices = catalog, list[str]()
         self._config = EngineConfig(kernels=kernels, precision=precision, device=device)
-        self._engine = Engine(library, on_notice=self._notices.append, free=free_bytes)
+        self._engine = Engine(catalog, on_notice=self._notices.append, free=free_bytes)
         self._engine.configure(self._config)
         self._prepared: set[str] = set()
         self._prepare()
@@ -50,8 +50,8 @@ class EnginePainter:
         }
 
     @property
-    def library(self) -> Library:
-        return self._library
+    def catalog(self) -> Catalog:
+        return self._catalog
 
     @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
@@ -60,17 +60,17 @@ class EnginePainter:
     def check(self, look: Look) -> None:
         """Raise StyleForgeError if the look cannot style any picture."""
         for key, _ in mix_of(look.style, look.mix):
-            self._library.get(key)
+            self._catalog.get(key)
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        style = self._library.install_picture(
+        style = self._catalog.install_picture(
             picture, title=title, progress=lambda step: _go_on(stop)
         )
         self._engine.evict(style.key)  # of a removed style, which it may hold
         return style
 
     def remove_style(self, key: str) -> None:
-        self._library.remove(key)
+        self._catalog.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         _go_on(stop)
@@ -97,9 +97,7 @@ class EnginePainter:
         return Painted(str(styled.running), time.perf_counter() - began, remark)
 
     def _prepare(self) -> None:
-        if self._config.kernels == "baseline":
-            return
-        for operations in self._engine.family.operations:
+        for operations in self._engine.kernel_families:
             if operations not in self._prepared:
                 prepare(family=operations)
                 self._prepared.add(operations)

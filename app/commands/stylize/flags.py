@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from app.batch.jobs.naming import FIELDS, NamePattern, name_pattern
+from app.batch.limits import MOST
 from app.batch.shard import AUTO, Shard, ShardError, parse_shard
 from app.commands.argument_types import int_in_range
 from app.commands.common_flags import add_device, add_kernels, add_precision, add_style
 from app.commands.style_flags import add_style_options
 from app.commands.stylize.film_flags import add_film_flags
-from app.commands.stylize.limits import MOST
-from app.commands.stylize.naming import FIELDS, name_pattern
 from app.commands.stylize.reporters import Loudness
 from app.commands.stylize.style_images import add_style_images
 from app.engine.network_pool import BATCH
@@ -36,7 +36,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_inputs(parser)
     add_look(parser)
     add_sharing(parser)
-    parser.set_defaults(resume=False)
     add_telling(parser)
     parser.add_argument(
         "--dry-run",
@@ -76,7 +75,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     fields = ", ".join(f"{{{name}}}" for name in FIELDS)
     parser.add_argument(
         "--name",
-        type=name_pattern,
+        type=_name,
         metavar="PATTERN",
         help=f"names of the results in the folder OUT, composed of {fields} and text, such as "
         '"{stem}-{style}{suffix}" or "{style}/{number:04}.webp"; the ending '
@@ -185,6 +184,13 @@ def _size(text: str) -> int | str:
 
 def _batch(text: str) -> int:
     return int_in_range(text, 1, MOST_BATCH, "the batch")
+
+
+def _name(text: str) -> NamePattern:
+    try:
+        return name_pattern(text)
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from exc
 
 
 def _shard(text: str) -> Shard:

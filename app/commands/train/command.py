@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from app.commands.stop_signal import interrupt_on_stdin, stop_requested
 from app.commands.train.flags import add_flags
 from app.commands.train.impression import first_impression
 from app.commands.train.output import Output, output_from_args, save_weights, training_metadata
@@ -22,7 +21,8 @@ from app.commands.train.preview_image import PreviewImage
 from app.commands.train.reporters import Reporter, make_reporter
 from app.errors import StyleForgeError, advice_for
 from app.exit_status import DONE
-from app.styles.library import Library
+from app.processes.stop_signal import interrupt_on_stdin, stop_requested
+from app.styles.catalog import Catalog
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.network_config import CONFIGS, FULL, NetworkConfig, network_config
 from models.training.checkpoint import resume_run
@@ -366,7 +366,7 @@ def _show_impression(
         return
     try:
         shown = PreviewImage(picture, style, IMPRESSION_SIDE)()
-        painted = first_impression(Library.default().networks, style, shown)
+        painted = first_impression(Catalog.default().networks, style, shown)
     except (CheckpointError, ValueError) as exc:
         report.note(f"Cannot paint a first impression: {exc}")
         return

@@ -15,8 +15,8 @@ from statistics import fmean
 import torch
 
 from app.commands.command_line import command_line
-from app.commands.stop_signal import stop_requested
 from app.errors import StyleForgeError
+from app.processes.stop_signal import stop_requested
 from models.checkpoints import CheckpointError
 from models.training.checkpoint import clear_leftovers, resume_run
 from models.training.data import Photographs, find_photographs, load_photographs

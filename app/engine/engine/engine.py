@@ -28,9 +28,10 @@ from app.engine.texture import Texture
 from app.frame import Frame
 from app.frame_memory import allocate_by, pageable
 from app.parameters import CHOICES
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import StyleError
 from kernels.frames.stream_state import StateError, StreamState, part_of, under
+from kernels.table.registry import prepare
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.families.table import FAMILIES
@@ -68,16 +69,16 @@ class Engine:
 
     def __init__(
         self,
-        library: Library,
+        catalog: Catalog,
         on_notice: Callable[[str], None] = log.info,
         budget_ms: float = 150.0,
         free: Callable[[torch.device], float] = free_bytes,
     ) -> None:
-        self._library = library
+        self._catalog = catalog
         self.on_progress: Callable[[float], object] = lambda share: None
         self.between_layers: Callable[[], object] = lambda: None
         self._config: EngineConfig | None = None
-        self._style_weights = StyleWeights(library)
+        self._style_weights = StyleWeights(catalog)
         self._device = torch.device("cpu")
         self._networks = NetworkPool(free)
         self._adaptation = Adaptation(budget_ms, on_notice)
@@ -107,7 +108,7 @@ class Engine:
 
     def apart(self) -> Engine:
         """Make another engine with the same styles that works alone and only logs its notices."""
-        return Engine(self._library, log.info)
+        return Engine(self._catalog, log.info)
 
     @property
     def config(self) -> EngineConfig | None:
@@ -117,6 +118,16 @@ class Engine:
     @property
     def family(self) -> NetworkFamily[Any]:
         return self._style_weights.family
+
+    @property
+    def kernel_families(self) -> Sequence[str]:
+        """The families of operations whose kernels the config uses; none for the baseline."""
+        return () if self._in_force().kernels == "baseline" else self.family.operations
+
+    def prepare_kernels(self) -> None:
+        """Load the kernels that the config uses; compile missing ones, and test new ones."""
+        for operations in self.kernel_families:
+            prepare(family=operations)
 
     @property
     def memory_bytes(self) -> float:
@@ -146,7 +157,7 @@ class Engine:
                 )
         try:
             runtime = (
-                FAMILIES[self._library.get(config.style).family].variant(config.kernels).runtime
+                FAMILIES[self._catalog.get(config.style).family].variant(config.kernels).runtime
             )
             if runtime is not None:
                 if reason := runtime.refusal(config.precision):

@@ -15,7 +15,7 @@ from app.export.network.file_format import FileFormat, Source
 from app.export.network.formats import FORMATS
 from app.export.network.verification import SIZES, Verified, verify
 from app.provenance import digest_of
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style, check_weights
 from app.version import styleforge_version
 from models.checkpoints import CheckpointError
@@ -61,7 +61,7 @@ class Exported:
 
 
 def export_network(
-    library: Library,
+    catalog: Catalog,
     key: str,
     path: Path,
     wanted: Wanted,
@@ -75,7 +75,7 @@ def export_network(
         OSError: If a file cannot be written.
     """
     kind = _format(path)
-    style = library.get(key)
+    style = catalog.get(key)
     family = FAMILIES[style.family]
     _check(family, style, wanted)
     files = (path, *(path.with_suffix(e) for e in kind.companions), path.with_suffix(".py"))
@@ -89,7 +89,7 @@ def export_network(
                     )
                 )
     progress("Reading the style")
-    loaded = _load(library, style, family, lite=wanted.lite)
+    loaded = _load(catalog, style, family, lite=wanted.lite)
     source = Source(
         _built(family, loaded, "baseline"),
         wanted.pictures,
@@ -143,13 +143,13 @@ def _check(family: NetworkFamily[Any], style: Style, wanted: Wanted) -> None:
         raise ExportError(tr("a picture has at least {size} pixels", size=f"{SMALLEST}x{SMALLEST}"))
 
 
-def _load(library: Library, style: Style, family: NetworkFamily[Any], *, lite: bool) -> LoadedStyle:
+def _load(catalog: Catalog, style: Style, family: NetworkFamily[Any], *, lite: bool) -> LoadedStyle:
     files = StyleFiles(style.weights, style.lite, style.picture)
     try:
-        if lite and not family.has_lite(files, library.networks):
+        if lite and not family.has_lite(files, catalog.networks):
             raise ExportError(tr("{style} has no lite network", style=style.title))
         check_weights(style, lite=lite and style.lite is not None)
-        return family.load(files, library.networks, lite=lite)
+        return family.load(files, catalog.networks, lite=lite)
     except CheckpointError as exc:
         raise ExportError(str(exc)) from exc
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.background_jobs import Jobs
 from app.live.previews.painter import Preview
 from app.live.style_jobs import StyleJobs
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 
 
 class PreviewRequests(QObject):
@@ -23,14 +23,14 @@ class PreviewRequests(QObject):
 
     def __init__(
         self,
-        library: Library,
+        catalog: Catalog,
         jobs: Jobs,
         style_jobs: StyleJobs,
         stands_still: Callable[[], bool],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._library, self._jobs, self._style_jobs = library, jobs, style_jobs
+        self._catalog, self._jobs, self._style_jobs = catalog, jobs, style_jobs
         self._stands_still = stands_still
         self._styles: tuple[str, ...] = ()
         self._visible = 0
@@ -74,7 +74,7 @@ class PreviewRequests(QObject):
             self._preparing = ""
             self._send()
 
-        self._jobs.run(lambda: self._library.prepare(style), done, failed)
+        self._jobs.run(lambda: self._catalog.prepare(style), done, failed)
 
     @Slot(object)
     def take(self, preview: Preview) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.engine.config import EngineConfig
-from app.live.frame_loop import FrameLoop
 from app.live.style_jobs import StyleJobs
-from app.styles.library import Library
+from app.live.worker import Worker
+from app.styles.catalog import Catalog
 
 
 class Choice(QObject):
@@ -18,19 +18,18 @@ class Choice(QObject):
     changed = Signal(object)  # EngineConfig
     refused = Signal(object)  # EngineConfig; the one to return to, before `changed`
     tried_changed = Signal(str)  # the key of the style being tried; empty if there is none
-    configure = Signal(object)  # EngineConfig, for the worker
 
     def __init__(
         self,
         config: EngineConfig,
-        library: Library,
+        catalog: Catalog,
         style_jobs: StyleJobs,
-        loop: FrameLoop,
+        worker: Worker,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._config = config
-        self._library, self._style_jobs, self._loop = library, style_jobs, loop
+        self._catalog, self._style_jobs, self._worker = catalog, style_jobs, worker
         self._tried = ""
         self._sent: EngineConfig | None = None  # the newest choice sent to the worker
         self._preparing: tuple[str, ...] | None = None  # styles
@@ -47,7 +46,7 @@ class Choice(QObject):
             self._config = config
             self.send()
             self.changed.emit(config)
-        elif config != self._loop.wanted:  # a style was tried
+        elif config != self._worker.loop.wanted:  # a style was tried
             self.send()
 
     @property
@@ -70,7 +69,7 @@ class Choice(QObject):
             self.tried_changed.emit(key)
 
     def repeat(self) -> None:
-        self.configure.emit(self._config)
+        self._configure(self._config)
 
     def _end_trial(self) -> None:
         if self._tried:
@@ -96,8 +95,11 @@ class Choice(QObject):
             self._style_jobs.prepare(keys, prepared, failed)
             return
         self._sent = self._config
-        self._loop.wanted = config
-        self.configure.emit(config)
+        self._worker.loop.wanted = config
+        self._configure(config)
+
+    def _configure(self, config: EngineConfig) -> None:
+        self._worker.post(self._worker.loop.configure, config)
 
     @Slot(object)
     def refuse(self, kept: EngineConfig | None) -> None:
@@ -107,7 +109,7 @@ class Choice(QObject):
             return
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=())
-            if kept == self._config and self._library.styles:
-                kept = EngineConfig(style=self._library.styles[0].key)
+            if kept == self._config and self._catalog.styles:
+                kept = EngineConfig(style=self._catalog.styles[0].key)
         self.refused.emit(kept)
         self.config = kept

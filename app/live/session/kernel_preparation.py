@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
 from app.errors import Problem
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from kernels.table.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
 from utils.devices import resolve
@@ -23,9 +23,9 @@ class KernelPreparation(QObject):
     compiling = Signal(bool)
     problem = Signal(object)  # Problem
 
-    def __init__(self, library: Library, jobs: Jobs, parent: QObject | None = None) -> None:
+    def __init__(self, catalog: Catalog, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._library, self._jobs = library, jobs
+        self._catalog, self._jobs = catalog, jobs
 
     def prepare(self, device: str, families: Sequence[str] = (STYLE, TRANSFORMER)) -> None:
         """Prepare kernels and networks while the stream runs; `changed` is emitted for each family.
@@ -52,14 +52,14 @@ class KernelPreparation(QObject):
             ended()
 
         self.compiling.emit(True)
-        self._jobs.run(lambda: _prepared(family, device, self._library), done, failed)
+        self._jobs.run(lambda: _prepared(family, device, self._catalog), done, failed)
 
 
-def _prepared(operations: str, device: str, library: Library) -> tuple[KernelStatus, ...]:
+def _prepared(operations: str, device: str, catalog: Catalog) -> tuple[KernelStatus, ...]:
     """Prepare a family of operations, and the networks for which it is the last one they need."""
     statuses = prepare(family=operations)
     with suppress(ValueError):  # a missing device, which the engine reports
         for networks in FAMILIES.values():
             if networks.operations[-1] == operations:
-                networks.warm_up(resolve(device), library.networks)
+                networks.warm_up(resolve(device), catalog.networks)
     return statuses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from PySide6.QtCore import QObject, QThread, Signal, Slot
@@ -18,7 +19,6 @@ from app.frame import FrameSource, SourceInfo
 from app.live.latest_value import LatestValue
 from app.live.previews.requests import PreviewRequests
 from app.live.session.choice import Choice
-from app.live.session.commands import WorkerCommands
 from app.live.session.delivery import Delivery
 from app.live.session.kernel_preparation import KernelPreparation
 from app.live.session.opening import Opening, Spec
@@ -29,7 +29,7 @@ from app.live.worker import Worker
 from app.sound.device import Listener
 from app.sources import list_cameras
 from app.sources.camera import is_camera, with_mode
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from app.training.controller import TrainingController
 from kernels.table.registry import STYLE, TRANSFORMER
@@ -75,13 +75,13 @@ class Session(QObject):
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
     picture_styled = Signal(object)  # Style, made from a picture and chosen
-    trained = Signal(object)  # Style; it is in the library already
+    trained = Signal(object)  # Style; it is in the catalog already
     cameras_found = Signal(object)  # tuple[CameraName, ...]
     ending = Signal()  # `shutdown` begins: complete any file being written
 
     def __init__(
         self,
-        library: Library,
+        catalog: Catalog,
         config: EngineConfig,
         *,
         budget_ms: float = 150.0,
@@ -89,7 +89,7 @@ class Session(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self.library = library
+        self.catalog = catalog
         self.metrics = StreamMetrics()
         self._info: SourceInfo | None = None
         self._spec: Spec = ""
@@ -100,27 +100,27 @@ class Session(QObject):
         self._layers_timed = self._shared = False
         self._least: dict[str, tuple[int, int]] = {}  # by consumer of the results
         self._jobs = Jobs(self)
-        self.style_jobs = StyleJobs(library, self._jobs, self)
+        self.style_jobs = StyleJobs(catalog, self._jobs, self)
         self.style_jobs.problem.connect(self.problem)
         self.previews = PreviewRequests(
-            library, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
+            catalog, self._jobs, self.style_jobs, lambda: self.still or self._paused, self
         )
         latest = LatestValue()
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
-        self.engine = engine or Engine(library, self.notice.emit, budget_ms)
+        self.engine = engine or Engine(catalog, self.notice.emit, budget_ms)
         self._worker = Worker(self.engine, latest, self.metrics)
         self._worker.moveToThread(self._thread)
-        self._commands = WorkerCommands(self._worker, self)
-        self.choice = Choice(config, library, self.style_jobs, self._worker.loop, self)
+        self._loop, self._post = self._worker.loop, self._worker.post
+        self.choice = Choice(config, catalog, self.style_jobs, self._worker, self)
         self.delivery = Delivery(latest, self.choice, self)
-        self.user_styles = UserStyles(library, self.style_jobs, self.write, self.choice, self)
-        self._opening = Opening(self._jobs, self._worker.loop.pending, self)
-        self._kernels = KernelPreparation(library, self._jobs, self)
+        self.user_styles = UserStyles(catalog, self.style_jobs, self.write, self.choice, self)
+        self._opening = Opening(self._jobs, self._loop.pending, self)
+        self._kernels = KernelPreparation(catalog, self._jobs, self)
         self._connect_parts(self._worker)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
-        self.studio = TrainingController(library, self)
+        self.studio = TrainingController(catalog, self)
         self.studio.finished.connect(self._trained)
         sys.setswitchinterval(SWITCH_S)
         self._thread.start()
@@ -137,11 +137,10 @@ class Session(QObject):
         worker.progress.connect(self.progress)
         worker.refining.connect(self.refining)
         worker.config_rejected.connect(self.choice.refuse)
-        self.previews.wanted.connect(worker.want_previews)
+        self.previews.wanted.connect(partial(self._post, worker.want_previews))
         worker.previewed.connect(self.previews.take)
 
     def _connect_parts(self, worker: Worker) -> None:
-        self.choice.configure.connect(worker.configure)
         self.choice.changed.connect(self.config_changed)
         self.choice.tried_changed.connect(self.tried_changed)
         self.choice.refused.connect(self.config_refused)
@@ -151,12 +150,12 @@ class Session(QObject):
         self.user_styles.notice.connect(self.notice)
         self.user_styles.problem.connect(self.problem)
         self.user_styles.forgotten.connect(self.previews.forget)
-        self.user_styles.forgotten.connect(worker.evict)
+        self.user_styles.forgotten.connect(partial(self._post, worker.evict))
         self._opening.changed.connect(self.opening_changed)
         self._opening.opened.connect(self._on_opened)
         self._opening.problem.connect(self.problem)
         self._opening.failed.connect(self.opening_failed)
-        self._kernels.compiling.connect(worker.compile_kernels)
+        self._kernels.compiling.connect(partial(self._post, self._loop.compile_kernels))
         self._kernels.changed.connect(self.kernels_changed)
         self._kernels.problem.connect(self.problem)
 
@@ -215,8 +214,8 @@ class Session(QObject):
         if paused != self._paused:
             self._paused = paused
             if self._live and not paused:  # the still being refined is no longer wanted
-                self._worker.loop.interrupted.set()
-            self._commands.pause.emit(paused)
+                self._loop.interrupted.set()
+            self._post(self._loop.pause, paused)
             self.paused_changed.emit(paused)
 
     def open(self, spec: Spec, otherwise: Callable[[], object] | None = None) -> None:
@@ -233,20 +232,20 @@ class Session(QObject):
 
     def play(self, source: FrameSource) -> None:
         """Stream from an open source; the engine's thread takes ownership of it."""
-        if not self._worker.loop.pending.add(source):
+        if not self._loop.pending.add(source):
             return
         self.paused = False
         self.metrics.start(source.kind)
         self._live = source.live
-        self._worker.loop.interrupted.set()
-        self._commands.open.emit(source)
+        self._loop.interrupted.set()
+        self._post(self._worker.open, source)
 
     def set_display_size(self, width: int, height: int) -> None:
         """Process streams of large frames in about the displayed size, in pixels of the screen.
 
         A width of 0 keeps the frames' own size.
         """
-        self._commands.set_display_size.emit(width, height)
+        self._post(self._loop.set_display_size, width, height)
 
     def set_least_size(self, width: int, height: int, who: str) -> None:
         """Keep streams of large frames at least about this large, even on a smaller display.
@@ -258,7 +257,7 @@ class Session(QObject):
         self._shared = max(widths) > 0
         if self._shared:
             self.choice.try_style("")
-        self._commands.set_least_size.emit(max(widths), max(heights))
+        self._post(self._loop.set_least_size, max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
         """Set whether to keep the automatic size and network, and to use each frame's own size.
@@ -268,35 +267,35 @@ class Session(QObject):
         if held:
             self.choice.try_style("")
         self.delivery.held = held
-        self._commands.hold.emit(held)
+        self._post(self._loop.hold, held)
 
     def time_layers(self, on: bool) -> None:
         """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""
         if on != self._layers_timed:
             self._layers_timed = on
-            self._commands.time_layers.emit(on)
+            self._post(self._loop.time_layers, on)
 
     def seek(self, position: float) -> None:
-        self._worker.loop.interrupted.set()
-        self._commands.seek.emit(position)
+        self._loop.interrupted.set()
+        self._post(self._loop.seek, position)
 
     def step(self, count: int) -> None:
         """Go forward by `count` frames or pictures; backward if negative."""
-        self._worker.loop.interrupted.set()
-        self._commands.step.emit(count)
+        self._loop.interrupted.set()
+        self._post(self._loop.step_source, count)
 
     def set_volume(self, volume: float) -> None:
-        self._commands.set_volume.emit(volume)
+        self._post(self._loop.set_volume, volume)
 
     def listen(self, listener: Listener | None) -> None:
         """Send the sound of films, as it is played, to a listener on another thread.
 
         With None, stop sending.
         """
-        self._commands.listen.emit(listener)
+        self._post(self._loop.listen, listener)
 
     def set_loop(self, part: tuple[float, float] | None) -> None:
-        self._commands.set_loop.emit(part)
+        self._post(self._loop.set_loop, part)
 
     def set_camera_mode(self, width: int, height: int, fps: float) -> None:
         """Switch the open camera, if any, to another size in pixels and rate in Hz.
@@ -306,19 +305,19 @@ class Session(QObject):
         if self._info is not None and isinstance(self._spec, str) and is_camera(self._spec):
             # Named, since indices change when another camera is plugged in.
             self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)
-            self._commands.set_mode.emit(width, height, fps)
+            self._post(self._loop.set_mode, width, height, fps)
 
     def set_exposure(self, stops: float | None) -> None:
         """Set the camera's exposure time in stops; each doubles or halves it.
 
         0 is the automatic exposure time at the moment it is left; None returns to automatic.
         """
-        self._commands.set_exposure.emit(stops)
+        self._post(self._loop.set_exposure, stops)
 
     def cancel(self) -> None:
         """Give up a picture that is computed in bands of rows; the picture on screen stays."""
-        self._worker.loop.interrupted.set()
-        self._commands.cancel.emit()
+        self._loop.interrupted.set()
+        self._post(self._loop.cancel)
 
     @Slot(object)
     def _source_info(self, info: SourceInfo) -> None:
@@ -392,8 +391,8 @@ class Session(QObject):
         self.studio.close()
         self.style_jobs.close()
         self._jobs.close()
-        self._worker.loop.interrupted.set()
+        self._loop.interrupted.set()
         self._thread.quit()
         if not self._thread.wait(round(WAIT_S * 1e3)):
             leave_behind(self, "engine")
-        self._worker.loop.pending.close()
+        self._loop.pending.close()

@@ -12,7 +12,7 @@ from app.errors import Problem
 from app.live.session.choice import Choice
 from app.live.style_jobs import StyleJobs
 from app.options import without
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import MAX_NAME_LENGTH, Style, StyleError
 from utils.text import printable
 from utils.translation.texts import tr
@@ -29,14 +29,14 @@ class UserStyles(QObject):
 
     def __init__(
         self,
-        library: Library,
+        catalog: Catalog,
         style_jobs: StyleJobs,
         run: RunJob,
         choice: Choice,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._library, self._style_jobs = library, style_jobs
+        self._catalog, self._style_jobs = catalog, style_jobs
         self._run, self._choice = run, choice
 
     def install(self, path: Path, title: str = "") -> None:
@@ -49,7 +49,7 @@ class UserStyles(QObject):
 
         name = printable(path.name, MAX_NAME_LENGTH)
         self._run(
-            lambda: self._library.install(path, title),
+            lambda: self._catalog.install(path, title),
             done,
             failure=tr("Could not install {name}", name=name),
         )
@@ -62,7 +62,7 @@ class UserStyles(QObject):
             refused: list[StyleError] = []
             for path in paths:
                 try:
-                    installed.append(self._library.install(path))
+                    installed.append(self._catalog.install(path))
                 except StyleError as exc:
                     refused.append(exc)
             return installed, refused
@@ -98,7 +98,7 @@ class UserStyles(QObject):
             self._choice.repeat()  # the engine reports the titles of its styles
 
         self._run(
-            lambda: self._library.rename(key, title), done, failure="Could not rename the style"
+            lambda: self._catalog.rename(key, title), done, failure="Could not rename the style"
         )
 
     def remove(self, key: str) -> None:
@@ -107,13 +107,13 @@ class UserStyles(QObject):
         def done(_: None) -> None:
             self._forget(key)
             left = without(self._choice.config.parts, key)
-            if not left and self._library.styles:
-                left = ((self._library.styles[0].key, 1.0),)
+            if not left and self._catalog.styles:
+                left = ((self._catalog.styles[0].key, 1.0),)
             if left:
                 self._choice.config = self._choice.config.mixed(left)
             self.changed.emit()
 
-        self._run(lambda: self._library.remove(key), done, failure="Could not remove the style")
+        self._run(lambda: self._catalog.remove(key), done, failure="Could not remove the style")
 
     def _forget(self, key: str) -> None:
         self._style_jobs.forget(key)

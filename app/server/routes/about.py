@@ -46,7 +46,7 @@ class Status(BaseModel):
 
 def router(studio: Studio) -> APIRouter:
     routes = APIRouter(prefix="/api", tags=["about"])
-    library = studio.painter.library
+    catalog = studio.painter.catalog
 
     @routes.get("/health", summary="Check that the server responds; needs no token")
     async def health() -> Health:
@@ -58,7 +58,7 @@ def router(studio: Studio) -> APIRouter:
         return Status(
             version=styleforge_version(),
             waiting=studio.line.taken,
-            style_pictures=library.networks.unavailable_reason,
+            style_pictures=catalog.networks.unavailable_reason,
             limits=LimitsShown(
                 bytes=limits.bytes,
                 pixels=limits.pixels,

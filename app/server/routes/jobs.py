@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from app.batch.job import JobState, QueuedJob, QueueError
+from app.batch.queue.job import JobState, QueuedJob, QueueError
 from app.server.jobs import UPLOAD
 from app.server.look import FORMATS
 from app.server.refusal import Refused

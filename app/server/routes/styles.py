@@ -17,7 +17,7 @@ from app.server.refusal import Refused
 from app.server.routes.pictures import BODY, waited
 from app.server.studio import Studio
 from app.server.upload import receive
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import Style, StyleError
 from models.families.keys import ANY_STYLE
 from utils.files.regular import read_regular
@@ -56,17 +56,17 @@ class StyleShown(BaseModel):
 
 def router(studio: Studio) -> APIRouter:
     routes = APIRouter(prefix="/api/styles", tags=["styles"])
-    painter, library = studio.painter, studio.painter.library
+    painter, catalog = studio.painter, studio.painter.catalog
 
     @routes.get("", summary="List the styles")
     async def styles() -> list[StyleShown]:
-        await asyncio.to_thread(library.reload)
-        return [_shown(library, style) for style in library.styles]
+        await asyncio.to_thread(catalog.reload)
+        return [_shown(catalog, style) for style in catalog.styles]
 
     @routes.post("", summary="Make a style from a picture", status_code=201, openapi_extra=ASKS)
     async def add(request: Request, response: Response) -> StyleShown:
         title = _title_of(request)
-        if reason := library.networks.unavailable_reason:
+        if reason := catalog.networks.unavailable_reason:
             raise Refused(HTTPStatus.NOT_IMPLEMENTED, reason)
         _check_room(studio)
         with studio.line.place() as place, tempfile.TemporaryDirectory(dir=studio.folder) as folder:
@@ -82,15 +82,15 @@ def router(studio: Studio) -> APIRouter:
 
             style = await waited(request, place.put(make), left)
         response.headers["Location"] = f"/api/styles/{style.key}"
-        return _shown(library, style)
+        return _shown(catalog, style)
 
     @routes.get("/{key}", summary="Describe a style")
     async def one(key: str) -> StyleShown:
-        return _shown(library, _found(library, key))
+        return _shown(catalog, _found(catalog, key))
 
     @routes.delete("/{key}", summary="Remove a style made from a picture", status_code=204)
     async def remove(request: Request, key: str) -> Response:
-        style = _found(library, key)
+        style = _found(catalog, key)
         if not _is_of_picture(style):
             raise Refused(
                 HTTPStatus.CONFLICT, f"'{style.title}' is not a style made from a picture"
@@ -102,18 +102,18 @@ def router(studio: Studio) -> APIRouter:
 
     @routes.get("/{key}/thumbnail", summary="A preview of a style")
     async def thumbnail(key: str) -> Response:
-        return await asyncio.to_thread(_thumbnail, _found(library, key))
+        return await asyncio.to_thread(_thumbnail, _found(catalog, key))
 
     return routes
 
 
-def _shown(library: Library, style: Style) -> StyleShown:
+def _shown(catalog: Catalog, style: Style) -> StyleShown:
     return StyleShown(
         key=style.key,
         title=style.title,
         credit=style.credit,
         thumbnail=f"/api/styles/{style.key}/thumbnail" if style.thumbnail else None,
-        mixable=[other.key for other in library.mixable_with(style.key)],
+        mixable=[other.key for other in catalog.mixable_with(style.key)],
         of_picture=_is_of_picture(style),
     )
 
@@ -122,15 +122,15 @@ def _is_of_picture(style: Style) -> bool:
     return style.family == ANY_STYLE and not style.builtin
 
 
-def _found(library: Library, key: str) -> Style:
+def _found(catalog: Catalog, key: str) -> Style:
     try:
-        return library.get(key)
+        return catalog.get(key)
     except StyleError as exc:
         raise Refused(HTTPStatus.NOT_FOUND, str(exc)) from exc
 
 
 def _check_room(studio: Studio) -> None:
-    studio.limits.check_styles(sum(map(_is_of_picture, studio.painter.library.styles)))
+    studio.limits.check_styles(sum(map(_is_of_picture, studio.painter.catalog.styles)))
 
 
 def _title_of(request: Request) -> str:

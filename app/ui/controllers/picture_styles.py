@@ -150,7 +150,7 @@ class PictureStyles(QObject):
 
     def _look_for_network(self) -> None:
         self._looks += 1
-        number, networks = self._looks, self._session.library.networks
+        number, networks = self._looks, self._session.catalog.networks
 
         def done(reason: str) -> None:
             if number == self._looks:  # only the newest search reflects the current state

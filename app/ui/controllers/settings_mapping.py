@@ -11,19 +11,19 @@ from app.options import MOST_MIXED, format_parts, parse_parts
 from app.parameters import PARAMETERS, parameter_values
 from app.settings import Settings
 from app.sources import SCENE
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 
 
-def config_from_settings(settings: Settings, library: Library) -> EngineConfig:
+def config_from_settings(settings: Settings, catalog: Catalog) -> EngineConfig:
     """Return the config for `settings`; missing items, such as a removed style, get defaults."""
-    known = {style.key for style in library.styles}
+    known = {style.key for style in catalog.styles}
     default = EngineConfig()
     style = settings.style if settings.style in known else default.style
     if known and style not in known:
-        style = library.styles[0].key
+        style = catalog.styles[0].key
     mixed: dict[str, float] = {}
     for key, share in ((settings.mix, settings.mix_amount), *parse_parts(settings.mix_more)):
         if key in known and key != style and len(mixed) < MOST_MIXED - 1:

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 from app.frame import SourceInfo
 from app.live.session import Session
 from app.sources import SOURCES
+from app.sources.address import with_scheme
 from app.sources.camera import CameraName, is_camera, parse_spec
-from app.sources.network import with_scheme
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE, FileDialogs
 from app.ui.widgets.control_panel import ControlPanel
 from app.ui.widgets.option_box import Choice

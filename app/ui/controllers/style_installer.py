@@ -34,9 +34,9 @@ class StyleInstaller:
                     text=title,
                 )
 
-        library = self._session.library
+        catalog = self._session.catalog
         self._session.run(
-            lambda: library.installable_title(path),
+            lambda: catalog.installable_title(path),
             ask,
             failure=tr("Could not install '{name}'", name=name),
         )

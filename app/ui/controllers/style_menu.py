@@ -104,7 +104,7 @@ class StyleMenu:
             self._acts[name](style)
 
     def _find(self, key: str) -> Style | None:
-        return next((s for s in self._session.library.styles if s.key == key), None)
+        return next((s for s in self._session.catalog.styles if s.key == key), None)
 
     def _reason(self, name: str, style: Style) -> str:
         """Return why an action does not apply to a style, as a sentence; "" if it does."""
@@ -152,7 +152,7 @@ class StyleMenu:
 
     def export(self, style: Style, path: Path) -> None:
         self._session.write(
-            lambda: self._session.library.export_file(style.key, path),
+            lambda: self._session.catalog.export_file(style.key, path),
             lambda target: self._session.notice.emit(
                 tr("Exported {title} to {target}", title=style.title, target=target)
             ),

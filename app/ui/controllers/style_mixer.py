@@ -27,7 +27,7 @@ class StyleMixer:
         """
         config = self._session.config
         if key:
-            mixable = [style.key for style in self._session.library.mixable_with(key)]
+            mixable = [style.key for style in self._session.catalog.mixable_with(key)]
             others = config.parts[1:]
             if all(other in mixable for other, _ in others):
                 self._choose(_visible(((key, config.parts[0][1]), *others)))
@@ -58,7 +58,7 @@ class StyleMixer:
 
     def unavailable_reason(self, key: str, first_key: str = "") -> str:
         """Return why `key` cannot be mixed with `first_key` (default: the first style), or ""."""
-        styles = {style.key: style for style in self._session.library.styles}
+        styles = {style.key: style for style in self._session.catalog.styles}
         first = styles.get(first_key or self._session.config.style)
         other = styles.get(key)
         if first is None or other is None or first.family == other.family:
@@ -115,7 +115,7 @@ class StyleMixer:
         self._choose(tuple(zip(styles, shares, strict=True)))
 
     def label(self) -> str:
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = {style.key: style.title for style in self._session.catalog.styles}
         parts = self._session.config.parts
         return blend_label([(titles.get(key, key), share) for key, share in parts])
 
@@ -140,17 +140,17 @@ class StyleMixer:
     @property
     def _most(self) -> int:
         """The number of styles like the first that can be mixed."""
-        styles = self._session.library.styles
+        styles = self._session.catalog.styles
         first = self._session.config.style
         family = next((style.family for style in styles if style.key == first), None)
         return 2 if family is None else FAMILIES[family].most_mixed
 
     def _others(self) -> list[str]:
         """Return the styles that can be mixed with the first, in gallery order from there."""
-        keys = [style.key for style in self._session.library.styles]
+        keys = [style.key for style in self._session.catalog.styles]
         first = self._session.config.style
         at = keys.index(first) if first in keys else 0
-        mixable = {style.key for style in self._session.library.mixable_with(first)}
+        mixable = {style.key for style in self._session.catalog.mixable_with(first)}
         return [key for key in keys[at:] + keys[:at] if key in mixable]
 
 

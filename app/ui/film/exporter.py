@@ -25,7 +25,7 @@ from app.export.film.store import store_folder
 from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.live.session import Session
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.file_dialogs import SAVE_FILM, FileDialogs, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
@@ -74,7 +74,7 @@ class FilmExporter(QObject):
         picker: FileDialogs,
         options: FilmOptions = DEFAULTS,
         keep: Callable[..., object] = lambda **fields: None,
-        styling: Callable[[Library, EngineConfig], Styling] | None = None,
+        styling: Callable[[Catalog, EngineConfig], Styling] | None = None,
         saved: Callable[[Path, str], None] | None = None,
         parent: QObject | None = None,
     ) -> None:
@@ -103,7 +103,7 @@ class FilmExporter(QObject):
     @property
     def folder(self) -> Path:
         """The folder that stores running exports; it may not exist."""
-        return self._session.library.user.parent / "exports"
+        return self._session.catalog.user.parent / "exports"
 
     def ask(self, parent: QWidget, folder: Path) -> None:
         if self._under_way:
@@ -178,13 +178,13 @@ class FilmExporter(QObject):
     def _begin(self, order: ExportOrder) -> None:
         self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
-        library, folder = self._session.library, self.folder
+        catalog, folder = self._session.catalog, self.folder
         self._target = order.target
 
         def work() -> FilmReport | str:
             try:
                 _keep(order, folder)
-                return self._make(order, library)
+                return self._make(order, catalog)
             except FilmCancelled as exc:
                 return str(exc)
             finally:
@@ -227,12 +227,12 @@ class FilmExporter(QObject):
     def _make(
         self,
         order: ExportOrder,
-        library: Library,
+        catalog: Catalog,
     ) -> FilmReport:
         target, config, options = order.target, order.config, order.options
         info = film_info(order.source)
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
-        styles = {key: library.get(key).weights.stat() for key in sized.styles}
+        styles = {key: catalog.get(key).weights.stat() for key in sized.styles}
         identity = {
             "program": styleforge_version(),
             "config": repr(sized),
@@ -248,7 +248,7 @@ class FilmExporter(QObject):
         )
         job = FilmJob(
             request,
-            self._styling(library, sized),
+            self._styling(catalog, sized),
             lambda progress: self._show(target, info, progress),
         )
         self._job = job
@@ -309,7 +309,7 @@ def _duration(seconds: float) -> str:
     return tr("{n} h", n=number(seconds / 3600, 1))
 
 
-def _styling(library: Library, config: EngineConfig) -> Styling:
-    engine = Engine(library)
+def _styling(catalog: Catalog, config: EngineConfig) -> Styling:
+    engine = Engine(catalog)
     engine.configure(config)
     return FilmStyling(engine)

@@ -41,7 +41,7 @@ class FilmStripController(QObject):
     def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.painter: Painter = painter or StripPainter(session.library)
+        self.painter: Painter = painter or StripPainter(session.catalog)
         self.thumbnails = StripThumbnails(session.run, self)
         self.strip = FilmStrip(self.thumbnails, parent)
         self._spec: Spec = ""  # the source of the listed pictures

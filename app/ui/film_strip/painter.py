@@ -11,7 +11,7 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.film_strip.thumbnails import SCALE, SIZE, Pixels
 
 
@@ -32,8 +32,8 @@ def small_config(config: EngineConfig) -> EngineConfig:
 class StripPainter:
     """Styles one thumbnail at a time, on the calling thread."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
         self._engine: Engine | None = None
 
     def look(self, config: EngineConfig) -> Hashable:
@@ -46,7 +46,7 @@ class StripPainter:
         Raises:
             StyleForgeError: If the style or the engine cannot be used.
         """
-        engine = self._engine = self._engine or Engine(self._library)
+        engine = self._engine = self._engine or Engine(self._catalog)
         wanted = small_config(config)
         if engine.config != wanted:
             engine.configure(wanted)

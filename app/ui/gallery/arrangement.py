@@ -40,7 +40,7 @@ def arranged(
 ) -> tuple[Style, ...]:
     """Return the favorites, then the others by group (those without one first).
 
-    Each part follows `order`, the user's keys, then library order.
+    Each part follows `order`, the user's keys, then catalog order.
     """
     places = {key: place for place, key in enumerate(order)}
     groups = list(dict.fromkeys(style.group for style in styles))

@@ -23,7 +23,7 @@ from app.ui.gallery.style_gallery import StyleGallery
 
 
 class Arranging(QObject):
-    """Shows the library's styles in the user's order, filtered by the search."""
+    """Shows the catalog's styles in the user's order, filtered by the search."""
 
     def __init__(
         self,
@@ -102,5 +102,5 @@ class Arranging(QObject):
 
     def _arranged(self) -> tuple[Style, ...]:
         settings = self._settings()
-        styles = grouped(self._session.library.styles, groups_of(settings.style_groups))
+        styles = grouped(self._session.catalog.styles, groups_of(settings.style_groups))
         return arranged(styles, keys_of(settings.style_order), self.favorites)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from utils.translation.catalog import available, share
+from utils.translation.files import available, share
 from utils.translation.joints import sentences
 from utils.translation.languages import LANGUAGES, SYSTEM
 from utils.translation.numbers import number

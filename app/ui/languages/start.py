@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.ui.languages.fonts import apply_fonts
 from utils.translation import numbers, texts
-from utils.translation.catalog import available
+from utils.translation.files import available
 from utils.translation.languages import SOURCE, SYSTEM
 
 log = logging.getLogger(__name__)

@@ -75,7 +75,7 @@ class LookController(QObject):
 
     def use(self, look: Look) -> bool:
         """Apply a look; return whether that is possible."""
-        missing = look.missing({style.key for style in self._session.library.styles})
+        missing = look.missing({style.key for style in self._session.catalog.styles})
         if missing:
             self._session.problem.emit(Problem(missing, advice=tr(MISSING_ADVICE)))
         else:
@@ -125,7 +125,7 @@ class LookController(QObject):
         self.strip.show_looks([*saved, *last], Look.of(self._session.config))
 
     def _title(self, look: Look) -> str:
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = {style.key: style.title for style in self._session.catalog.styles}
         label = blend_label([(titles.get(key, key), share) for key, share in look.parts])
         return (
             label

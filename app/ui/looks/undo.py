@@ -63,7 +63,7 @@ class UndoController(QObject):
         self._show()
 
     def _keep_styles(self) -> None:
-        self.history.keep_styles({style.key for style in self._session.library.styles})
+        self.history.keep_styles({style.key for style in self._session.catalog.styles})
         self._show()
 
     def _show(self) -> None:

@@ -105,7 +105,7 @@ class MainWindow(WindowParts):
         self.viewport.set_style_title(self.mixer.label())
         self._display.show_source(self.session.info)
         self.status.show_running(tr("Ready"))
-        for sentence in self.session.library.broken:
+        for sentence in self.session.catalog.broken:
             self.problems.add(
                 Problem(
                     tr("A style cannot be used: {sentence}", sentence=sentence),

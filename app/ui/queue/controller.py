@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.batch.job_queue import JobQueue
-from app.batch.overview import JobView
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import JobView
 from app.live.session import Session
 from app.settings import Settings
 from app.ui.actions import apply_icons
@@ -234,7 +234,7 @@ class QueueController(QObject):
     # Showing
 
     def _show_views(self, views: list[JobView]) -> None:
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = {style.key: style.title for style in self._session.catalog.styles}
         rows = rows_of(views, titles, self.runner.number)
         before = {row.number: row.state for row in self.rows}
         for row in rows:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QS
 from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPalette, QPen, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from app.batch.description import Kind
+from app.batch.queue.description import Kind
 from app.ui.queue.row_model import ROW
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.thumbnails import SIZE

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.batch.description import Kind, described, inputs_of, kind_of
-from app.batch.job import QueuedJob
+from app.batch.queue.description import Kind, described, inputs_of, kind_of
+from app.batch.queue.job import QueuedJob
 from app.engine.config import EngineConfig
 from app.export.film.codecs import CONTAINERS
 from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from app.batch.description import Kind
-from app.batch.job import JobState
-from app.batch.overview import INTERRUPTED, JobView
+from app.batch.queue.description import Kind
+from app.batch.queue.job import JobState
+from app.batch.queue.overview import INTERRUPTED, JobView
 from app.options import blend_label
 from app.ui.durations import format_remaining
 from app.ui.queue.forecast import Work

@@ -10,8 +10,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
-from app.batch.job_queue import JobQueue
-from app.batch.overview import JobView, Overview
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import JobView, Overview
 from app.errors import Problem
 from utils.translation.texts import mark, tr
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.batch.job_queue import JobQueue
-from app.batch.watched_folder import WatchedFolder, not_queued
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.watched_folder import WatchedFolder, not_queued
 from app.ui.queue.look import Order
 from app.ui.queue.store import QueueStore
 

@@ -151,7 +151,7 @@ class ShowController(QObject):
         if self.dialog is None:
             self.dialog = SlideshowDialog(self._window)
             self.dialog.picked.connect(self._pick)
-        self.dialog.show_settings(self._settings(), self._session.library.styles)
+        self.dialog.show_settings(self._settings(), self._session.catalog.styles)
         self.dialog.show()
         self.dialog.raise_()
         self.dialog.activateWindow()

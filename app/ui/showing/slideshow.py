@@ -96,7 +96,7 @@ class Slideshow(QObject):
     def styles(self) -> list[str]:
         """Return the styles of the slideshow, in gallery order."""
         chosen = set(filter(None, self._settings().slideshow_styles.split("\n")))
-        keys = [style.key for style in self._session.library.styles]
+        keys = [style.key for style in self._session.catalog.styles]
         return [key for key in keys if not chosen or key in chosen]
 
     def advance(self) -> None:
@@ -107,7 +107,7 @@ class Slideshow(QObject):
         following = keys[(keys.index(now) + 1) % len(keys)] if now in keys else keys[0]
         if following == now:
             return
-        mixable = {style.key for style in self._session.library.mixable_with(now)}
+        mixable = {style.key for style in self._session.catalog.mixable_with(now)}
         settings = self._settings()
         cuts = settings.slideshow_cuts or settings.reduce_motion or system_is_still()
         if cuts or following not in mixable:

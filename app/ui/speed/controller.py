@@ -56,7 +56,7 @@ class SpeedController(QObject):
 
     def refresh(self) -> None:
         config = self._session.config
-        known = {style.key: style for style in self._session.library.styles}
+        known = {style.key: style for style in self._session.catalog.styles}
         style = known.get(config.style)
         has_lite = style is None or style.lite is not None or style.family != FEED_FORWARD
         self._machine = replace(self._machine, strokes=config.strokes, has_lite=has_lite)

@@ -31,7 +31,7 @@ class Starter:
         self._attached = False  # whether the run is not from the form's request
 
     def start(self) -> None:
-        start = next((s for s in self._session.library.styles if s.builtin), None)
+        start = next((s for s in self._session.catalog.styles if s.builtin), None)
         request = self._form.request(start, self._session.config.device)
         if request is None:
             return

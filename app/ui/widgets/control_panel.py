@@ -240,7 +240,7 @@ class ControlPanel(QScrollArea):
         """List every style that can be mixed with the first."""
         config = self._session.config
         self._listed = config.styles
-        others = self._session.library.mixable_with(config.style)
+        others = self._session.catalog.mixable_with(config.style)
         many = len(self._listed) > 2
         full = len(self._listed) == FAMILIES[self._family].most_mixed and many
         self.mix.setPlaceholderText(tr("{n} styles", n=len(self._listed)))
@@ -283,7 +283,7 @@ class ControlPanel(QScrollArea):
         top, middle = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignVCenter
         self._share_label.setAlignment(top if wheel else middle)
         if wheel:
-            known = {style.key: style for style in self._session.library.styles}
+            known = {style.key: style for style in self._session.catalog.styles}
             styles = [self._wheel_style(key, known.get(key)) for key, _ in parts]
             self.wheel.show_mix(styles, [amount for _, amount in parts])
 
@@ -306,7 +306,7 @@ class ControlPanel(QScrollArea):
 
     def _enable_for_family(self) -> None:
         """Disable controls that do not apply to the style's family, with the reason as tooltip."""
-        known = {style.key: style for style in self._session.library.styles}
+        known = {style.key: style for style in self._session.catalog.styles}
         style = known.get(self._session.config.style)
         self._family = style.family if style else FEED_FORWARD
         unavailable = FAMILIES[self._family].unavailable

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from app.cli import main
-from app.styles.library import user_folder
+from app.styles.catalog import user_folder
 from models.checkpoints import save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture

@@ -23,7 +23,7 @@ from app.errors import ADVICE
 from app.frame import Frame
 from app.sources import open_source
 from app.sources.camera import CameraName
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.virtual_camera import sender
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
@@ -74,7 +74,7 @@ def camera(source: object, *arguments: object, style: str = STYLE) -> int:
 
 
 def styled_frames(film: Path, **config: object) -> set[bytes]:
-    engine = Engine(Library.default())
+    engine = Engine(Catalog.default())
     chosen = {"style": STYLE, "size": 64, "network": "full", "texture": 0.0, "device": "cpu"}
     engine.configure(EngineConfig(**chosen | config))  # type: ignore[arg-type]
     video = cv2.VideoCapture(str(film))

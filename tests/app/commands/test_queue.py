@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from app.batch.job_queue import JobQueue
 from app.batch.manifest import Manifest, Record, plan_digest, planned
+from app.batch.queue.job_queue import JobQueue
 from app.batch.shard import Shard
 from app.cli import main
-from app.commands.queue import command
+from app.commands.queue import command, runner
 from app.commands.queue.arguments import _parser as job_parser
 from app.commands.queue.arguments import job_arguments, job_words
 from app.export.film.store import store_folder
@@ -232,14 +232,12 @@ def test_whichever_write_a_process_is_killed_before_the_job_is_made(style, album
 
 
 def test_ctrl_c_has_the_job_wait_again(style, album, tmp_path, capsys, monkeypatch):
-    from app.commands import stylize
-
-    def interrupted(args, reporter):
+    def interrupted(request, reporter):
         raise KeyboardInterrupt("Stopped after 1 of 2 pictures; those are complete.")
 
     assert queue("add", album, "-o", tmp_path / "out", *LOOK) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(stylize, "run", interrupted)
+        patch.setattr(runner, "run", interrupted)
         assert queue("run") == 130
     assert "after 1 of 2" in capsys.readouterr().err
     assert listed(capsys)[0]["state"] == "waiting"

@@ -8,14 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from app.batch.request import Request
+from app.batch.run import _devices
+from app.batch.shard import Shard
+from app.batch.style_choice import StyleChoice
 from app.cli import main
-from app.commands.stylize import command
+from app.engine.config import EngineConfig
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.errors import mentions
@@ -180,9 +184,10 @@ def test_more_shards_than_pictures_leave_one_with_nothing_to_do(style, photo, tm
 def test_processes_of_one_machine_share_its_gpus(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setenv("LOCAL_RANK", "6")
-    shared = Namespace(shard=object(), device="auto")
-    assert command._device(shared) == "cuda:2"
-    assert command._device(Namespace(shard=None, device="auto")) == "auto"
-    assert command._device(Namespace(shard=object(), device="cuda:3")) == "cuda:3"
+    whole = Request((), Path("out"), StyleChoice(), EngineConfig())
+    shared = replace(whole, shard=Shard(2, 8))
+    assert _devices(shared) == "cuda:2"
+    assert _devices(whole) == "auto"
+    assert _devices(replace(shared, devices="cuda:3")) == "cuda:3"
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    assert command._device(shared) == "auto"
+    assert _devices(shared) == "auto"

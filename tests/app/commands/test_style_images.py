@@ -11,7 +11,7 @@ import torch
 
 from app.cli import main
 from app.commands.stylize.style_images import StyleImage, style_image
-from app.styles.library import user_folder
+from app.styles.catalog import user_folder
 from models.families.any_style import AnyStyleNetwork
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
@@ -147,7 +147,7 @@ def test_pictures_added_to_the_gallery_are_styles_as_others(
 
 
 def test_without_a_network_one_sentence_says_so(photo, paintings, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("app.styles.library.BUILTIN", tmp_path / "none" / "styles")
+    monkeypatch.setattr("app.styles.catalog.BUILTIN", tmp_path / "none" / "styles")
     for command in (
         ["stylize", str(photo), "-o", str(tmp_path / "o.png"), "--style-image", str(paintings[0])],
         ["styles", "add-picture", str(paintings[0])],

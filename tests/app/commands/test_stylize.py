@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.batch import batch_engine, limits
 from app.cli import main
-from app.commands.stylize import command, limits
 from models.checkpoints import save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
@@ -195,7 +195,7 @@ def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
 ):
     assert stylized(photo, "-o", tmp_path / "whole") == 0
     assert "in bands" not in capsys.readouterr().err
-    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
+    monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "bands") == 0
     told = capsys.readouterr().err
     assert mentions(told, "photo.png", "bands of rows")
@@ -206,10 +206,10 @@ def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
 def test_what_does_not_fit_into_memory_in_bands_either_is_refused(
     style, photo, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(command, "free_bytes", lambda device: 1000 * 37 * 26)
+    monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
     assert mentions(capsys.readouterr().err, "photo.png", "size 64; 4")
-    monkeypatch.setattr(command, "free_bytes", lambda device: 500 * 37 * 26)
+    monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 500 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "full") == 1
     assert mentions(capsys.readouterr().err, "photo.png", "size 37;")
     assert not (tmp_path / "more").exists()

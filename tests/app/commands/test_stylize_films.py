@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from app.batch.films import preparation
 from app.cli import main
-from app.commands.stylize import films
 from app.engine.engine import Engine
 from app.export.film.codecs import CODECS, choose_encoder
 from app.export.film.fault import FilmError
@@ -135,7 +135,7 @@ def test_a_broken_film_does_not_keep_the_others(style, film, tmp_path, capsys):
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(
     style, film, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(films, "film_request", partial(film_request, part=4))
+    monkeypatch.setattr(preparation, "film_request", partial(film_request, part=4))
     out = tmp_path / "out.mp4"
     frames = 0
     process = Engine.process_batch

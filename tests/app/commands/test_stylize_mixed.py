@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from app.batch.jobs.job import Job
 from app.cli import main
-from app.commands.stylize.jobs import Job
 from app.commands.stylize.reporters import EVENTS, json_lines, terminal
 from app.export.film.job import FilmProgress
 from tests.app.commands.conftest import STYLE, stylized

@@ -19,18 +19,18 @@ def notices():
 
 
 @pytest.fixture
-def engine(library, config, notices, native_kernels):
-    engine = Engine(library, notices.append)
+def engine(catalog, config, notices, native_kernels):
+    engine = Engine(catalog, notices.append)
     engine.configure(config)
     return engine
 
 
 @pytest.fixture
-def pair(library, tmp_path):
+def pair(catalog, tmp_path):
     """Return a config that mixes two small styles; the first has a lite network."""
     add_style(tmp_path, "first", 1, SMALL, lite=LITE)
     add_style(tmp_path, "second", 2, SMALL)
-    library.reload()
+    catalog.reload()
     return EngineConfig(
         "first", device="cpu", size=64, mix="second", mix_amount=0.4, network="full"
     )

@@ -24,7 +24,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Timings
 from app.frame import Frame
 from app.sources.scene import render
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from kernels.table.registry import prepare
 from models.precision import Precision
 
@@ -48,16 +48,16 @@ def main() -> None:
     if not torch.cuda.is_available():
         sys.exit("there is no GPU here")
     prepare()
-    library = Library.default()
+    catalog = Catalog.default()
     for width, height in SIZES:
         frames = [Frame(render(n / 25, width, height), n) for n in range(8)]
         for name, chosen in CONTROLS.items():
             given = {"size": width, "texture": 0.0, **chosen}
             config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, **given)
-            told = [_measured(library, config, frames)]
-            overlapping = _overlapping(library, config, frames)
+            told = [_measured(catalog, config, frames)]
+            overlapping = _overlapping(catalog, config, frames)
             with patch.object(display_path, "frame_kernels", lambda _device: None):
-                told.append(_measured(library, config, frames))
+                told.append(_measured(catalog, config, frames))
             _tell(
                 f"{width}x{height}, {name}: on the GPU {told[0]}, "
                 f"overlapping {overlapping:.0f} fps; "
@@ -65,8 +65,8 @@ def main() -> None:
             )
 
 
-def _measured(library: Library, config: EngineConfig, frames: list[Frame]) -> str:
-    engine = Engine(library)
+def _measured(catalog: Catalog, config: EngineConfig, frames: list[Frame]) -> str:
+    engine = Engine(catalog)
     engine.configure(config)
     took: list[float] = []
     timings: list[Timings] = []
@@ -83,8 +83,8 @@ def _measured(library: Library, config: EngineConfig, frames: list[Frame]) -> st
     return f"{fps:.0f} fps ({', '.join(stages)} ms)"
 
 
-def _overlapping(library: Library, config: EngineConfig, frames: list[Frame]) -> float:
-    engine, took, before = Engine(library), [], None
+def _overlapping(catalog: Catalog, config: EngineConfig, frames: list[Frame]) -> float:
+    engine, took, before = Engine(catalog), [], None
     engine.configure(config)
     for number in range(WARM_UP + FRAMES):
         began = time.perf_counter()

@@ -19,7 +19,7 @@ from app.engine.texture import Texture
 from app.engine.texture.reference import TextureReference
 from app.frame import Frame
 from app.sources.scene import render
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from kernels.table.registry import STYLE, prepare
 
 SIZES = ((256, 160), (384, 256), (640, 384))  # width, height
@@ -54,7 +54,7 @@ def adding(texture: Texture | TextureReference, views: list[np.ndarray]) -> Call
 
 
 def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:
-    engine = Engine(Library.default())
+    engine = Engine(Catalog.default())
     size = max(frames[0].width, frames[0].height)
     engine.configure(
         EngineConfig(style="candy", network=network, size=size, texture=0.0, device="cpu")

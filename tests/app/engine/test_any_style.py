@@ -14,7 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from models.families.any_style import AnyStyleNetwork
 from models.families.family import NetworkFamily
 from models.families.keys import ANY_STYLE
@@ -35,19 +35,19 @@ def network(tmp_path):
 
 
 @pytest.fixture
-def styled(library, network, tmp_path) -> EngineConfig:
+def styled(catalog, network, tmp_path) -> EngineConfig:
     """Return a config for "warm"; "cold" is the other style of the network."""
     for name, seed in (("warm", 5), ("cold", 6)):
         pixels = picture(96, 72, seed)
         pixels[..., 0 if name == "warm" else 2] = 255
         write_pixels(tmp_path / f"{name}.png", pixels)
-        library.install_picture(tmp_path / f"{name}.png", network)
+        catalog.install_picture(tmp_path / f"{name}.png", network)
     return EngineConfig("warm", device="cpu", size=64, network="full")
 
 
 @pytest.fixture
-def engine(library, notices):
-    return Engine(library, notices.append)
+def engine(catalog, notices):
+    return Engine(catalog, notices.append)
 
 
 def painted(network, code, frame):
@@ -59,9 +59,9 @@ def painted(network, code, frame):
     return (y[0].clamp(0, 255) + 0.5).to(torch.uint8).permute(1, 2, 0).numpy()
 
 
-def test_a_style_is_painted_by_its_code(engine, styled, library, network, frame):
+def test_a_style_is_painted_by_its_code(engine, styled, catalog, network, frame):
     result = shown(engine, styled, frame)
-    expected = painted(network, load_code(library.get("warm").weights).values, frame)
+    expected = painted(network, load_code(catalog.get("warm").weights).values, frame)
     assert np.abs(result.frame.pixels.astype(int) - expected).max() <= 1
     cold = shown(engine, replace(styled, style="cold"), frame).frame.pixels
     assert (cold != result.frame.pixels).any()
@@ -69,25 +69,25 @@ def test_a_style_is_painted_by_its_code(engine, styled, library, network, frame)
     np.testing.assert_array_equal(again, result.frame.pixels)
 
 
-def test_a_mix_is_painted_by_the_code_in_between(engine, styled, library, network, frame):
+def test_a_mix_is_painted_by_the_code_in_between(engine, styled, catalog, network, frame):
     mixed = shown(engine, replace(styled, mix="cold", mix_amount=0.3), frame)
-    warm, cold = (load_code(library.get(key).weights).values for key in ("warm", "cold"))
+    warm, cold = (load_code(catalog.get(key).weights).values for key in ("warm", "cold"))
     expected = painted(network, 0.7 * warm + 0.3 * cold, frame)
     assert np.abs(mixed.frame.pixels.astype(int) - expected).max() <= 1
     assert mixed.running.style == "Warm 70 %, Cold 30 %"
 
 
 def test_four_styles_are_painted_by_the_mean_of_their_codes(
-    engine, styled, library, network, tmp_path, frame
+    engine, styled, catalog, network, tmp_path, frame
 ):
     for name in ("dark", "light"):
         write_pixels(tmp_path / f"{name}.png", picture(90, 90, len(name)))
-        library.install_picture(tmp_path / f"{name}.png", network)
+        catalog.install_picture(tmp_path / f"{name}.png", network)
     more = (("dark", 0.3), ("light", 0.1))
     config = replace(styled, mix="cold", mix_amount=0.2, mix_more=more)
     mixed = shown(engine, config, frame)
     assert mixed.running.style == "Warm 40 %, Cold 20 %, Dark 30 %, Light 10 %"
-    code = sum(share * load_code(library.get(key).weights).values for key, share in config.parts)
+    code = sum(share * load_code(catalog.get(key).weights).values for key, share in config.parts)
     assert np.abs(mixed.frame.pixels.astype(int) - painted(network, code, frame)).max() <= 1
 
 
@@ -222,20 +222,20 @@ def test_styles_of_two_families_are_not_mixed(engine, styled, frame):
     assert engine.process(frame).config == styled
 
 
-def test_codes_of_two_networks_are_not_mixed(engine, styled, library, tmp_path):
+def test_codes_of_two_networks_are_not_mixed(engine, styled, catalog, tmp_path):
     other = save_tiny(tmp_path / "other.safetensors", 2)
-    library.install_picture(tmp_path / "cold.png", other, "Foreign")
+    catalog.install_picture(tmp_path / "cold.png", other, "Foreign")
     with pytest.raises(EngineError, match="Foreign cannot be mixed"):
         engine.configure(replace(styled, mix="foreign"))
 
 
 def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
-    styled, library, tmp_path, frame
+    styled, catalog, tmp_path, frame
 ):
-    for file in (library.user.parent / "any_style").iterdir():
+    for file in (catalog.user.parent / "any_style").iterdir():
         file.unlink()
     other = save_tiny(tmp_path / "other.safetensors", 2)
-    later = Library(BUILTIN, library.user)
+    later = Catalog(BUILTIN, catalog.user)
     later.networks.give(other)
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
@@ -243,10 +243,10 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
     assert "computed anew" in str(result.running)
 
 
-def test_the_lite_network_paints_with_a_code_of_its_own(library, tmp_path, frame, styled):
+def test_the_lite_network_paints_with_a_code_of_its_own(catalog, tmp_path, frame, styled):
     folder = tmp_path / "builtin" / "any_style"
     full, lite = (save_tiny(folder / name, seed) for seed, name in enumerate(SHIPPED, 5))
-    shipping = Library(tmp_path / "builtin" / "styles", tmp_path / "theirs")
+    shipping = Catalog(tmp_path / "builtin" / "styles", tmp_path / "theirs")
     style = shipping.install_picture(tmp_path / "cold.png")
     engine = Engine(shipping)
     for network, file in (("full", full), ("lite", lite), ("auto", full)):
@@ -258,9 +258,9 @@ def test_the_lite_network_paints_with_a_code_of_its_own(library, tmp_path, frame
     assert second_path(style.weights, AnyStyleNetwork.load(lite).digest).is_file()
 
 
-def test_an_evicted_style_is_read_again(engine, styled, library, frame):
+def test_an_evicted_style_is_read_again(engine, styled, catalog, frame):
     engine.configure(styled)
-    library.remove("warm")
+    catalog.remove("warm")
     engine.evict("warm")
     assert engine.process(frame).config == styled
     with pytest.raises(EngineError, match="no style 'warm'"):

@@ -20,8 +20,8 @@ WIDTH, HEIGHT = 64, 48
 AT_ONCE = 2 * FeedForwardFamily.bytes_per_pixel * WIDTH * HEIGHT  # the engine may use half of it
 
 
-def engine_with(library, free: float, config) -> Engine:
-    engine = Engine(library, free=lambda device: free)
+def engine_with(catalog, free: float, config) -> Engine:
+    engine = Engine(catalog, free=lambda device: free)
     engine.configure(config)
     return engine
 
@@ -35,10 +35,10 @@ def deep_frame() -> Frame:
 
 
 @pytest.mark.parametrize("kernels", ["baseline", "fused"])
-def test_bands_paint_the_same_picture_and_say_why(library, config, frame, kernels, native_kernels):
+def test_bands_paint_the_same_picture_and_say_why(catalog, config, frame, kernels, native_kernels):
     config = replace(config, kernels=kernels, size=None)
-    whole = engine_with(library, AT_ONCE, config).process(frame, ProcessMode.REFINE)
-    bands = engine_with(library, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)
+    whole = engine_with(catalog, AT_ONCE, config).process(frame, ProcessMode.REFINE)
+    bands = engine_with(catalog, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)
     assert whole.bands == ""
     assert "bands" not in str(whole.running)
     assert "bands of rows" in str(bands.running)
@@ -48,13 +48,13 @@ def test_bands_paint_the_same_picture_and_say_why(library, config, frame, kernel
     assert np.ptp(whole.frame.pixels) > 10
 
 
-def test_what_does_not_fit_in_bands_either_is_one_sentence(library, config, frame):
+def test_what_does_not_fit_in_bands_either_is_one_sentence(catalog, config, frame):
     with pytest.raises(EngineError, match=r"memory .*64x48"):
-        engine_with(library, 1000, config).process(frame)
+        engine_with(catalog, 1000, config).process(frame)
 
 
-def test_progress_is_told_and_what_it_raises_stops_the_picture(library, config, frame):
-    engine = engine_with(library, AT_ONCE - 1000, config)
+def test_progress_is_told_and_what_it_raises_stops_the_picture(catalog, config, frame):
+    engine = engine_with(catalog, AT_ONCE - 1000, config)
     told: list[float] = []
     engine.on_progress = told.append
     engine.process(frame)
@@ -74,16 +74,16 @@ def test_progress_is_told_and_what_it_raises_stops_the_picture(library, config, 
     assert engine.process(frame).bands
 
 
-def test_the_way_of_later_pictures_does_not_change_with_free_memory(library, config, frame):
+def test_the_way_of_later_pictures_does_not_change_with_free_memory(catalog, config, frame):
     free = [AT_ONCE, 0.0]
-    engine = Engine(library, free=lambda device: free.pop(0))
+    engine = Engine(catalog, free=lambda device: free.pop(0))
     engine.configure(config)
     assert [engine.process(frame).bands for _ in range(2)] == ["", ""]
     assert free == [0.0]
 
 
-def test_a_result_of_16_bits_is_that_of_8_and_finer(library, config, deep_frame, native_kernels):
-    engine = engine_with(library, 1e12, config)
+def test_a_result_of_16_bits_is_that_of_8_and_finer(catalog, config, deep_frame, native_kernels):
+    engine = engine_with(catalog, 1e12, config)
     fine = engine.process(deep_frame, ProcessMode.REFINE).frame
     coarse = engine.process(replace(deep_frame, deep=None), ProcessMode.REFINE).frame
     assert fine.deep is not None
@@ -96,11 +96,11 @@ def test_a_result_of_16_bits_is_that_of_8_and_finer(library, config, deep_frame,
 @pytest.mark.parametrize("free", [1e12, AT_ONCE - 1000], ids=["at once", "in bands"])
 @pytest.mark.parametrize("change", [{}, {"size": 32}, {"keep_colors": True}, {"strength": 0.5}])
 def test_every_step_after_the_network_keeps_16_bits(
-    library, config, deep_frame, change, free, native_kernels
+    catalog, config, deep_frame, change, free, native_kernels
 ):
     config = replace(config, texture=0.0, **change)
-    fine = engine_with(library, free, config).process(deep_frame, ProcessMode.REFINE).frame
-    coarse = engine_with(library, 1e12, config).process(
+    fine = engine_with(catalog, free, config).process(deep_frame, ProcessMode.REFINE).frame
+    coarse = engine_with(catalog, 1e12, config).process(
         replace(deep_frame, deep=None), ProcessMode.REFINE
     )
     assert fine.deep is not None
@@ -108,16 +108,16 @@ def test_every_step_after_the_network_keeps_16_bits(
     assert np.count_nonzero(fine.deep % 257) > fine.deep.size // 2
 
 
-def test_strength_zero_is_the_picture_with_all_its_bits(library, config, deep_frame):
-    engine = engine_with(library, 1e12, replace(config, strength=0.0))
+def test_strength_zero_is_the_picture_with_all_its_bits(catalog, config, deep_frame):
+    engine = engine_with(catalog, 1e12, replace(config, strength=0.0))
     assert np.array_equal(there(engine.process(deep_frame).frame.deep), there(deep_frame.deep))
 
 
-def test_in_half_precision_bands_are_computed_too(library, config):
+def test_in_half_precision_bands_are_computed_too(catalog, config):
     config = replace(config, precision=Precision.bf16, texture=0.0)
     frame = Frame(picture(WIDTH, HEIGHT))
-    bands = engine_with(library, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)
-    exact = engine_with(library, 1e12, replace(config, precision=Precision.fp32)).process(
+    bands = engine_with(catalog, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)
+    exact = engine_with(catalog, 1e12, replace(config, precision=Precision.fp32)).process(
         frame, ProcessMode.REFINE
     )
     assert bands.bands
@@ -125,11 +125,11 @@ def test_in_half_precision_bands_are_computed_too(library, config):
     assert error < 9
 
 
-def test_one_size_gives_a_preview_and_a_print_the_same_strokes(library, config, native_kernels):
+def test_one_size_gives_a_preview_and_a_print_the_same_strokes(catalog, config, native_kernels):
     config = replace(config, size=WIDTH, texture=0.5, upsampling="smooth")
     small = picture(WIDTH, HEIGHT)
     large = np.repeat(np.repeat(small, 6, 0), 6, 1)
-    engine = engine_with(library, 1e12, config)
+    engine = engine_with(catalog, 1e12, config)
     preview = engine.process(Frame(small), ProcessMode.REFINE)
     printed = engine.process(Frame(large), ProcessMode.REFINE)
     assert preview.size == printed.size == (WIDTH, HEIGHT)

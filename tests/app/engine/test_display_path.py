@@ -256,7 +256,7 @@ CONFIGS = {
 @pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("network", ["full", "lite"])
 def test_on_a_gpu_the_picture_is_the_cpus(
-    network, chosen, size, library, monkeypatch, native_kernels
+    network, chosen, size, catalog, monkeypatch, native_kernels
 ):
     config = EngineConfig(
         style="candy", device="cuda", precision=Precision.fp16, size=size or 320, network=network,
@@ -267,7 +267,7 @@ def test_on_a_gpu_the_picture_is_the_cpus(
     assert taken is not None
     for kernels in (taken, None):
         monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
-        engine = Engine(library)
+        engine = Engine(catalog)
         engine.configure(config)
         shown = []
         for number in range(6):
@@ -287,7 +287,7 @@ def test_on_a_gpu_the_picture_is_the_cpus(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
-def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, library, monkeypatch, native_kernels):
+def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, catalog, monkeypatch, native_kernels):
     config = EngineConfig(
         style="candy", device="cuda", precision=Precision.fp16, size=size, texture=0.5
     )
@@ -298,7 +298,7 @@ def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, library, monkeypat
     assert taken is not None
     for kernels in (taken, None):
         monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
-        engine = Engine(library)
+        engine = Engine(catalog)
         for texture in (0.0, 0.5):
             engine.configure(replace(config, texture=texture))
             for number in range(3):
@@ -313,8 +313,8 @@ def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, library, monkeypat
 
 
 @pytest.mark.gpu
-def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, native_kernels):
-    engine = Engine(library)
+def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(catalog, native_kernels):
+    engine = Engine(catalog)
     config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16)
     engine.configure(config)
     frame = Frame(render(0, 320, 180))
@@ -329,13 +329,13 @@ def test_on_a_gpu_a_dragged_slider_acts_on_the_frame_that_was_computed(library, 
 @pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
 @pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
 def test_on_a_gpu_frames_that_overlap_are_the_same_bits(
-    chosen, size, library, native_kernels, monkeypatch
+    chosen, size, catalog, native_kernels, monkeypatch
 ):
     config = EngineConfig(
         style="candy", device="cuda", precision=Precision.fp16, size=size, network="full", **chosen
     )
     frames = [Frame(render(number / 25, 320, 180), number) for number in range(40)]
-    alone, overlapping = Engine(library), Engine(library)
+    alone, overlapping = Engine(catalog), Engine(catalog)
     for engine in (alone, overlapping):
         engine.configure(config)
     monkeypatch.setattr(display_path, "TIMED_EVERY", 1)  # launched stage by stage
@@ -366,8 +366,8 @@ def test_on_a_gpu_frames_that_overlap_are_the_same_bits(
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shown", [(320, 180), (160, 90)], ids=["its size", "half the size"])
-def test_on_a_gpu_a_window_is_given_what_it_paints(shown, library, native_kernels):
-    engine = Engine(library)
+def test_on_a_gpu_a_window_is_given_what_it_paints(shown, catalog, native_kernels):
+    engine = Engine(catalog)
     engine.configure(EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=320))
     pending = engine.begin(Frame(render(0, 320, 180)), ProcessMode.SEQUENCE, screen=shown)
     assert pending is not None
@@ -380,10 +380,10 @@ def test_on_a_gpu_a_window_is_given_what_it_paints(shown, library, native_kernel
 
 
 @pytest.mark.gpu
-def test_on_a_gpu_another_style_does_not_paint_over_the_frame_ahead(library, native_kernels):
+def test_on_a_gpu_another_style_does_not_paint_over_the_frame_ahead(catalog, native_kernels):
     config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=320)
     other = replace(config, style="mosaic")
-    frame, engine = Frame(render(0, 320, 180)), Engine(library)
+    frame, engine = Frame(render(0, 320, 180)), Engine(catalog)
     expected = []
     for each in (config, other):
         engine.configure(each)
@@ -461,13 +461,13 @@ def test_a_frame_under_way_is_timed_by_a_clock_of_its_own(path):
 @pytest.mark.parametrize("chosen", CONFIGS.values(), ids=CONFIGS)
 @pytest.mark.parametrize("network", ["full", "lite"])
 def test_on_a_gpu_a_batch_is_what_its_frames_are_one_after_another(
-    network, chosen, size, library, native_kernels
+    network, chosen, size, catalog, native_kernels
 ):
     config = EngineConfig(
         style="candy", device="cuda", precision=Precision.fp16, size=size, network=network, **chosen
     )
     frames = [Frame(render(number / 25, 320, 180), number) for number in range(16)]
-    alone, together = Engine(library), Engine(library)
+    alone, together = Engine(catalog), Engine(catalog)
     for engine in (alone, together):
         engine.configure(config)
     expected = [alone.process(frame, ProcessMode.SEQUENCE).frame.pixels for frame in frames]

@@ -35,11 +35,11 @@ def test_the_result_has_the_frames_size(engine, config, kernels, shape):
 
 
 @pytest.mark.parametrize("kernels", VARIANTS)
-def test_the_picture_is_the_networks_own(engine, library, config, frame, kernels):
+def test_the_picture_is_the_networks_own(engine, catalog, config, frame, kernels):
     from models.checkpoints import load_checkpoint
 
     net = TransformerNetBaseline()
-    net.load_state_dict(load_checkpoint(library.get("candy").weights))
+    net.load_state_dict(load_checkpoint(catalog.get("candy").weights))
     x = torch.from_numpy(frame.pixels.copy()).permute(2, 0, 1)[None].float()
     with torch.inference_mode():
         expected = net(x)[0].permute(1, 2, 0).clamp(0, 255).numpy()
@@ -94,29 +94,29 @@ def test_a_choice_that_cannot_be_had_is_refused_and_the_old_one_stays(
     assert engine.process(frame).config == config
 
 
-def test_weights_that_were_tampered_with_are_refused(library, config, tmp_path):
+def test_weights_that_were_tampered_with_are_refused(catalog, config, tmp_path):
     source = tmp_path / "a.safetensors"
     save_checkpoint(source, TransformerNetBaseline(1).state_dict(), {})
-    style = library.install(source, "Mine")
+    style = catalog.install(source, "Mine")
     content = bytearray(style.weights.read_bytes())
     content[-1] ^= 1
     style.weights.write_bytes(bytes(content))
     with pytest.raises(EngineError, match="sha256"):
-        Engine(library).configure(replace(config, style=style.key))
+        Engine(catalog).configure(replace(config, style=style.key))
 
 
-def test_a_style_that_vanished_from_disk_says_so(library, config, tmp_path):
+def test_a_style_that_vanished_from_disk_says_so(catalog, config, tmp_path):
     source = tmp_path / "a.safetensors"
     save_checkpoint(source, TransformerNetBaseline(1).state_dict(), {})
-    style = library.install(source, "Mine")
+    style = catalog.install(source, "Mine")
     style.weights.unlink()
     with pytest.raises((EngineError, StyleError), match=r"weights\.safetensors"):
-        Engine(library).configure(replace(config, style=style.key))
+        Engine(catalog).configure(replace(config, style=style.key))
 
 
-def test_without_a_style_it_says_so(library, frame):
+def test_without_a_style_it_says_so(catalog, frame):
     with pytest.raises(EngineError, match="no style"):
-        Engine(library).process(frame)
+        Engine(catalog).process(frame)
 
 
 def test_what_runs_is_said_in_words_with_the_reason(engine, config, frame):
@@ -177,12 +177,12 @@ def test_a_network_computes_in_the_precision_that_was_chosen(
     assert seen == [(dtype, dtype, precision.value.autocast)]
 
 
-def test_another_style_is_another_picture(engine, library, config, frame):
+def test_another_style_is_another_picture(engine, catalog, config, frame):
     candy = engine.process(frame).frame.pixels
     mosaic = replace(config, style="mosaic")
     engine.configure(mosaic)
     changed = engine.process(frame).frame.pixels
-    fresh = Engine(library)
+    fresh = Engine(catalog)
     fresh.configure(mosaic)
     np.testing.assert_array_equal(changed, fresh.process(frame).frame.pixels)
     engine.configure(config)

@@ -60,8 +60,8 @@ def test_without_a_lite_network_the_full_one_runs_and_says_so(engine, pair, fram
     assert any(mentions(each, "Second", "no lite network") for each in limitations)
 
 
-def test_lite_weights_that_were_tampered_with_are_refused(engine, library, pair):
-    weights = library.get("first").lite
+def test_lite_weights_that_were_tampered_with_are_refused(engine, catalog, pair):
+    weights = catalog.get("first").lite
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(bytes(content))

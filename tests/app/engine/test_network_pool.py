@@ -13,7 +13,7 @@ from tests.conftest import add_style
 
 
 def test_the_networks_used_last_stay_in_memory_and_no_others(
-    engine, library, tmp_path, monkeypatch, frame
+    engine, catalog, tmp_path, monkeypatch, frame
 ):
     used: WeakSet[Network] = WeakSet()
     render = Network.render
@@ -26,7 +26,7 @@ def test_the_networks_used_last_stay_in_memory_and_no_others(
     styles = [f"style{n}" for n in range(NETWORKS_KEPT + 2)]
     for n, key in enumerate(styles):
         add_style(tmp_path, key, n, NetworkConfig(1, (4, 4, 4 + n), 3))
-    library.reload()
+    catalog.reload()
     for key in styles:
         shown(engine, EngineConfig(key, device="cpu", size=32, network="full"), frame)
     gc.collect()

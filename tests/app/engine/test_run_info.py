@@ -17,13 +17,13 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 
 
 @pytest.fixture
-def frame(library, monkeypatch):
+def frame(catalog, monkeypatch):
     """Return the arguments that describe how a frame is computed."""
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _device: "a GPU")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: (9, 0))
     monkeypatch.setitem(build._reasons, "instance_norm", "")
     config = EngineConfig("candy", kernels="norm", device="cpu")
-    weights = StyleWeights(library)
+    weights = StyleWeights(catalog)
     weights.choose(config)
     return {
         "config": config,

@@ -61,10 +61,10 @@ def test_a_fault_of_the_runtime_is_an_error_and_not_another_network(
         engine.process(frame)
 
 
-def test_a_picture_that_needs_bands_is_refused(library, config, frame):
+def test_a_picture_that_needs_bands_is_refused(catalog, config, frame):
     from app.engine.engine import Engine
 
-    engine = Engine(library, free=lambda device: 40e6)
+    engine = Engine(catalog, free=lambda device: 40e6)
     engine.configure(replace(config, kernels="onnxruntime", size=160))
     with pytest.raises(EngineError, match=r"ONNX .*bands of rows"):
         engine.process(frame)

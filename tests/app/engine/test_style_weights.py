@@ -29,13 +29,13 @@ FULL, LITE = NetworkConfig(2, (8, 8, 12), 5), NetworkConfig(1, (4, 4, 6), 3)
 
 
 @pytest.fixture
-def weights(library, tmp_path):
+def weights(catalog, tmp_path):
     add_style(tmp_path, "first", 1, FULL, lite=LITE)
     add_style(tmp_path, "second", 2, FULL, lite=LITE)
     add_style(tmp_path, "plain", 3, FULL)
     add_style(tmp_path, "short", 4, LITE)
-    library.reload()
-    return StyleWeights(library)
+    catalog.reload()
+    return StyleWeights(catalog)
 
 
 def test_a_mix_is_named_with_both_shares():
@@ -116,12 +116,12 @@ def test_another_writing_is_refused_with_an_example(text):
 
 @pytest.mark.parametrize("lite", [False, True], ids=["full", "lite"])
 @pytest.mark.parametrize("amount", [0.0, 0.25, 1.0])
-def test_every_weight_is_in_between(weights, library, lite, amount):
+def test_every_weight_is_in_between(weights, catalog, lite, amount):
     weights.choose(EngineConfig("first", mix="second", mix_amount=amount))
     active = weights.active(lite=lite)
     first, second = (
         load_checkpoint(style.lite if lite and style.lite else style.weights)
-        for style in (library.get("first"), library.get("second"))
+        for style in (catalog.get("first"), catalog.get("second"))
     )
     for key, value in active.state.items():
         expected = (1 - amount) * first[key] + amount * second[key]
@@ -149,10 +149,10 @@ def test_a_style_mixed_with_itself_is_the_style(weights):
     assert alone.label == "First"
 
 
-def test_three_networks_of_their_own_are_mixed_and_a_fourth_is_refused(weights, library, tmp_path):
+def test_three_networks_of_their_own_are_mixed_and_a_fourth_is_refused(weights, catalog, tmp_path):
     for seed, key in enumerate(("third", "fourth"), 5):
         add_style(tmp_path, key, seed, FULL)
-    library.reload()
+    catalog.reload()
     mixed = EngineConfig("first", mix="second", mix_amount=0.3, mix_more=(("third", 0.2),))
     weights.choose(mixed)
     alone = []
@@ -236,7 +236,7 @@ def test_the_automatic_texture_of_a_mix_lies_between_those_of_its_styles(weights
         spec = tmp_path / "styles" / key / "style.toml"
         added = "texture = {}\nstream_texture = {}\n".format(*amounts)
         spec.write_text(spec.read_text("utf-8") + added, "utf-8")
-    weights._library.reload()
+    weights._catalog.reload()
     config = EngineConfig(style="first")
     weights.choose(config)
     assert (weights.texture(moving=False), weights.texture(moving=True)) == (1.0, 0.5)

@@ -34,8 +34,8 @@ def daily(*megapixels: float) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def session(qtbot, library, config, native_kernels):
-    session = Session(library, config)
+def session(qtbot, catalog, config, native_kernels):
+    session = Session(catalog, config)
     yield session
     end(session)
 
@@ -82,18 +82,18 @@ def open_picture(window, qtbot, path, size):
     return styled
 
 
-def as_engine_makes_it(library, config, frame: Pixels) -> Pixels:
-    engine = Engine(library)
+def as_engine_makes_it(catalog, config, frame: Pixels) -> Pixels:
+    engine = Engine(catalog)
     engine.configure(config)
     return engine.process(Frame(frame)).frame.pixels
 
 
 @daily(1.0, 8.3)
-def test_a_picture_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
+def test_a_picture_is_painted_as_it_is_styled(window, catalog, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]
     styled = open_picture(window, qtbot, tmp_path / "photo.png", size)
     place = window.viewport._picture
-    expected = small(as_engine_makes_it(library, config, picture(*size)), place)
+    expected = small(as_engine_makes_it(catalog, config, picture(*size)), place)
     assert differ(painted(window, place), expected) < 2
     assert differ(small(styled.source.pixels, place), expected) > 10, "the test can tell"
 
@@ -138,7 +138,7 @@ def test_a_comparison_paints_both_styled_pictures(
 
 
 @daily(4.1)
-def test_a_film_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_path, megapixels):
+def test_a_film_is_painted_as_it_is_styled(window, catalog, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]
     path = tmp_path / "film.avi"
     writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 25, size)
@@ -151,7 +151,7 @@ def test_a_film_is_painted_as_it_is_styled(window, library, config, qtbot, tmp_p
     styled, place = window.viewport.styled, window.viewport._picture
     whole = (styled.captured or styled.source).pixels
     assert whole.shape == (size[1], size[0], 3)
-    expected = as_engine_makes_it(library, config, whole)
+    expected = as_engine_makes_it(catalog, config, whole)
     assert differ(painted(window, place), small(expected, place)) < 4
     assert differ(small(whole, place), small(expected, place)) > 10, "the test can tell"
     saved = full_size(styled)

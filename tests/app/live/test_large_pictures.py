@@ -27,11 +27,11 @@ def config(config):
 
 
 @pytest.fixture
-def session(qtbot, library, config, native_kernels, monkeypatch):
+def session(qtbot, catalog, config, native_kernels, monkeypatch):
     small = partial(feed_forward.style_in_bands, band=1)
     monkeypatch.setattr(feed_forward, "style_in_bands", small)
     free = 1.9 * FeedForwardFamily.bytes_per_pixel * WIDTH * HEIGHT
-    session = Session(library, config, engine=Engine(library, free=lambda device: free))
+    session = Session(catalog, config, engine=Engine(catalog, free=lambda device: free))
     yield session
     end(session)
 

@@ -60,8 +60,8 @@ class Given(FrameSource):
 
 
 @pytest.fixture
-def engine(library, native_kernels) -> Overlapping:
-    return Overlapping(library)
+def engine(catalog, native_kernels) -> Overlapping:
+    return Overlapping(catalog)
 
 
 @pytest.fixture

@@ -11,22 +11,22 @@ from PIL import Image
 from app.background_jobs import Jobs
 from app.live.style_jobs import StyleJobs
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from tests.helpers.any_style import save_tiny
 from tests.helpers.errors import mentions
 
 
 @pytest.fixture
-def library(tmp_path) -> Library:
+def catalog(tmp_path) -> Catalog:
     for seed, name in enumerate(SHIPPED):
         save_tiny(tmp_path / "builtin" / "any_style" / name, seed)
-    return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
+    return Catalog(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
 
 
 @pytest.fixture
-def jobs(library, qtbot):
+def jobs(catalog, qtbot):
     pool = Jobs()
-    jobs = StyleJobs(library, pool)
+    jobs = StyleJobs(catalog, pool)
     yield jobs
     jobs.close()
     assert pool.close()
@@ -38,7 +38,7 @@ def picture(folder: Path, name: str) -> Path:
     return path
 
 
-def test_pictures_become_styles_in_their_order(jobs, library, tmp_path, qtbot):
+def test_pictures_become_styles_in_their_order(jobs, catalog, tmp_path, qtbot):
     made: list[str] = []
     said: list[str] = []
     jobs.progress.connect(said.append)
@@ -54,7 +54,7 @@ def test_pictures_become_styles_in_their_order(jobs, library, tmp_path, qtbot):
     assert said[-1] == ""
 
 
-def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, qtbot):
+def test_what_fails_is_a_problem_and_the_next_is_done(jobs, catalog, tmp_path, qtbot):
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no picture")
     problems: list[str] = []
@@ -69,16 +69,16 @@ def test_what_fails_is_a_problem_and_the_next_is_done(jobs, library, tmp_path, q
 
 
 def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(
-    jobs, library, tmp_path, qtbot, monkeypatch
+    jobs, catalog, tmp_path, qtbot, monkeypatch
 ):
-    style = library.install_picture(picture(tmp_path, "plum"))
-    going, install = threading.Event(), library.install_picture
+    style = catalog.install_picture(picture(tmp_path, "plum"))
+    going, install = threading.Event(), catalog.install_picture
 
     def slow(*args, **how):
         assert going.wait(10)
         return install(*args, **how)
 
-    monkeypatch.setattr(library, "install_picture", slow)
+    monkeypatch.setattr(catalog, "install_picture", slow)
     ended: list[str] = []
     for name in ("red", "teal"):
         path = picture(tmp_path, name)
@@ -95,19 +95,19 @@ def test_a_style_in_use_is_prepared_before_the_pictures_that_wait(
 
 def test_networks_of_their_own_need_no_preparing(qtbot, tmp_path):
     pool = Jobs()
-    jobs = StyleJobs(Library(BUILTIN, tmp_path / "none"), pool)
+    jobs = StyleJobs(Catalog(BUILTIN, tmp_path / "none"), pool)
     assert jobs.unprepared(("candy", "unknown")) == ()
     assert pool.close()
 
 
-def test_cancel_ends_what_is_done_and_what_waits(jobs, library, tmp_path, qtbot, monkeypatch):
-    going, install = threading.Event(), library.install_picture
+def test_cancel_ends_what_is_done_and_what_waits(jobs, catalog, tmp_path, qtbot, monkeypatch):
+    going, install = threading.Event(), catalog.install_picture
 
     def slow(*args, **how):
         assert going.wait(10)
         return install(*args, **how)
 
-    monkeypatch.setattr(library, "install_picture", slow)
+    monkeypatch.setattr(catalog, "install_picture", slow)
     problems: list[object] = []
     jobs.problem.connect(problems.append)
     made: list[str] = []
@@ -116,7 +116,7 @@ def test_cancel_ends_what_is_done_and_what_waits(jobs, library, tmp_path, qtbot,
     jobs.cancel()
     going.set()
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
-    assert (made, problems, library.styles) == ([], [], ())
+    assert (made, problems, catalog.styles) == ([], [], ())
     jobs.install_picture(picture(tmp_path, "gold"), "Sun", lambda style: made.append(style))
     qtbot.waitUntil(lambda: not jobs.busy, timeout=10_000)
-    assert [style.title for style in library.styles] == ["Sun"]
+    assert [style.title for style in catalog.styles] == ["Sun"]

@@ -15,7 +15,7 @@ from app.live.latest_value import LatestValue
 from app.live.stream_metrics import StreamMetrics
 from app.live.worker import Worker
 from app.sources.pictures import Pictures
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.conftest import picture
 from utils.images.writing import write_pixels
 
@@ -26,15 +26,15 @@ def latest() -> LatestValue:
 
 
 @pytest.fixture
-def engine(library: Library, native_kernels) -> Engine:
-    return Engine(library)
+def engine(catalog: Catalog, native_kernels) -> Engine:
+    return Engine(catalog)
 
 
 @pytest.fixture
 def worker(qtbot, engine: Engine, latest: LatestValue, config: EngineConfig) -> Iterator[Worker]:
     worker = Worker(engine, latest, StreamMetrics())
     worker.loop.wanted = config
-    worker.configure(config)
+    worker.loop.configure(config)
     yield worker
     worker.close()
 
@@ -63,7 +63,7 @@ def test_a_slider_moved_during_a_frame_is_in_that_frame(
     monkeypatch.setattr(engine, "infer", infer_while_it_moves)
     write_pixels(tmp_path / "a.png", picture())
     with qtbot.waitSignal(worker.ready, timeout=10_000):
-        worker.open(Pictures([tmp_path / "a.png"]))
+        worker.post(worker.open, Pictures([tmp_path / "a.png"]))
     result: StyledFrame | None = latest.take()
     assert result is not None
     assert result.config == moved
@@ -73,12 +73,12 @@ def test_a_slider_moved_during_a_frame_is_in_that_frame(
 def test_a_picture_is_styled_again_to_time_its_layers(worker, latest, qtbot, tmp_path):
     write_pixels(tmp_path / "a.png", picture())
     with qtbot.waitSignal(worker.ready, timeout=10_000):
-        worker.open(Pictures([tmp_path / "a.png"]))
+        worker.post(worker.open, Pictures([tmp_path / "a.png"]))
     first = latest.take()
     assert first is not None
     assert first.timings.layers == ()
     with qtbot.waitSignal(worker.ready, timeout=10_000):
-        worker.time_layers(True)
+        worker.post(worker.loop.time_layers, True)
     again = latest.take()
     assert again is not None
     assert again.timings.layers
@@ -87,7 +87,7 @@ def test_a_picture_is_styled_again_to_time_its_layers(worker, latest, qtbot, tmp
 def test_only_the_newest_of_several_configs_takes_effect(worker, engine, config):
     older, newest = replace(config, strength=0.5), replace(config, strength=0.25)
     worker.loop.wanted = newest
-    worker.configure(older)
+    worker.loop.configure(older)
     assert engine.config == config
-    worker.configure(newest)
+    worker.loop.configure(newest)
     assert engine.config == newest

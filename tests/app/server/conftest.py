@@ -19,7 +19,7 @@ from app.server.limits import Limits
 from app.server.look import Look
 from app.server.painting import Painted, Painter, Stopped
 from app.server.server import serving
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import Style
 from models.precision import Precision
 from tests.conftest import picture
@@ -42,8 +42,8 @@ class PaperPainter:
         begun: The styles of the pictures, in the order in which they were started.
     """
 
-    def __init__(self, library: Library, network: Path | None = None) -> None:
-        self.library, self.network = library, network
+    def __init__(self, catalog: Catalog, network: Path | None = None) -> None:
+        self.catalog, self.network = catalog, network
         self.findings: Mapping[str, Sequence[tuple[str, str]]] = {}
         self.go = threading.Semaphore(0)
         self.begun: list[str] = []
@@ -52,10 +52,10 @@ class PaperPainter:
         """Accept every look."""
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
-        return self.library.install_picture(picture, self.network, title=title)
+        return self.catalog.install_picture(picture, self.network, title=title)
 
     def remove_style(self, key: str) -> None:
-        self.library.remove(key)
+        self.catalog.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
         """Wait for `go` and write a picture; bold strokes raise an error."""
@@ -75,8 +75,8 @@ class PaperPainter:
 @pytest.fixture(scope="session")
 def engine_painter(tmp_path_factory: pytest.TempPathFactory) -> EnginePainter:
     """Return the engine with the bundled styles, on a network that needs no kernels."""
-    library = Library(BUILTIN, tmp_path_factory.mktemp("painter") / "styles")
-    return EnginePainter(library, kernels="baseline", precision=Precision.fp32, device="cpu")
+    catalog = Catalog(BUILTIN, tmp_path_factory.mktemp("painter") / "styles")
+    return EnginePainter(catalog, kernels="baseline", precision=Precision.fp32, device="cpu")
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +85,8 @@ def tiny_network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def paper(library: Library, tiny_network: Path) -> PaperPainter:
-    return PaperPainter(library, tiny_network)
+def paper(catalog: Catalog, tiny_network: Path) -> PaperPainter:
+    return PaperPainter(catalog, tiny_network)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from wheels.arrange import CHECKOUT
 def test_the_styles_are_listed_with_their_pictures(start, engine_painter):
     client = start(engine_painter)
     styles = {style["key"]: style for style in client.get("/api/styles").json()}
-    assert list(styles) == [style.key for style in engine_painter.library.styles]
+    assert list(styles) == [style.key for style in engine_painter.catalog.styles]
     assert styles["candy"]["title"] == "Candy"
     assert "udnie" in styles["candy"]["mixable"]
     for style in styles.values():

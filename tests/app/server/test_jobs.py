@@ -11,7 +11,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job_queue import JobQueue
 from app.cli import main
 from app.commands.queue.arguments import job_arguments
 from app.parameters import PARAMETERS, ChoiceParameter, SwitchParameter, given_values
@@ -153,8 +153,8 @@ def served(painter: PaperPainter, folder: Path) -> Iterator[tuple[Serving, httpx
             yield server, client
 
 
-def test_jobs_that_a_server_left_are_done_by_the_next_one(library, photo, tmp_path):
-    paper, again = PaperPainter(library), PaperPainter(library)
+def test_jobs_that_a_server_left_are_done_by_the_next_one(catalog, photo, tmp_path):
+    paper, again = PaperPainter(catalog), PaperPainter(catalog)
     with served(paper, tmp_path / "jobs") as (_, client):
         numbers = [add(client, photo, style=style) for style in ("candy", "udnie")]
         until(lambda: paper.begun == ["candy"])
@@ -176,9 +176,9 @@ def test_old_results_make_room_for_new_ones(start, paper, photo, tmp_path, monke
     assert pictures(tmp_path / "jobs") == ["styled.png"] * 3
 
 
-def test_the_queue_of_the_command_line_runs_what_a_server_left(library, photo, tmp_path):
+def test_the_queue_of_the_command_line_runs_what_a_server_left(catalog, photo, tmp_path):
     root = tmp_path / "jobs"
-    with served(PaperPainter(library), root) as (_, client):
+    with served(PaperPainter(catalog), root) as (_, client):
         add(client, photo, size="32", format="jpeg")
     assert main(["queue", "run", "--queue", str(root)]) == 0
     assert JobQueue(root).get(1).state == "done"

@@ -280,7 +280,7 @@ def test_at_the_end_the_picture_under_way_is_completed_and_what_waits_is_refused
         def paint(self, source: Path, target: Path, look, stop):
             return super().paint(source, target, look, lambda: ending.set() if stop() else None)
 
-    patient = Patient(paper.library)
+    patient = Patient(paper.catalog)
     with ThreadPoolExecutor(2) as others:
         with serving(patient, TOKEN, **how) as server:
             first = others.submit(ask, server.urls[0], "candy")

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from app.cli import main
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.app.server.conftest import TOKEN, PaperPainter, sentence, until
 from tests.conftest import add_style, picture
 from tests.helpers.errors import mentions
@@ -131,7 +131,7 @@ def test_there_are_as_many_styles_of_pictures_as_may_be(start, paper, painting):
 
 
 def test_without_a_network_it_is_said_that_there_is_none(start, painting, tmp_path):
-    bare = Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
+    bare = Catalog(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
     client = start(PaperPainter(bare))
     why = "a style picture needs an any-style network, and none is installed"
     for _ in range(20):  # the server answers during the upload, and answers the next request too

@@ -12,7 +12,7 @@ from urllib.error import URLError
 import pytest
 
 from app.errors import StyleForgeError
-from app.sources import network, open_source, web
+from app.sources import address, open_source, web
 from app.sources.deadline import Deadline
 from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
@@ -127,7 +127,7 @@ def test_a_film_that_is_too_large_is_refused_before_its_first_frame(tmp_path: Pa
 def test_one_deadline_holds_for_all_that_comes_slowly(
     monkeypatch: pytest.MonkeyPatch, head: bytes, again: bytes
 ) -> None:
-    monkeypatch.setattr(network, "OPEN_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(address, "OPEN_TIMEOUT_S", 1.0)
     with (
         sending(head, again, 0.05) as url,
         no_thread_left(),
@@ -146,7 +146,7 @@ def test_the_deadline_holds_for_a_host_that_is_looked_up_for_ever(
         answered.wait()
         raise socket.gaierror(-2, "Name or service not known")
 
-    monkeypatch.setattr(network, "OPEN_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(address, "OPEN_TIMEOUT_S", 0.2)
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
     with no_thread_left():
         with pytest.raises(StyleForgeError, match=r"cam\.invalid/live .*0.2 s"):
@@ -190,4 +190,4 @@ def test_a_request_reads_no_file_of_this_machine(tmp_path) -> None:
 
 
 def test_a_host_cannot_write_over_the_terminal() -> None:
-    assert network.Address.parse("http://a\x07b\u202ec/d").title == r"a\x07b\u202ec/d"
+    assert address.Address.parse("http://a\x07b\u202ec/d").title == r"a\x07b\u202ec/d"

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import StyleError
 from models.checkpoints import CheckpointError
 from models.families.any_style import AnyStyleNetwork
@@ -27,8 +27,8 @@ FULL, LITE = SHIPPED
 
 
 @pytest.fixture
-def bare(tmp_path) -> Library:
-    return Library(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
+def bare(tmp_path) -> Catalog:
+    return Catalog(tmp_path / "builtin" / "styles", tmp_path / "user" / "styles")
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_picture_becomes_a_pack_of_its_own(bare, network, painting):
     code, shared = load_code(style.weights), AnyStyleNetwork.load(network)
     assert code.network == shared.digest
     np.testing.assert_array_equal(code.values, shared.encode(kept).values)
-    again = Library(bare.user.parent / "none", bare.user)
+    again = Catalog(bare.user.parent / "none", bare.user)
     assert again.styles == (style,)
 
 
@@ -77,7 +77,7 @@ def test_a_given_network_is_kept_once_and_found_by_its_digest(bare, network, pai
     bare.install_picture(painting, network)
     bare.install_picture(painting, network)
     network.unlink()
-    later = Library(bare.user.parent / "none", bare.user)
+    later = Catalog(bare.user.parent / "none", bare.user)
     found = later.networks.find(digest)
     assert found is not None
     assert found.digest == digest
@@ -111,7 +111,7 @@ def test_the_network_that_ships_is_used_and_not_copied(bare, painting, tmp_path)
 def test_a_code_finds_its_network_beside_the_one_that_ships(bare, network, painting, tmp_path):
     style = bare.install_picture(painting, network)
     save_tiny(tmp_path / "builtin" / "any_style" / FULL, 2)
-    later = Library(tmp_path / "builtin" / "styles", bare.user)
+    later = Catalog(tmp_path / "builtin" / "styles", bare.user)
     digest = load_code(style.weights).network
     found, default = later.networks.find(digest), later.networks.default()
     assert found is not None
@@ -168,7 +168,7 @@ def test_a_style_gets_a_second_code_for_the_lite_network(bare, shipped, painting
 
 def test_a_network_that_was_given_has_no_lite_one(bare, shipped, network, painting):
     style = bare.install_picture(painting, network)
-    later = Library(bare.user.parents[1] / "builtin" / "styles", bare.user)
+    later = Catalog(bare.user.parents[1] / "builtin" / "styles", bare.user)
     digest = load_code(style.weights).network
     found = later.networks.for_code(digest, lite=False)
     assert found is not None
@@ -198,7 +198,7 @@ def test_what_stops_the_making_of_a_style_leaves_nothing(bare, network, painting
 def test_it_is_said_whether_a_style_can_be_made_of_a_picture(bare, network, painting):
     assert "none is installed" in bare.networks.unavailable_reason
     bare.install_picture(painting, network)
-    later = Library(bare.user.parent / "none", bare.user)
+    later = Catalog(bare.user.parent / "none", bare.user)
     assert later.networks.unavailable_reason == ""
 
 
@@ -208,7 +208,7 @@ def test_a_damaged_network_is_named(bare, network, painting, tmp_path):
     data = bytearray(kept.read_bytes())
     data[-1] ^= 1
     kept.write_bytes(bytes(data))
-    later = Library(tmp_path / "none", bare.user)
+    later = Catalog(tmp_path / "none", bare.user)
     with pytest.raises(CheckpointError, match="match its digest"):
         later.networks.find(kept.stem)
     with pytest.raises(StyleError, match="is damaged"):
@@ -229,7 +229,7 @@ def test_a_file_that_is_no_network_is_named(bare, painting):
 def test_a_pack_is_handed_on_with_its_picture(bare, network, painting, tmp_path):
     style = bare.install_picture(painting, network)
     handed = shutil.copytree(style.weights.parent, tmp_path / "handed")
-    elsewhere = Library(tmp_path / "none", tmp_path / "elsewhere" / "styles")
+    elsewhere = Catalog(tmp_path / "none", tmp_path / "elsewhere" / "styles")
     again = elsewhere.install(handed)
     assert (again.title, again.family) == (style.title, ANY_STYLE)
     assert again.picture is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import StyleError, check_weights, load_pack
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.transformer_net import TransformerNetBaseline
@@ -61,8 +61,8 @@ def test_a_spec_that_is_a_pipe_is_not_waited_for(pack: Path) -> None:
         ),
         pytest.param(
             "weights.safetensors",
-            "from app.styles.library import Library",
-            "Library({pack}, {pack} / 'user').install({pack})",
+            "from app.styles.catalog import Catalog",
+            "Catalog({pack}, {pack} / 'user').install({pack})",
             f"StyleError: 'pack' names weights that cannot be read: weights.safetensors: {DEVICE}",
             id="pack",
             marks=pytest.mark.full,
@@ -117,12 +117,12 @@ def test_a_spec_that_is_too_much_is_one_short_sentence(pack: Path, text: str, fa
 
 @pytest.mark.parametrize("field", ["weights", "lite_weights", "thumbnail"])
 @pytest.mark.parametrize(("make", "fault"), MAKE, ids=["pipe", "device", "folder"])
-def test_a_pack_holds_regular_files_only(library, pack: Path, field: str, make, fault) -> None:
+def test_a_pack_holds_regular_files_only(catalog, pack: Path, field: str, make, fault) -> None:
     lines = {"title": "Odd", "weights": "weights.safetensors", field: "odd"}
     (pack / "style.toml").write_text(toml.dumps(lines))
     make(pack / "odd")
     with pytest.raises(StyleError, match=f"'pack' .*odd: {fault}"):
-        library.install(pack)
+        catalog.install(pack)
 
 
 @pytest.mark.parametrize("field", ["weights", "lite_weights", "thumbnail"])
@@ -149,9 +149,9 @@ def test_names_and_titles_of_a_pack_cannot_write_over_the_terminal(pack: Path) -
 def test_one_hostile_pack_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "styles" / "odd").mkdir(parents=True)
     os.mkfifo(tmp_path / "styles" / "odd" / "style.toml")
-    library = Library(BUILTIN, tmp_path / "styles")
-    assert library.broken == (f"'odd/style.toml' cannot be read: {PIPE}",)
-    assert library.get("candy")
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    assert catalog.broken == (f"'odd/style.toml' cannot be read: {PIPE}",)
+    assert catalog.get("candy")
 
 
 def test_weights_that_became_a_pipe_are_not_waited_for(pack: Path) -> None:
@@ -164,10 +164,10 @@ def test_weights_that_became_a_pipe_are_not_waited_for(pack: Path) -> None:
         load_checkpoint(style.weights)
 
 
-def test_a_checkpoint_that_is_a_pipe_is_not_waited_for(library, tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_a_pipe_is_not_waited_for(catalog, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "odd.pth")
     with pytest.raises(StyleError) as caught:
-        library.install(tmp_path / "odd.pth")
+        catalog.install(tmp_path / "odd.pth")
     assert str(caught.value) == f"'odd.pth' cannot be read: {PIPE}"
 
 
@@ -180,9 +180,9 @@ def test_a_checkpoint_that_is_a_pipe_is_not_waited_for(library, tmp_path: Path) 
     ],
     ids=["long", "escape", "null"],
 )
-def test_a_checkpoint_of_an_odd_name_is_one_sentence(library, tmp_path, name, fault) -> None:
+def test_a_checkpoint_of_an_odd_name_is_one_sentence(catalog, tmp_path, name, fault) -> None:
     with pytest.raises(StyleError, match=f"^{fault}$"):
-        library.install(tmp_path / name)
+        catalog.install(tmp_path / name)
 
 
 def sparse(path: Path) -> None:

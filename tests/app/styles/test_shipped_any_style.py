@@ -10,7 +10,7 @@ import torch
 
 from app.sources.scene import render
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN
+from app.styles.catalog import BUILTIN
 from models.families.any_style import AnyStyleNetwork
 from models.vit_checkpoints import load_vit
 

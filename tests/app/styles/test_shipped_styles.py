@@ -12,25 +12,25 @@ import torch
 from torch import Tensor
 
 from app.sources.scene import render
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import Style
 from models.checkpoints import load_checkpoint
 from models.evaluation.image_metrics import border, projected_clamp, psnr, to_tensor
 from models.network_config import FULL, LITE, network_config
 from models.transformer_net import TransformerNetFused
 
-LIBRARY = Library(BUILTIN, BUILTIN / "none")
+CATALOG = Catalog(BUILTIN, BUILTIN / "none")
 NAMED = ("candy", "mosaic", "udnie", "rain_princess", "starry_night", "great_wave")
 MORE = ("composition_vii", "scream", "wreck")
 BYTES = 36_000_000
 
 pytestmark = pytest.mark.usefixtures("native_kernels", "one_thread")
-every_style = pytest.mark.parametrize("style", LIBRARY.styles, ids=lambda style: style.key)
+every_style = pytest.mark.parametrize("style", CATALOG.styles, ids=lambda style: style.key)
 one_style_daily = pytest.mark.parametrize(
     "style",
     [
         pytest.param(style, id=style.key, marks=[] if style.key == "candy" else pytest.mark.full)
-        for style in LIBRARY.styles
+        for style in CATALOG.styles
     ],
 )
 
@@ -55,7 +55,7 @@ def weights(style: Style) -> tuple[Path, Path]:
 
 
 def test_nine_styles_are_there_in_the_order_of_the_number_keys():
-    assert tuple(style.key for style in LIBRARY.styles) == NAMED + MORE
+    assert tuple(style.key for style in CATALOG.styles) == NAMED + MORE
 
 
 def test_all_that_is_shipped_stays_small():
@@ -91,7 +91,7 @@ def test_a_styled_picture_has_contrast_and_no_frame(style, scene):
 )
 def test_any_two_styles_mix(size, scene):
     """Halfway between weights of one ancestor, the contrast is close to either style's."""
-    states = {style.key: load_checkpoint(weights(style)[size]) for style in LIBRARY.styles}
+    states = {style.key: load_checkpoint(weights(style)[size]) for style in CATALOG.styles}
     contrast = {key: styled(state, scene, torch.float32).std() for key, state in states.items()}
     keys = list(states)
     for first, second in zip(keys, keys[1:] + keys[:1], strict=True):

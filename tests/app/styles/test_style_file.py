@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from app.styles.catalog import Catalog
 from app.styles.facts import facts_of
-from app.styles.library import Library
 from app.styles.pack import StyleError
 from app.styles.style_file import MAX_WEIGHTS, SPEC, unpacked
 from models import checkpoints
@@ -20,8 +20,8 @@ from utils.translation import texts
 
 
 @pytest.fixture
-def file(library: Library, tmp_path: Path) -> Path:
-    return library.export_file("candy", tmp_path / "candy.styleforge")
+def file(catalog: Catalog, tmp_path: Path) -> Path:
+    return catalog.export_file("candy", tmp_path / "candy.styleforge")
 
 
 def contents(file: Path) -> dict[str, bytes]:
@@ -35,33 +35,33 @@ def write(file: Path, files: dict[str, bytes], method: int = zipfile.ZIP_STORED)
             archive.writestr(name, data)
 
 
-def left(library: Library) -> list[str]:
-    return [path.name for path in library.user.iterdir()] if library.user.exists() else []
+def left(catalog: Catalog) -> list[str]:
+    return [path.name for path in catalog.user.iterdir()] if catalog.user.exists() else []
 
 
-def test_a_style_goes_through_one_file_whole(library, file):
-    again = library.install(file)
-    original = library.get("candy")
+def test_a_style_goes_through_one_file_whole(catalog, file):
+    again = catalog.install(file)
+    original = catalog.get("candy")
     assert (again.title, again.key, again.builtin) == ("Candy 2", "candy_2", False)
     for name in ("weights", "lite", "thumbnail"):
         assert getattr(again, name).read_bytes() == getattr(original, name).read_bytes()
     assert (again.texture, again.credit) == (original.texture, original.credit)
     assert dict(facts_of(again))["Trained"] == dict(facts_of(original))["Trained"]
-    assert left(library) == ["candy_2"]
+    assert left(catalog) == ["candy_2"]
 
 
-def test_equal_styles_are_equal_files(library, file, tmp_path):
-    again = library.export_file("candy", tmp_path / "again")
+def test_equal_styles_are_equal_files(catalog, file, tmp_path):
+    again = catalog.export_file("candy", tmp_path / "again")
     assert again.name == "again.styleforge"
     assert again.read_bytes() == file.read_bytes()
 
 
-def test_a_title_can_be_given(library, file):
-    assert library.installable_title(file) == "Candy 2"
-    assert library.install(file, "Sweets").title == "Sweets"
+def test_a_title_can_be_given(catalog, file):
+    assert catalog.installable_title(file) == "Candy 2"
+    assert catalog.install(file, "Sweets").title == "Sweets"
 
 
-def test_an_export_that_fails_leaves_the_file_as_it_was(library, file, monkeypatch):
+def test_an_export_that_fails_leaves_the_file_as_it_was(catalog, file, monkeypatch):
     before = file.read_bytes()
 
     def full(*_: object) -> None:
@@ -69,7 +69,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(library, file, monkeypat
 
     monkeypatch.setattr("app.styles.style_file.shutil.copyfileobj", full)
     with refused(StyleError, style="Candy", file="candy.styleforge"):
-        library.export_file("candy", file)
+        catalog.export_file("candy", file)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.glob("*candy*")] == [file.name]
 
@@ -176,17 +176,17 @@ def many(file: Path) -> None:
         (lambda file: file.unlink(), "cannot be installed: No such file"),
     ],
 )
-def test_what_is_no_file_of_a_style_is_refused_in_one_sentence(library, file, damage, said):
+def test_what_is_no_file_of_a_style_is_refused_in_one_sentence(catalog, file, damage, said):
     damage(file)
     with pytest.raises(StyleError) as caught:
-        library.install(file)
+        catalog.install(file)
     message = str(caught.value)
     assert message.startswith("'candy.styleforge'")
     assert said in message
     assert "\n" not in message
-    assert left(library) == []
+    assert left(catalog) == []
     with pytest.raises(StyleError):
-        library.installable_title(file)
+        catalog.installable_title(file)
 
 
 def test_nothing_is_unpacked_outside_of_its_folder(file, tmp_path):
@@ -202,11 +202,11 @@ def test_the_largest_weights_are_those_of_checkpoints():
 
 
 def test_a_fault_that_names_its_file_in_another_language_names_it_once(
-    library, tmp_path, monkeypatch
+    catalog, tmp_path, monkeypatch
 ):
     (tmp_path / "udnie.styleforge").write_bytes(b"nothing")
     english = "'{file}' is not a style file: it is not a ZIP archive, or is truncated"
     german = {english: "Kein Stil ist „{file}“"}
     monkeypatch.setattr(texts, "_Chosen", type("Chosen", (), {"key": "de", "texts": german}))
     with pytest.raises(StyleError, match=r"^Kein Stil ist „udnie\.styleforge“$"):
-        library.install(tmp_path / "udnie.styleforge")
+        catalog.install(tmp_path / "udnie.styleforge")

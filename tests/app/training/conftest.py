@@ -10,7 +10,7 @@ import pytest
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.training import controller as studio_module
 from app.training.controller import TrainingController
 from app.training.request import TrainingRequest
@@ -69,8 +69,8 @@ def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def own_library(tmp_path: Path) -> Library:
-    return Library(tmp_path / "builtin", tmp_path / "mine" / "styles")
+def own_catalog(tmp_path: Path) -> Catalog:
+    return Catalog(tmp_path / "builtin", tmp_path / "mine" / "styles")
 
 
 @pytest.fixture
@@ -79,15 +79,15 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def studio(qtbot, own_library: Library) -> Iterator[TrainingController]:
-    made = TrainingController(own_library)
+def studio(qtbot, own_catalog: Catalog) -> Iterator[TrainingController]:
+    made = TrainingController(own_catalog)
     yield made
     made.close()
 
 
 @pytest.fixture
-def session(qtbot, own_library: Library) -> Iterator[Session]:
-    made = Session(own_library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
+def session(qtbot, own_catalog: Catalog) -> Iterator[Session]:
+    made = Session(own_catalog, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
     yield made
     end(made)
 

@@ -44,7 +44,7 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
         pass
     (style,) = told.args
     assert (style.key, style.title) == ("stripes", "Stripes")
-    assert session.library.get("stripes") == style
+    assert session.catalog.get("stripes") == style
     assert trained == [style]
     assert session.config == before  # the stream continues unchanged
     assert style.thumbnail is not None
@@ -53,13 +53,13 @@ def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot,
     assert previews
     assert not list(runs.iterdir())
     assert session.studio.state == State()
-    recipe = tomllib.loads((session.library.user / "stripes" / "style.toml").read_text("utf-8"))
+    recipe = tomllib.loads((session.catalog.user / "stripes" / "style.toml").read_text("utf-8"))
     assert recipe["training"]["iterations"] == 4
     assert "--style-image red_stripes.png" in recipe["training"]["command"]
     assert str(order.photographs) not in recipe["training"]["command"]
 
 
-def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
+def test_two_styles_of_one_title_live_side_by_side(own_catalog, tmp_path):
     for key in ("red_stripes", "red_stripes_2"):
         pack = tmp_path / "out" / "style"
         pack.mkdir(parents=True)
@@ -67,11 +67,11 @@ def test_two_styles_of_one_title_live_side_by_side(own_library, tmp_path):
         (pack / "style.toml").write_text(
             'title = "Red stripes"\nweights = "weights.safetensors"\n[training]\nseed = 7\n'
         )
-        adopted = own_library.move_in(pack)
+        adopted = own_catalog.move_in(pack)
         assert adopted.key == key
         assert not pack.exists()
         assert "seed = 7" in (adopted.weights.parent / "style.toml").read_text("utf-8")
-    assert len(own_library.styles) == 2
+    assert len(own_catalog.styles) == 2
 
 
 @pytest.mark.full
@@ -135,7 +135,7 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
 
 @pytest.mark.full
 def test_a_long_run_can_be_started_anyway_or_made_shorter(
-    studio, order, qtbot, monkeypatch, own_library
+    studio, order, qtbot, monkeypatch, own_catalog
 ):
     monkeypatch.setattr(studio_module, "CONFIRM_ABOVE_S", 0.0)
     monkeypatch.setattr(studio_module, "cheaper", lambda than: TINY if than is LONG else None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.styles.pack import StyleError
 from app.training import controller as studio_module
 from app.training.controller import TrainingController
@@ -28,7 +28,7 @@ from tests.models.training.conftest import small_files
 
 @pytest.mark.full
 def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
-    studio, order, own_library, qtbot, runs
+    studio, order, own_catalog, qtbot, runs
 ):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
@@ -41,7 +41,7 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
     assert not studio._process.running
     studio.close()
 
-    later = TrainingController(own_library)
+    later = TrainingController(own_catalog)
     with qtbot.waitSignal(later.unfinished_changed) as found:
         later.look_for_unfinished()
     ((run,),) = found.args
@@ -57,7 +57,7 @@ def test_a_paused_run_is_found_at_the_next_start_and_goes_on(
 
 
 @pytest.mark.full
-def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
+def test_cancelling_leaves_nothing(studio, order, own_catalog, qtbot, runs):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     assert len(list(runs.iterdir())) == 1
@@ -65,7 +65,7 @@ def test_cancelling_leaves_nothing(studio, order, own_library, qtbot, runs):
     state = until(qtbot, studio, Phase.IDLE)
     assert state.problem is None
     assert not list(runs.iterdir())
-    assert not own_library.styles
+    assert not own_catalog.styles
 
 
 @pytest.mark.full
@@ -110,12 +110,12 @@ def read_elsewhere(run, tmp_path: Path):
 
 
 @pytest.mark.full
-def test_a_run_another_window_works_on_is_not_offered(studio, order, own_library, qtbot):
+def test_a_run_another_window_works_on_is_not_offered(studio, order, own_catalog, qtbot):
     studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, studio)
     studio.pause()
     run = until(qtbot, studio, Phase.PAUSED).run
-    other = TrainingController(own_library)
+    other = TrainingController(own_catalog)
     with qtbot.waitSignal(other.unfinished_changed) as found:
         other.look_for_unfinished()
     assert found.args == [()]
@@ -136,8 +136,8 @@ def begun(runs: Path, order: TrainingRequest) -> RunDirectory:
     return run
 
 
-def offered(qtbot, library: Library) -> tuple[tuple[RunDirectory, ...], TrainingController]:
-    studio = TrainingController(library)
+def offered(qtbot, catalog: Catalog) -> tuple[tuple[RunDirectory, ...], TrainingController]:
+    studio = TrainingController(catalog)
     with qtbot.waitSignal(studio.unfinished_changed) as found:
         studio.look_for_unfinished()
     studio.close()
@@ -172,14 +172,14 @@ def test_the_losses_of_a_killed_process_have_no_gap_and_no_duplicate(
 
 
 @pytest.mark.parametrize("content", [b"", b"1\nanother\nmachine\n"])
-def test_the_lock_of_a_dead_window_does_not_block(qtbot, order, own_library, runs, content):
+def test_the_lock_of_a_dead_window_does_not_block(qtbot, order, own_catalog, runs, content):
     run = begun(runs, order)
     (run.path / "lock").write_bytes(content)
-    found, _ = offered(qtbot, own_library)
+    found, _ = offered(qtbot, own_catalog)
     assert [each.path for each in found] == [run.path]
 
 
-def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_library, runs):
+def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_catalog, runs):
     run = begun(runs, order)
     made = runs / ".begun-a-run"  # killed during its creation, today and two days ago
     made.mkdir()
@@ -187,7 +187,7 @@ def test_half_a_run_is_never_offered_and_goes_in_time(qtbot, order, own_library,
     old.mkdir()
     os.utime(old, (1e9, 1e9))
     run.path.rename(runs / ".discarded-a-run")  # killed during its deletion
-    assert offered(qtbot, own_library)[0] == ()
+    assert offered(qtbot, own_catalog)[0] == ()
     assert list(runs.iterdir()) == [made]
 
 
@@ -225,7 +225,7 @@ def test_a_damaged_history_costs_only_the_history(order, runs, history):
     ids=lambda content: str(content)[:20],
 )
 def test_a_damaged_description_is_told_with_what_can_be_used(
-    qtbot, order, own_library, runs, content
+    qtbot, order, own_catalog, runs, content
 ):
     run = begun(runs, order)
     values = json.loads((run.path / "run.json").read_text())
@@ -236,7 +236,7 @@ def test_a_damaged_description_is_told_with_what_can_be_used(
     elif content == "untitled":
         content = json.dumps(values | {"title": " "}).encode()
     (run.path / "run.json").write_bytes(content)
-    found, studio = offered(qtbot, own_library)
+    found, studio = offered(qtbot, own_catalog)
     assert found == ()
     assert studio.state.problem is not None
     told = studio.state.problem.summary
@@ -245,10 +245,10 @@ def test_a_damaged_description_is_told_with_what_can_be_used(
     assert run.checkpoint.is_file()
 
 
-def test_a_run_of_another_version_is_left_alone_in_silence(qtbot, order, own_library, runs):
+def test_a_run_of_another_version_is_left_alone_in_silence(qtbot, order, own_catalog, runs):
     run = begun(runs, order)
     (run.path / "run.json").write_text('{"format": 2}')
-    found, studio = offered(qtbot, own_library)
+    found, studio = offered(qtbot, own_catalog)
     assert found == ()
     assert studio.state.problem is None
     assert run.checkpoint.is_file()
@@ -268,12 +268,12 @@ def pack_elsewhere(tmp_path: Path):
         yield pack
 
 
-def test_a_pack_comes_from_another_disk_whole_or_not_at_all(own_library, pack_elsewhere):
+def test_a_pack_comes_from_another_disk_whole_or_not_at_all(own_catalog, pack_elsewhere):
     with small_files(50_000), pytest.raises(StyleError, match=r"could not .*too large"):
-        own_library.move_in(pack_elsewhere)
-    assert list(own_library.user.iterdir()) == []
-    style = own_library.move_in(pack_elsewhere)
-    assert [path.name for path in own_library.user.iterdir()] == ["wave"]
+        own_catalog.move_in(pack_elsewhere)
+    assert list(own_catalog.user.iterdir()) == []
+    style = own_catalog.move_in(pack_elsewhere)
+    assert [path.name for path in own_catalog.user.iterdir()] == ["wave"]
     assert style.title == "Wave"
     assert not pack_elsewhere.exists()
 

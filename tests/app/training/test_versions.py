@@ -40,7 +40,7 @@ def both(order, tmp_path) -> TrainingRequest:
 
 @pytest.mark.full
 def test_both_versions_are_in_one_pack_and_a_first_impression_comes_before_training(
-    studio, both, qtbot, own_library, runs
+    studio, both, qtbot, own_catalog, runs
 ):
     seen = []
     studio.preview_saved.connect(

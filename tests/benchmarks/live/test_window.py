@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.styles.any_style_networks import SHIPPED
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from benchmarks.live import window
 from benchmarks.tables.live import dropped_sentence, window_table
 from tests.helpers.any_style import save_tiny
@@ -33,9 +33,9 @@ def test_pictures_become_styles_within_the_time_that_is_told(qapp, monkeypatch, 
     monkeypatch.setattr(window, "PICTURE_SIZE", (64, 48))
     for name in SHIPPED:
         save_tiny(tmp_path / "any_style" / name)
-    library = Library(BUILTIN, tmp_path / "styles")
-    first, second = window.dropped(library, tmp_path)
-    assert {"picture0", "picture1"} <= {style.key for style in library.styles}
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    first, second = window.dropped(catalog, tmp_path)
+    assert {"picture0", "picture1"} <= {style.key for style in catalog.styles}
     assert 0 < first < 60
     assert 0 < second < 60
     sentence = dropped_sentence([first, second])

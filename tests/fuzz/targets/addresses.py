@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 from app.sources import SOURCES, describe
+from app.sources.address import Address, is_address, with_scheme
 from app.sources.camera import CameraName, find_camera, parse_spec
-from app.sources.network import Address, is_address, with_scheme
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import NUMBERS, WORDS, damaged

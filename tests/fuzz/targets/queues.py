@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from app.batch import job, manifest
-from app.batch.job_queue import JobQueue
+from app.batch import manifest
 from app.batch.manifest import read_manifest
+from app.batch.queue import job
+from app.batch.queue.job_queue import JobQueue
 from app.commands.queue.arguments import job_arguments
 from tests.fuzz.case import Case
 from tests.fuzz.mutations import as_json

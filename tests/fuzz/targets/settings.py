@@ -9,7 +9,7 @@ from random import Random
 
 from app.settings import Settings
 from app.sources import describe
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.ui.controllers.settings_mapping import (
     config_from_settings,
     settings_with_config,
@@ -26,7 +26,7 @@ class SettingsFiles(Basis):
     sample = 150
 
     def prepare(self) -> None:
-        self._library = Library(BUILTIN, Path("none"))
+        self._catalog = Catalog(BUILTIN, Path("none"))
 
     def make(self, rng: Random) -> Case:
         values = dataclasses.asdict(Settings())
@@ -37,7 +37,7 @@ class SettingsFiles(Basis):
         said: list[str] = []
         settings = Settings.load(folder / "settings.json", said.append)
         said = [line.replace(str(folder), "") for line in said]
-        config = config_from_settings(settings, self._library)
+        config = config_from_settings(settings, self._catalog)
         source = source_from_settings(settings)
         attempt(lambda: describe(source), said)
         stored_source(source)

@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 from app.film_frames import decoding
-from app.sources import grabber, network, open_source
+from app.sources import address, grabber, open_source
 from tests.fuzz.case import Case
 from tests.fuzz.judging import check_shown
 from tests.fuzz.mutations import NUMBERS, WORDS, damaged
@@ -46,10 +46,10 @@ class Streams(Basis):
 
     def prepare(self) -> None:
         os.environ["no_proxy"] = "127.0.0.1"
-        network.TIMEOUT_S = HURRY_S
-        network.OPEN_TIMEOUT_S = OPENING_S
+        address.TIMEOUT_S = HURRY_S
+        address.OPEN_TIMEOUT_S = OPENING_S
         grabber.STALL_S = 0.2
-        network.TIMEOUTS[1::2] = [400, 400]
+        address.TIMEOUTS[1::2] = [400, 400]
         decoding.TIMEOUTS_S[:] = [0.4, 0.4]
 
     def make(self, rng: Random) -> Case:

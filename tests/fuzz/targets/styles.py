@@ -16,7 +16,7 @@ from PIL import Image
 
 from app.engine.config import EngineConfig
 from app.engine.style_weights import StyleWeights
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from models.families.any_style import AnyStyleNetwork
 from models.families.style_codes import StyleCode, save_code
 from models.transformer_net import TransformerNetBaseline
@@ -95,29 +95,29 @@ class StylePacks(Basis):
     def run(self, folder: Path) -> list[str]:
         said: list[str] = []
         given = folder / "given" / KEY
-        library = Library(folder / "builtin", folder / "user" / "styles")
-        attempt(lambda: library.install(given), said)
-        _use(library, said)
-        attempt(lambda: library.install(given / "weights.safetensors", "\x1b[1mbold\n"), said)
-        found = Library(folder / "builtin", folder / "given")
+        catalog = Catalog(folder / "builtin", folder / "user" / "styles")
+        attempt(lambda: catalog.install(given), said)
+        _use(catalog, said)
+        attempt(lambda: catalog.install(given / "weights.safetensors", "\x1b[1mbold\n"), said)
+        found = Catalog(folder / "builtin", folder / "given")
         said += found.broken
         _use(found, said)
         moved = folder / "moved" / KEY
         shutil.copytree(folder / "given", folder / "moved", symlinks=True, ignore=_fifos)
-        attempt(lambda: library.move_in(moved), said)
+        attempt(lambda: catalog.move_in(moved), said)
         return said
 
 
-def _use(library: Library, said: list[str]) -> None:
-    for style in library.styles:
+def _use(catalog: Catalog, said: list[str]) -> None:
+    for style in catalog.styles:
         for text in (style.title, style.credit, style.licence):
             check_shown(text)
-        attempt(lambda style=style: _load(library, style.key), said)
-        attempt(lambda style=style: library.remove(style.key), said)
+        attempt(lambda style=style: _load(catalog, style.key), said)
+        attempt(lambda style=style: catalog.remove(style.key), said)
 
 
-def _load(library: Library, key: str) -> None:
-    weights = StyleWeights(library)
+def _load(catalog: Catalog, key: str) -> None:
+    weights = StyleWeights(catalog)
     weights.choose(EngineConfig(style=key, device="cpu"))
     weights.active(lite=False)
 

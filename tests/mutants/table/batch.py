@@ -8,9 +8,9 @@ _INPUTS = "tests/app/commands/test_stylize_inputs.py"
 _SHARD = "tests/app/batch/test_shard.py"
 _SHARDS = "tests/app/commands/test_shards.py"
 _MANIFEST = "tests/app/batch/test_manifest.py"
-_JOBS = "tests/app/batch/test_job_queue.py"
+_JOBS = "tests/app/batch/queue/test_job_queue.py"
 _QUEUE = "tests/app/commands/test_queue.py"
-_WATCHED = "tests/app/batch/test_watched_folder.py"
+_WATCHED = "tests/app/batch/queue/test_watched_folder.py"
 _STYLIST = "tests/app/test_stylist.py"
 _MAN = "tests/app/commands/test_man.py"
 _COMPLETION = "tests/app/commands/test_completion.py"
@@ -18,22 +18,22 @@ _COMPLETION = "tests/app/commands/test_completion.py"
 MUTANTS = (
     Mutant(
         "a list with NUL between the names is read as one name",
-        "app/commands/stylize/inputs.py",
+        "app/batch/jobs/inputs.py",
         'if b"\\0" in data',
         "if False",
         (f"{_INPUTS}::test_a_list_on_stdin_names_pictures_and_folders",),
     ),
     Mutant(
         "a pattern of names may leave the folder of the results",
-        "app/commands/stylize/naming.py",
+        "app/batch/jobs/naming.py",
         ' or ".." in path.parts:',
         ":",
         (f"{_INPUTS}::test_a_pattern_that_names_no_file_is_refused",),
     ),
     Mutant(
         "a dry run writes results",
-        "app/commands/stylize/command.py",
-        "    if args.dry_run:\n",
+        "app/batch/run.py",
+        "    if request.dry_run:\n",
         "    if False:\n",
         (f"{_INPUTS}::test_a_dry_run_lists_what_would_be_done_and_writes_nothing",),
     ),
@@ -53,7 +53,7 @@ MUTANTS = (
     ),
     Mutant(
         "every process of a machine takes its first GPU",
-        "app/commands/stylize/command.py",
+        "app/batch/run.py",
         "{local % torch.cuda.device_count()}",
         "{0 * local}",
         (f"{_SHARDS}::test_processes_of_one_machine_share_its_gpus",),
@@ -81,14 +81,14 @@ MUTANTS = (
     ),
     Mutant(
         "a job is run again by a process that saw it before it was done",
-        "app/batch/job_queue.py",
+        "app/batch/queue/job_queue.py",
         "yield self._taken(number)",
         "yield self.get(number)",
         (f"{_JOBS}::test_processes_that_run_at_once_do_no_job_twice",),
     ),
     Mutant(
         "two processes that add a job at once give it one number",
-        "app/batch/job_queue.py",
+        "app/batch/queue/job_queue.py",
         'with locked(self._root / "queue", PATIENCE_S, keep=True):',
         "if True:",
         (f"{_JOBS}::test_processes_that_add_at_once_lose_nothing",),
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "a job that kills every process is begun for ever",
-        "app/batch/job_queue.py",
+        "app/batch/queue/job_queue.py",
         "if job.attempts >= MOST_ATTEMPTS:",
         "if False:",
         (f"{_JOBS}::test_a_job_that_takes_every_process_with_it_fails_at_last",),
@@ -104,8 +104,8 @@ MUTANTS = (
     Mutant(
         "a job that was killed finds its own results in its way",
         "app/commands/queue/runner.py",
-        "manifest, manifest.is_file()",
-        "manifest, False",
+        "resume=manifest.is_file()",
+        "resume=False",
         (f"{_QUEUE}::test_a_job_whose_process_is_killed_goes_on_where_it_was",),
     ),
     Mutant(
@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "a picture is taken while it is still being copied",
-        "app/batch/watched_folder.py",
+        "app/batch/queue/watched_folder.py",
         "            and self._before.get(path) == stamp\n",
         "",
         (f"{_WATCHED}::test_a_picture_is_given_once_and_again_when_it_has_changed",),
@@ -159,11 +159,11 @@ MUTANTS = (
     ),
     Mutant(
         "a file that was queued once counts, whatever replaced it",
-        "app/batch/watched_folder.py",
+        "app/batch/queue/watched_folder.py",
         'if queued.get(str(path), "") not in (stamp, None)]',
         "if str(path) not in queued]",
         (
-            "tests/app/batch/test_watched_folder.py::"
+            "tests/app/batch/queue/test_watched_folder.py::"
             "test_a_file_is_queued_once_whatever_its_time_and_again_when_an_older_one_replaces_it",
         ),
     ),

@@ -27,10 +27,10 @@ MUTANTS = (
     ),
     Mutant(
         "a web page is decoded as a stream",
-        "app/sources/network.py",
+        "app/sources/address.py",
         '    if kind == "text/html":',
         '    if kind == "text/none":',
-        ("tests/app/sources/test_network.py::test_an_address_without_a_stream_says_what_is_there",),
+        ("tests/app/sources/test_address.py::test_an_address_without_a_stream_says_what_is_there",),
         breaks=("FeedLost", "streams"),
     ),
     Mutant(
@@ -129,21 +129,21 @@ MUTANTS = (
     ),
     Mutant(
         "a run waits forever after all of its processes died",
-        "app/commands/stylize/devices/crew.py",
+        "app/batch/devices/crew.py",
         "            if not self._members:\n                raise CrewError(",
         "            if not self._members:\n                raise StopAsyncIteration(",
         (
-            "tests/app/commands/test_devices.py::"
+            "tests/app/batch/devices/test_devices.py::"
             "test_a_run_whose_processes_all_die_ends_with_a_sentence",
         ),
         breaks=("CrewError",),
     ),
     Mutant(
         "a run on a cluster without Ray ends in a traceback",
-        "app/commands/stylize/cluster/pool.py",
+        "app/batch/cluster/pool.py",
         "        except ImportError as exc:\n",
         "        except KeyError as exc:\n",
-        ("tests/app/commands/test_cluster.py::test_without_ray_it_is_said_what_to_install",),
+        ("tests/app/batch/cluster/test_cluster.py::test_without_ray_it_is_said_what_to_install",),
         breaks=("ClusterError",),
     ),
     Mutant(

@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "the shares of two style pictures are exchanged",
-        "app/commands/stylize/style_images.py",
+        "app/batch/style_choice.py",
         "shares = [share or 0.0 for share in given]",
         "shares = [share or 0.0 for share in reversed(given)]",
         (f"{_STYLE_IMAGES}::test_two_style_pictures_are_mixed_by_their_shares",),

@@ -6,8 +6,8 @@ from tests.mutants.mutant import Mutant
 
 _CHECKPOINTS = "tests/models/test_checkpoints.py"
 _STYLIZE = "tests/app/commands/test_stylize_files.py"
-_PIPELINE = "tests/app/commands/test_stylize_pipeline.py"
-_BATCHES = "tests/app/commands/test_stylize_batches.py"
+_PIPELINE = "tests/app/batch/pictures/test_pipeline.py"
+_BATCHES = "tests/app/batch/pictures/test_styling.py"
 _ORIGIN = "tests/utils/images/test_origin.py"
 _MEANING = "tests/utils/images/test_meaning.py"
 
@@ -119,21 +119,21 @@ MUTANTS = (
     ),
     Mutant(
         "one bad picture ends the whole folder",
-        "app/commands/stylize/files.py",
+        "app/batch/pictures/files.py",
         "FAULTS = (StyleForgeError, ImageError, OSError)",
         "FAULTS = (KeyError,)",
         (f"{_STYLIZE}::test_bad_files_are_named_and_the_others_are_done",),
     ),
     Mutant(
         "more pictures are in flight than fit into memory",
-        "app/commands/stylize/pipeline.py",
+        "app/batch/pictures/pipeline.py",
         "fits = sum(self._held) + group.held_bytes <= self._budget_bytes",
         "fits = True",
         (f"{_PIPELINE}::test_no_more_pictures_are_in_flight_than_fit_into_memory",),
     ),
     Mutant(
         "nothing is read while a picture is styled",
-        "app/commands/stylize/pipeline.py",
+        "app/batch/pictures/pipeline.py",
         "while following is not None and self._has_room(following):",
         "while following is not None and not self._held:",
         (
@@ -142,14 +142,14 @@ MUTANTS = (
     ),
     Mutant(
         "pictures under way on a GPU are completed with the size of the next one",
-        "app/commands/stylize/styling.py",
+        "app/batch/pictures/styling.py",
         "yield from self.complete_all()\n            self._engine.configure(config)",
         "self._engine.configure(config)",
         (f"{_BATCHES}::test_what_is_under_way_is_completed_before_the_size_changes",),
     ),
     Mutant(
         "a damaged picture takes its batch with it",
-        "app/commands/stylize/styling.py",
+        "app/batch/pictures/styling.py",
         "if len(pictures) == len(group) and len({",
         "if len({",
         (f"{_BATCHES}::test_a_damaged_picture_does_not_take_its_batch_with_it",),
@@ -165,14 +165,14 @@ MUTANTS = (
     ),
     Mutant(
         "a result that exists is overwritten without being asked",
-        "app/commands/stylize/command.py",
-        "if existing and not (args.overwrite or args.skip_existing or args.resume):",
+        "app/batch/plan.py",
+        "if existing and not (request.overwrite or request.skip_existing or request.resume):",
         "if False:",
         (f"{_STYLIZE}::test_what_exists_is_not_overwritten_unless_asked",),
     ),
     Mutant(
         "a result overwrites its own input",
-        "app/commands/stylize/jobs.py",
+        "app/batch/jobs/planning.py",
         "if target in sources:",
         "if False:",
         (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
@@ -237,18 +237,18 @@ MUTANTS = (
     ),
     Mutant(
         "a built-in style can be removed",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "if style.builtin:",
         "if False:",
-        ("tests/app/styles/test_library.py::test_only_the_users_own_styles_can_be_removed",),
+        ("tests/app/styles/test_catalog.py::test_only_the_users_own_styles_can_be_removed",),
         breaks=("StyleError",),
     ),
     Mutant(
         "a style that could not be installed leaves half a folder",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "if staging is not None:",
         "if False:",
-        ("tests/app/styles/test_library.py::test_a_full_disk_leaves_nothing_behind",),
+        ("tests/app/styles/test_catalog.py::test_a_full_disk_leaves_nothing_behind",),
     ),
     Mutant(
         "`atomic_write` writes to the file itself",

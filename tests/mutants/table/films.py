@@ -246,7 +246,7 @@ MUTANTS = (
     ),
     Mutant(
         "a film is written over itself",
-        "app/commands/stylize/jobs.py",
+        "app/batch/jobs/planning.py",
         "        if target in sources:\n",
         "        if False:\n",
         (f"{_COMMAND}::test_a_film_is_not_written_over_itself",),
@@ -267,23 +267,23 @@ MUTANTS = (
     ),
     Mutant(
         "films in a folder are passed over",
-        "app/commands/stylize/inputs.py",
+        "app/batch/jobs/inputs.py",
         "pictures_in(here, films=True)",
         "pictures_in(here)",
         (f"{_MIXED}::test_a_folder_of_pictures_and_films_is_stylized",),
     ),
     Mutant(
         "a film that could not be read to its end is no failure",
-        "app/commands/stylize/command.py",
-        "if tally.failed or tally.incomplete else failed",
-        "if tally.failed else failed",
+        "app/batch/run.py",
+        "tally.failed or tally.incomplete or plan.problems",
+        "tally.failed or plan.problems",
         (f"{_MIXED}::test_a_film_that_ends_early_is_told_in_every_way",),
     ),
     Mutant(
         "smoothing is refused for shards of films",
-        "app/commands/stylize/command.py",
-        "if pictures and args.shard is not None",
-        "if args.shard is not None",
+        "app/batch/plan.py",
+        "if pictures and request.shard is not None",
+        "if request.shard is not None",
         (f"{_MIXED}::test_a_shard_of_films_alone_may_be_smoothed",),
     ),
     Mutant(
@@ -302,7 +302,7 @@ MUTANTS = (
     ),
     Mutant(
         "films in a watched folder are passed over",
-        "app/batch/watched_folder.py",
+        "app/batch/queue/watched_folder.py",
         "pictures_in(self._folder, films=True)",
         "pictures_in(self._folder)",
         (f"{_QUEUE}::test_a_film_in_a_watched_folder_is_stylized",),

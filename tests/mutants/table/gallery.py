@@ -158,7 +158,7 @@ MUTANTS = (
     ),
     Mutant(
         "an imported style loses its training facts",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "                return self.move_in(folder)",
         "                return self.install(folder)",
         (f"{_FILE}test_a_style_goes_through_one_file_whole",),

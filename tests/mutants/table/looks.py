@@ -35,7 +35,7 @@ MUTANTS = (
     Mutant(
         "undo chooses a style that was removed",
         "app/ui/looks/undo.py",
-        "self.history.keep_styles({style.key for style in self._session.library.styles})",
+        "self.history.keep_styles({style.key for style in self._session.catalog.styles})",
         "pass",
         (UNDO + "test_a_style_that_was_removed_does_not_come_back",),
     ),

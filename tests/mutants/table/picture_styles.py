@@ -6,7 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _PACKS = "tests/app/styles/test_any_style_styles.py"
 _FAMILIES = "tests/models/families/test_families.py"
-_LIBRARY = "tests/app/styles/test_library.py"
+_LIBRARY = "tests/app/styles/test_catalog.py"
 _WINDOW = "tests/app/ui/window/test_picture_styles.py"
 _MIX = "tests/app/ui/window/test_mix.py"
 _WHEEL = "tests/app/ui/widgets/test_mix_wheel.py"
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "two styles get one title",
-        "app/styles/library.py",
+        "app/styles/catalog.py",
         "if any(s.title.casefold() == wanted.casefold() for s in self.styles if s.key != key):",
         "if False:",
         (f"{_LIBRARY}::test_a_title_that_cannot_be_is_refused",),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-_JOBS = "tests/app/batch/test_job_queue.py"
-_OVERVIEW = "tests/app/batch/test_overview.py"
+_JOBS = "tests/app/batch/queue/test_job_queue.py"
+_OVERVIEW = "tests/app/batch/queue/test_overview.py"
 _LOOK = "tests/app/ui/queue/test_look.py"
 _ROWS = "tests/app/ui/queue/test_rows.py"
 _MODEL = "tests/app/ui/queue/test_row_model.py"
@@ -24,21 +24,21 @@ MUTANTS = (
     ),
     Mutant(
         "the order of the queue is forgotten",
-        "app/batch/job_queue.py",
+        "app/batch/queue/job_queue.py",
         "        return arranged + [number",
         "        return [number",
         (f"{_JOBS}::test_jobs_run_in_the_order_in_which_they_were_arranged",),
     ),
     Mutant(
         "a new job has the place of one that was removed",
-        "app/batch/job_queue.py",
+        "app/batch/queue/job_queue.py",
         "(*self._numbers(), *self._arranged()[0])",
         "self._numbers()",
         (f"{_JOBS}::test_a_number_that_was_arranged_is_not_given_again",),
     ),
     Mutant(
         "manifests are read again and again",
-        "app/batch/overview.py",
+        "app/batch/queue/overview.py",
         "known is None or known[0] != stamp",
         "True",
         (f"{_OVERVIEW}::test_a_manifest_that_has_not_changed_is_not_read_again",),

@@ -94,8 +94,8 @@ MUTANTS = (
     Mutant(
         "the projector forgets what the virtual camera needs",
         "app/live/session/session.py",
-        "self._commands.set_least_size.emit(max(widths), max(heights))",
-        "self._commands.set_least_size.emit(width, height)",
+        "self._post(self._loop.set_least_size, max(widths), max(heights))",
+        "self._post(self._loop.set_least_size, width, height)",
         (f"{_PROJECTOR}::test_streams_are_styled_in_the_size_of_the_larger_of_both",),
     ),
     Mutant(

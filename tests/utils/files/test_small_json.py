@@ -111,7 +111,7 @@ def test_no_reader_of_files_parses_json_or_toml_by_itself():
     root = Path(__file__).parents[3]
     own = {
         "app/commands/gpu.py",
-        "app/commands/stylize/cluster/rows.py",
+        "app/batch/cluster/rows.py",
         "app/export/network/scripts/run_pt2.py",
         "benchmarks/devices.py",
         "benchmarks/tables/pages.py",
@@ -124,7 +124,7 @@ def test_no_reader_of_files_parses_json_or_toml_by_itself():
         "models/training/vit/run.py",
         "utils/files/small_json.py",
         "utils/files/toml.py",
-        "utils/translation/catalog.py",
+        "utils/translation/files.py",
     }
     words = ("json.loads(", "json.load(", "tomllib.load", "JSONDecoder(")
     found = {

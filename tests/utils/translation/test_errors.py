@@ -19,7 +19,7 @@ from tests.helpers.errors import mentions
 from utils.devices import NO_GPU
 from utils.images.opening import ImageError
 from utils.images.reading import GAIN_MAP_LOST, Picture, read_pixels
-from utils.translation import catalog, texts
+from utils.translation import files, texts
 
 Speak = Callable[[dict[str, str]], None]
 
@@ -32,7 +32,7 @@ def speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Speak]:
         folder = tmp_path / "languages" / "de"
         folder.mkdir(parents=True)
         (folder / "one.json").write_text(json.dumps(translations), "utf-8")
-        monkeypatch.setattr(texts, "read", lambda key: catalog.read(key, folder.parent))
+        monkeypatch.setattr(texts, "read", lambda key: files.read(key, folder.parent))
         texts.use("de")
 
     yield use

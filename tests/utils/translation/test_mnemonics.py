@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from utils.translation.catalog import FOLDER
+from utils.translation.files import FOLDER
 from utils.translation.mnemonics import without_mnemonic
 
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from app.errors import ADVICE, Problem
-from utils.translation import catalog, texts
+from utils.translation import files, texts
 from utils.translation.languages import LANGUAGES
 from utils.translation.texts import Filled, tr, trn
 
@@ -21,7 +21,7 @@ def speak(tmp_path, monkeypatch):
         folder = tmp_path / language
         folder.mkdir()
         (folder / "one.json").write_text(json.dumps(translations), "utf-8")
-        monkeypatch.setattr(texts, "read", lambda key: catalog.read(key, tmp_path))
+        monkeypatch.setattr(texts, "read", lambda key: files.read(key, tmp_path))
         texts.use(language)
 
     yield use
@@ -101,9 +101,9 @@ def test_a_share_counts_what_is_translated_in_all_forms(tmp_path):
     (tmp_path / "de").mkdir()
     said = {"a": "A", "b": "", "c": {"one": "C", "other": ""}, "d": {"one": "D", "other": "D"}}
     (tmp_path / "de" / "all.json").write_text(json.dumps(said), "utf-8")
-    assert catalog.share("de", tmp_path) == 0.5
-    assert catalog.share("en", tmp_path) == 1
-    assert catalog.share("ja", tmp_path) == 0
+    assert files.share("de", tmp_path) == 0.5
+    assert files.share("en", tmp_path) == 1
+    assert files.share("ja", tmp_path) == 0
 
 
 def test_a_text_that_is_deferred_is_english_until_it_is_said():

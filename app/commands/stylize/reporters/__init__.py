@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from app.batch.reporter import Reporter
 from app.commands.stylize.reporters.json_lines import EVENTS as EVENTS
 from app.commands.stylize.reporters.json_lines import JsonReporter
-from app.commands.stylize.reporters.reporter import Reporter as Reporter
-from app.commands.stylize.reporters.tally import FilmOutcome as FilmOutcome
-from app.commands.stylize.reporters.tally import Tally as Tally
 from app.commands.stylize.reporters.terminal import Loudness as Loudness
 from app.commands.stylize.reporters.terminal import TerminalReporter
 

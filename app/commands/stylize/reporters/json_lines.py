@@ -7,12 +7,13 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from app.commands.stylize.jobs import Job
-from app.commands.stylize.pipeline import Outcome
-from app.commands.stylize.reporters.reporter import Reporter
-from app.commands.stylize.reporters.tally import FilmOutcome, Tally
+from app.batch.jobs.job import Job
+from app.batch.pictures.outcome import Outcome
+from app.batch.tally import FilmOutcome, Tally
+from app.commands.reporting import Display
 from app.export.film.job import FilmProgress
 from utils.text import printable
 
@@ -31,7 +32,7 @@ EVENTS: Mapping[str, Sequence[str]] = {
 FRAMES_EVERY_S = 0.5  # between two events of a film in progress
 
 
-class JsonReporter(Reporter):
+class JsonReporter(Display):
     """A reporter that prints JSON lines with the keys of EVENTS; fatal errors stay on stderr."""
 
     def __init__(self) -> None:
@@ -60,10 +61,13 @@ class JsonReporter(Reporter):
             "plan", pictures=pictures, films=films, skipped=len(skipped), shard=shard or None
         )
 
+    def waiting(self, text: str) -> AbstractContextManager[object]:
+        return nullcontext()
+
     def picture(self, outcome: Outcome, error: str, tally: Tally) -> None:
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
-        running = None if outcome.styled is None else str(outcome.styled.running)
+        running = None if outcome.result is None else str(outcome.result.running)
         state, number = "failed" if error else "done", tally.done + tally.failed
         self._file("picture", outcome.job, number, tally.count, state, error, running)
 

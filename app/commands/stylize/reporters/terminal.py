@@ -18,11 +18,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from app.commands.stylize.inputs import shown
-from app.commands.stylize.jobs import Job
-from app.commands.stylize.pipeline import Outcome
-from app.commands.stylize.reporters.reporter import Reporter
-from app.commands.stylize.reporters.tally import FilmOutcome, Tally, in_words
+from app.batch.error import shown
+from app.batch.jobs.job import Job
+from app.batch.pictures.outcome import Outcome
+from app.batch.tally import FilmOutcome, Tally
+from app.commands.reporting import Display
 from app.errors import ADVICE
 from app.export.film.job import FilmProgress
 from app.export.film.report import FilmReport
@@ -37,7 +37,7 @@ class Loudness(IntEnum):
     VERBOSE = 2  # a line for each picture, and the unusable encoders of films
 
 
-class TerminalReporter(Reporter):
+class TerminalReporter(Display):
     """A reporter with sentences on stderr, and bars on a terminal by NO_COLOR and TERM."""
 
     def __init__(self, loudness: Loudness) -> None:
@@ -83,13 +83,13 @@ class TerminalReporter(Reporter):
         results = "result" if replaced == 1 else "results"
         more = f", replacing {replaced} existing {results}" if replaced else ""
         more += f"; {len(skipped)} would be skipped" if skipped else ""
-        self.note(f"{in_words(jobs)} would be stylized{more}")
+        self.note(f"{_in_words(jobs)} would be stylized{more}")
 
     def begin(self, jobs: Sequence[Job], skipped: Sequence[Job], shard: str) -> None:
         if shard:
-            self.note(f"Shard {shard}: {in_words([*jobs, *skipped])}")
+            self.note(f"Shard {shard}: {_in_words([*jobs, *skipped])}")
         if skipped:
-            self.note(f"Skipped {in_words(skipped)} whose result exists")
+            self.note(f"Skipped {_in_words(skipped)} whose result exists")
         self._bands = self._progress.add_task("In bands", total=100, visible=False, rate="")
         alone = len(jobs) == 1 and jobs[0].film  # a film has a bar of its own
         self._all = self._progress.add_task(
@@ -116,10 +116,10 @@ class TerminalReporter(Reporter):
             self.problem(error)
         for said in filter(None, (outcome.remark, *outcome.notices)):
             self.note(said)
-        if outcome.styled is not None and self._loudness is Loudness.VERBOSE:
+        if outcome.result is not None and self._loudness is Loudness.VERBOSE:
             source, target = shown(outcome.job.source), shown(outcome.job.target)
-            total = outcome.styled.timings.total
-            self.note(f"{source} -> {target} ({total:.0f} ms; {outcome.styled.running})")
+            total = outcome.result.timings.total
+            self.note(f"{source} -> {target} ({total:.0f} ms; {outcome.result.running})")
         self._advance(outcome.job)
 
     def bands(self, share: float) -> None:
@@ -150,7 +150,7 @@ class TerminalReporter(Reporter):
 
     def end(self, tally: Tally) -> None:
         if tally.batches:
-            self.note(tally.summary)
+            self.note(_summary(tally))
 
     def _made(self, job: Job, report: FilmReport) -> None:
         for clause in report.faults:
@@ -171,3 +171,24 @@ class TerminalReporter(Reporter):
     def _advance(self, job: Job) -> None:
         if self._all is not None:
             self._progress.update(self._all, description=printable(job.source.name), advance=1)
+
+
+def _summary(tally: Tally) -> str:
+    """Return the closing line for pictures: the number and place of the results, and what ran."""
+    together = "".join(
+        f", {count} of them in {'a batch' if count == size else 'batches'} of {size}"
+        for size, count in sorted(tally.batches.items(), reverse=True)
+        if size > 1
+    )
+    done = _number(tally.batches.total(), "picture")
+    return f"{done} in {shown(tally.output)}{together} ({tally.running})"
+
+
+def _in_words(jobs: Sequence[Job]) -> str:
+    films = sum(job.film for job in jobs)
+    counts = (len(jobs) - films, "picture"), (films, "film")
+    return " and ".join(_number(*each) for each in counts if each[0]) or "0 pictures"
+
+
+def _number(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job_queue import JobQueue
 from app.errors import Problem
 from app.live.session import Session
 from app.settings import Settings
@@ -66,7 +66,7 @@ class QueueAdding(QObject):
     def order(self) -> Order:
         """Return the order for files added now."""
         config, settings = self._session.config, self._settings()
-        known = {style.key for style in self._session.library.styles}
+        known = {style.key for style in self._session.catalog.styles}
         keys = [key for key in settings.queue_styles.split("\n") if key in known]
         looks = tuple(config.mixed([(key, 1.0)]) for key in keys) or (config,)
         return Order(looks, self._output(), settings.queue_skip)
@@ -129,7 +129,7 @@ class QueueAdding(QObject):
     def update(self, *_: object) -> None:
         if self.page is None:
             return
-        titles = {style.key: style.title for style in self._session.library.styles}
+        titles = {style.key: style.title for style in self._session.catalog.styles}
         keys = [key for key in self._settings().queue_styles.split("\n") if key in titles]
         self.page.adding.show_styles([titles[key] for key in keys] or [self._look()])
         self.page.adding.show_output(self._output())
@@ -150,7 +150,7 @@ class QueueAdding(QObject):
 
     def _fill_styles(self) -> None:
         assert self.page is not None
-        styles = [StyleName(each.key, each.title) for each in self._session.library.styles]
+        styles = [StyleName(each.key, each.title) for each in self._session.catalog.styles]
         keys = self._settings().queue_styles.split("\n")
         self.page.adding.menu.fill(styles, keys, self._look())
 

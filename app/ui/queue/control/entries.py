@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job_queue import JobQueue
 from app.errors import Problem
 from app.live.session import Session
 from app.ui.queue.rows import Row, RowState

@@ -18,7 +18,7 @@ from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.report import FilmReport
 from app.export.film.store import History, SegmentStore, store_folder
 from app.export.film.styling import FilmStyling
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.app.export.film.conftest import request
 from tests.helpers.films import Look, write_film
 
@@ -54,7 +54,7 @@ def film(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(film: Path, library: Library, native_kernels) -> Make:
+def make(film: Path, catalog: Catalog, native_kernels) -> Make:
     """Return a function that makes the film, with a new engine for each run."""
 
     def made(
@@ -67,7 +67,7 @@ def make(film: Path, library: Library, native_kernels) -> Make:
         texture: float = 0.7,
     ) -> FilmReport:
         """Make the film; a run with `stop` fails after that many frames."""
-        engine = Engine(library)
+        engine = Engine(catalog)
         look = EngineConfig(device=device, size=96, network="lite", smoothing=smoothing)
         engine.configure(replace(look, texture=texture))
 

@@ -28,7 +28,7 @@ from app.export.network import (
 )
 from app.export.network.onnx_file import OnnxFile
 from app.export.network.pt2_file import Pt2File
-from app.styles.library import BUILTIN, Library
+from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import Style
 from models.network_config import NetworkConfig
 from models.precision import Precision
@@ -50,27 +50,27 @@ def formats(*daily: str) -> pytest.MarkDecorator:
     )
 
 
-def two_styles(folder: Path) -> Library:
+def two_styles(folder: Path) -> Catalog:
     add_style(folder, "sketch", 1, SMALL, lite=LITE)
     add_style(folder, "plain", 2, SMALL)
     (folder / "none").mkdir()
-    return Library(folder / "none", folder / "styles")
+    return Catalog(folder / "none", folder / "styles")
 
 
 @pytest.fixture
-def styles(tmp_path) -> Library:
+def styles(tmp_path) -> Catalog:
     return two_styles(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Exported]:
     """Return a function that exports the lite network, once per format, each to its own folder."""
-    library = two_styles(tmp_path_factory.mktemp("shared"))
+    catalog = two_styles(tmp_path_factory.mktemp("shared"))
 
     @cache
     def exported(ending: str) -> Exported:
         path = tmp_path_factory.mktemp("out") / f"sketch{ending}"
-        return export_network(library, "sketch", path, Wanted(lite=True))
+        return export_network(catalog, "sketch", path, Wanted(lite=True))
 
     return exported
 
@@ -257,16 +257,16 @@ def test_what_cannot_be_exported_is_said_in_a_sentence(styles, out, key, name, w
 
 @pytest.mark.full
 def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
-    library = Library(BUILTIN, tmp_path / "styles")
-    if library.networks.default() is None:
+    catalog = Catalog(BUILTIN, tmp_path / "styles")
+    if catalog.networks.default() is None:
         pytest.skip("the any-style weights are not here")
     source = tmp_path / "painting.png"
     Image.fromarray(picture(96, 72, seed=5)).save(source)
-    style = library.install_picture(source)
+    style = catalog.install_picture(source)
     with pytest.raises(ExportError, match="--size 1280x720"):
-        export_network(library, style.key, out / "painting.onnx", Wanted())
+        export_network(catalog, style.key, out / "painting.onnx", Wanted())
     wanted = Wanted(lite=True, size=(72, 56))
-    exported = export_network(library, style.key, out / "painting.onnx", wanted)
+    exported = export_network(catalog, style.key, out / "painting.onnx", wanted)
     assert exported.verified.difference < 0.1
     assert run_script(exported.script, picture(72, 56)).std() > 1
 
@@ -301,5 +301,5 @@ def test_a_lite_network_becomes_six_kinds_of_operators_and_a_clamp(exports):
 
 @pytest.mark.full
 def test_a_style_that_ships_becomes_six_kinds_of_operators_and_a_clamp(out):
-    export_network(Library.default(), "mosaic", out / "mosaic.onnx", Wanted())
+    export_network(Catalog.default(), "mosaic", out / "mosaic.onnx", Wanted())
     assert has_six_kinds_of_operators_and_a_clamp(out / "mosaic.onnx")

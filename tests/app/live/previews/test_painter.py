@@ -16,7 +16,7 @@ from app.frame import Frame
 from app.live.frame_loop import Between
 from app.live.previews.budget import SHARE
 from app.live.previews.painter import QUIET_S, RENEW_S, SIZE, Preview, PreviewPainter
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from tests.helpers.fakes import Negative
 
 FRAME_S = 0.05
@@ -207,8 +207,8 @@ def test_a_style_that_cannot_paint_says_why_and_is_not_tried_again(painter):
     assert fill(painter, picture) == ["broken"]
 
 
-def test_the_real_engine_paints_a_style_as_when_it_is_chosen(library: Library, native_kernels):
-    main = Engine(library)
+def test_the_real_engine_paints_a_style_as_when_it_is_chosen(catalog: Catalog, native_kernels):
+    main = Engine(catalog)
     painter = PreviewPainter(main.apart)
     rng = np.random.default_rng(0)
     picture = Frame(rng.integers(0, 256, (SIZE[1], SIZE[0], 3), np.uint8))

@@ -9,7 +9,7 @@ from tests.helpers.sessions import end
 
 
 @pytest.fixture
-def session(qtbot, library, config, native_kernels):
-    session = Session(library, config)
+def session(qtbot, catalog, config, native_kernels):
+    session = Session(catalog, config)
     yield session
     end(session)

@@ -56,8 +56,8 @@ def test_the_last_of_two_sources_opened_at_once_wins(session, qtbot, tmp_path):
     assert session.spec == str(tmp_path / "second.png")
 
 
-def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, library, config):
-    session = Session(library, config)
+def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, catalog, config):
+    session = Session(catalog, config)
     session.open("scene")
     session.shutdown()
     assert not session._thread.isRunning()
@@ -65,7 +65,7 @@ def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, library, c
 
 
 def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
-    qtbot, library, config, monkeypatch
+    qtbot, catalog, config, monkeypatch
 ):
     source, opened = Clockwork(), threading.Event()
 
@@ -74,7 +74,7 @@ def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
         return source
 
     monkeypatch.setattr("app.live.session.opening.open_source", open_source)
-    session = Session(library, config)
+    session = Session(catalog, config)
     session.open("clockwork")
     assert opened.wait(5)
     time.sleep(0.2)  # the job ends; its result waits for the event loop, which has stopped
@@ -82,7 +82,7 @@ def test_a_source_whose_opening_ends_as_the_session_does_is_closed(
     assert source.closed_on
 
 
-def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, config, monkeypatch):
+def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, catalog, config, monkeypatch):
     source, begun, may_open = Clockwork(), threading.Event(), threading.Event()
 
     def open_source(spec):
@@ -91,7 +91,7 @@ def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, c
         return source
 
     monkeypatch.setattr("app.live.session.opening.open_source", open_source)
-    session = Session(library, config)
+    session = Session(catalog, config)
     session.open("clockwork")
     assert begun.wait(5)
     end(session)
@@ -100,7 +100,7 @@ def test_a_source_that_opens_after_the_session_ended_is_closed(qtbot, library, c
     qtbot.waitUntil(lambda: bool(source.closed_on), timeout=5000)
 
 
-def test_a_source_that_the_worker_never_took_is_closed(qtbot, library, config, native_kernels):
+def test_a_source_that_the_worker_never_took_is_closed(qtbot, catalog, config, native_kernels):
     """It starts while the worker is busy, and the session ends before the worker is free."""
     busy, go_on = threading.Event(), threading.Event()
 
@@ -110,7 +110,7 @@ def test_a_source_that_the_worker_never_took_is_closed(qtbot, library, config, n
             assert go_on.wait(10)
             return super().read(timeout)
 
-    session = Session(library, config)
+    session = Session(catalog, config)
     session.play(Slow())
     assert busy.wait(10)
     never_taken = give(session, Clockwork())

@@ -92,7 +92,7 @@ def test_a_dragged_mix_keeps_the_picture_moving_and_ends_at_what_was_chosen(
 ):
     add_style(tmp_path, "first", 1, SMALL)
     add_style(tmp_path, "second", 2, SMALL)
-    session.library.reload()
+    session.catalog.reload()
     session.config = replace(session.config, style="first", mix="second", mix_amount=0.0)
     shown: list = []
     session.styled.connect(lambda r: shown.append(r.config.mix_amount))
@@ -106,10 +106,10 @@ def test_a_dragged_mix_keeps_the_picture_moving_and_ends_at_what_was_chosen(
     styled_with(qtbot, session, mix_amount=0.59)
 
 
-def test_a_kept_mix_that_cannot_be_gives_way_to_its_first_style(qtbot, library, config, tmp_path):
+def test_a_kept_mix_that_cannot_be_gives_way_to_its_first_style(qtbot, catalog, config, tmp_path):
     add_style(tmp_path, "first", 1, SMALL)
-    library.reload()
-    session = Session(library, replace(config, style="first", mix="candy"))
+    catalog.reload()
+    session = Session(catalog, replace(config, style="first", mix="candy"))
     try:
         qtbot.waitUntil(lambda: session.config.mix is None, timeout=5000)
         assert session.config.style == "first"
@@ -120,7 +120,7 @@ def test_a_kept_mix_that_cannot_be_gives_way_to_its_first_style(qtbot, library, 
 def test_an_installed_style_is_shown_alone(session, qtbot, tmp_path):
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     add_style(tmp_path, "second", 2, SMALL)
-    session.library.reload()
+    session.catalog.reload()
     session.config = replace(session.config, mix="second")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
         session.user_styles.install(tmp_path / "mine.pth")
@@ -130,7 +130,7 @@ def test_an_installed_style_is_shown_alone(session, qtbot, tmp_path):
 def test_a_style_that_is_removed_is_mixed_in_no_more(session, qtbot, tmp_path):
     add_style(tmp_path, "first", 1, SMALL)
     add_style(tmp_path, "second", 2, SMALL)
-    session.library.reload()
+    session.catalog.reload()
     session.config = replace(session.config, style="first", mix="second")
     give(session, Clockwork())
     styled_with(qtbot, session, mix="second")
@@ -161,7 +161,7 @@ def test_installing_a_style_chooses_it(session, qtbot, tmp_path):
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
         session.user_styles.install(tmp_path / "mine.pth")
     result = styled_with(qtbot, session, style="mine")
-    assert session.library.get("mine").title == "Mine"
+    assert session.catalog.get("mine").title == "Mine"
     session.user_styles.remove("mine")
     result = styled_with(qtbot, session, style="candy")
     assert result.config.style == "candy"
@@ -182,8 +182,8 @@ def test_precision_that_breaks_is_noticed_in_the_window_too(session, qtbot, monk
     assert mentions(blocker.args[0], "FP16", "Candy", "BF16")
 
 
-def test_a_device_that_is_gone_gives_way_to_whatever_there_is(qtbot, library, config):
-    gone = Session(library, replace(config, device="cuda:99"))
+def test_a_device_that_is_gone_gives_way_to_whatever_there_is(qtbot, catalog, config):
+    gone = Session(catalog, replace(config, device="cuda:99"))
     problems: list[Problem] = []
     gone.problem.connect(problems.append)
     try:
@@ -195,11 +195,11 @@ def test_a_device_that_is_gone_gives_way_to_whatever_there_is(qtbot, library, co
         end(gone)
 
 
-def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, library, config):
-    session = Session(library, replace(config, device="auto", style="gone", strength=0.5))
+def test_a_kept_style_that_is_broken_gives_way_to_the_first(qtbot, catalog, config):
+    session = Session(catalog, replace(config, device="auto", style="gone", strength=0.5))
     try:
         with qtbot.waitSignal(session.styled, timeout=20_000):
             session.open("scene")
-        assert session.config == EngineConfig(style=library.styles[0].key)
+        assert session.config == EngineConfig(style=catalog.styles[0].key)
     finally:
         end(session)

@@ -129,13 +129,13 @@ def test_a_paused_source_still_answers_to_a_new_config(session, qtbot):
     assert result.config.strength == 0.1
 
 
-def test_an_engine_can_be_given(qtbot, library, config, native_kernels):
+def test_an_engine_can_be_given(qtbot, catalog, config, native_kernels):
     class Slow(Engine):
         def infer(self, frame, mode=ProcessMode.LIVE):
             time.sleep(0.2)
             return super().infer(frame, mode)
 
-    session = Session(library, config, engine=Slow(library))
+    session = Session(catalog, config, engine=Slow(catalog))
     ages: list = []
     arrivals: list = []
 

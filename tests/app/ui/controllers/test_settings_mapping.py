@@ -27,7 +27,7 @@ def test_the_source_is_described_in_words():
     assert source_text(None) == "No source"
 
 
-def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
+def test_settings_survive_the_way_to_a_config_and_back(catalog, tmp_path):
     settings = Settings(
         precision="bf16",
         kernels="norm",
@@ -45,8 +45,8 @@ def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
     )
     for seed, key in enumerate(("second", "third", "fourth")):
         add_style(tmp_path, key, seed, NetworkConfig(1, (4, 4, 4), 3))
-    library.reload()
-    config = config_from_settings(settings, library)
+    catalog.reload()
+    config = config_from_settings(settings, catalog)
     assert (config.mix, config.mix_amount, config.network) == ("second", 0.25, "lite")
     assert config.mix_more == (("third", 0.5), ("fourth", 0.1))
     assert config.precision is Precision.bf16
@@ -54,7 +54,7 @@ def test_settings_survive_the_way_to_a_config_and_back(library, tmp_path):
     assert settings_with_config(settings, config) == replace(settings, style=config.style)
 
 
-def test_settings_that_name_what_is_gone_become_the_default(library):
+def test_settings_that_name_what_is_gone_become_the_default(catalog):
     settings = Settings(
         style="removed",
         precision="fp7",
@@ -64,25 +64,25 @@ def test_settings_that_name_what_is_gone_become_the_default(library):
         strokes="thin",
         upsampling="magic",
     )
-    config = config_from_settings(settings, library)
+    config = config_from_settings(settings, catalog)
     default = EngineConfig()
     assert replace(config, style=default.style) == default
     assert config.style != "removed"
 
 
-def test_a_runtime_that_is_gone_becomes_the_default(library, monkeypatch):
+def test_a_runtime_that_is_gone_becomes_the_default(catalog, monkeypatch):
     settings = Settings(kernels="openvino")
-    assert config_from_settings(settings, library).kernels == "openvino"
+    assert config_from_settings(settings, catalog).kernels == "openvino"
     monkeypatch.setattr(OpenVino, "refusal", lambda self: "gone")
-    assert config_from_settings(settings, library).kernels == EngineConfig().kernels
+    assert config_from_settings(settings, catalog).kernels == EngineConfig().kernels
 
 
-def test_what_is_left_of_a_mix_is_mixed(library, tmp_path):
+def test_what_is_left_of_a_mix_is_mixed(catalog, tmp_path):
     add_style(tmp_path, "third", 1, NetworkConfig(1, (4, 4, 4), 3))
-    library.reload()
+    catalog.reload()
     kept = "candy:0.1\nno share\nthird:7\nthird:0.4\nthird:0.2"
     settings = Settings(style="candy", mix="gone", mix_amount=0.3, mix_more=kept)
-    assert config_from_settings(settings, library).parts == (("candy", 0.6), ("third", 0.4))
+    assert config_from_settings(settings, catalog).parts == (("candy", 0.6), ("third", 0.4))
 
 
 def test_a_path_is_kept_from_wherever_the_program_is_started(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The gallery sorts styles by favorites, then by group, by hand and by the library."""
+"""The gallery sorts styles by favorites, then by group, by hand and by the catalog."""
 
 from __future__ import annotations
 

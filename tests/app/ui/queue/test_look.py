@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from app.batch.description import Kind, described
-from app.batch.job import QueuedJob
+from app.batch.queue.description import Kind, described
+from app.batch.queue.job import QueuedJob
 from app.commands.queue.arguments import job_arguments
 from app.engine.config import EngineConfig
 from app.ui.queue.look import Order, look_words

@@ -9,7 +9,7 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.batch.description import Kind
+from app.batch.queue.description import Kind
 from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.thumbnails import SCALE, SIZE, Thumbnails, read_thumbnail

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.batch.description import Kind, described
-from app.batch.job import JobState, QueuedJob
-from app.batch.overview import INTERRUPTED, JobView
+from app.batch.queue.description import Kind, described
+from app.batch.queue.job import JobState, QueuedJob
+from app.batch.queue.overview import INTERRUPTED, JobView
 from app.ui.queue.forecast import Forecast, Work
 from app.ui.queue.rows import Progress, Row, RowState, rows_of, with_progress, work_of
 

@@ -13,7 +13,7 @@ from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Ti
 from app.frame import Frame
 from app.live.flicker import Flicker
 from app.live.stream_metrics import ENGINE_PARTS, Bottleneck, StreamStats
-from app.sources import camera, network, scene, video
+from app.sources import address, camera, scene, video
 from app.ui.viewport.stats_overlay import REDRAW_MS, Overlay
 from app.ui.viewport.stats_rows import bottleneck_words, flicker_words, overlay_columns
 from models.precision import Precision
@@ -53,7 +53,7 @@ def test_the_overlay_has_a_line_for_every_figure(reading):
 
 
 def test_everything_that_limits_a_stream_has_a_name():
-    sources = (camera.Camera, network.Stream, scene.Scene, video.Video)
+    sources = (camera.Camera, address.Stream, scene.Scene, video.Video)
     kinds = [source.kind for source in sources]
     assert len(set(kinds)) == 4
     said = [bottleneck_words(Bottleneck(part)) for part in (*ENGINE_PARTS, "display", *kinds)]

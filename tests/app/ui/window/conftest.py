@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import NETWORKS_FOLDER, Library
+from app.styles.catalog import NETWORKS_FOLDER, Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.any_style import save_tiny
 from tests.helpers.fakes import Negative, write_video
@@ -34,8 +34,8 @@ def session(qtbot, tmp_path):
         (pack / "weights.safetensors").touch()
         title = json.dumps(key.title())
         (pack / "style.toml").write_text(f'title = {title}\nweights = "weights.safetensors"\n')
-    library = Library(tmp_path / "builtin", tmp_path / "user")
-    session = Session(library, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
+    catalog = Catalog(tmp_path / "builtin", tmp_path / "user")
+    session = Session(catalog, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
     yield session
     end(session)
 
@@ -87,22 +87,22 @@ def tiny_network(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def color_styles(tmp_path_factory, tiny_network) -> Path:
-    """Return a folder with a library's files: a style of a picture of each color."""
+    """Return a folder with a catalog's files: a style of a picture of each color."""
     folder = tmp_path_factory.mktemp("colors")
-    library = Library(folder / "builtin", folder / "user")
+    catalog = Catalog(folder / "builtin", folder / "user")
     for name in COLORS:
         Image.new("RGB", (64, 48), name).save(folder / f"{name}.png")
-        library.install_picture(folder / f"{name}.png", tiny_network)
+        catalog.install_picture(folder / f"{name}.png", tiny_network)
     return folder
 
 
 def install_colors(session: Session, color_styles: Path, *names: str) -> None:
     """Install styles of `color_styles` and their network as the user's."""
-    user = session.library.user
+    user = session.catalog.user
     for name in names:
         shutil.copytree(color_styles / "user" / name, user / name)
     shutil.copytree(color_styles / NETWORKS_FOLDER, user.parent / NETWORKS_FOLDER)
-    session.library.reload()
+    session.catalog.reload()
     session.styles_changed.emit()
 
 

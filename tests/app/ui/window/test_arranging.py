@@ -109,7 +109,7 @@ def test_about_tells_painting_license_and_training(window, session, qtbot, tmp_p
         'licence = "CC0"\n[training_1]\niterations = 9000\nphotographs = 988\nseconds = 240.0\n'
         '[training_2]\niterations = 1000\nphotographs = 988\nseconds = 60.0\ndevice = "a GPU"\n'
     )
-    session.library.reload()
+    session.catalog.reload()
     press(window, "about_style")
     qtbot.waitUntil(lambda: bool(window.findChildren(AboutStyle)))
     dialog = window.findChildren(AboutStyle)[0]

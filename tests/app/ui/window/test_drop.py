@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
@@ -209,14 +209,14 @@ def test_weights_that_cannot_be_used_are_refused_before_anything_is_asked(window
 
 def test_only_the_newest_of_two_drops_asks(window, tmp_path, qtbot, monkeypatch):
     waiting = threading.Event()
-    installable_title = window.session.library.installable_title
+    installable_title = window.session.catalog.installable_title
 
     def slow(path: Path) -> str:
         if path.name == "first.pth":
             assert waiting.wait(10)
         return installable_title(path)
 
-    monkeypatch.setattr(window.session.library, "installable_title", slow)
+    monkeypatch.setattr(window.session.catalog, "installable_title", slow)
     drop(window, files(checkpoint(tmp_path / "first.pth")))
     drop(window, files(checkpoint(tmp_path / "second.pth")))
     qtbot.waitUntil(window.questions.isVisible)
@@ -263,7 +263,7 @@ def test_pasting_nothing_says_so(window):
 def test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none(
     window, session, tmp_path, qtbot
 ):
-    shipped = Library.default()
+    shipped = Catalog.default()
     candy = shipped.export_file("candy", tmp_path / "sweet")
     broken = tmp_path / "broken.styleforge"
     broken.write_bytes(candy.read_bytes()[:1000])

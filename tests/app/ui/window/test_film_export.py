@@ -47,7 +47,7 @@ class Held(Plain):
 @pytest.fixture
 def held(window, monkeypatch):
     made = Held()
-    monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: made)
+    monkeypatch.setattr(window.film_exporter, "_styling", lambda catalog, config: made)
     monkeypatch.setattr(film_exporter, "SHOWN_EVERY_S", 0.0)
     yield made
     made.allow()

@@ -233,11 +233,11 @@ def test_thumbnails_are_painted_by_the_processor_at_their_own_size():
 
 @pytest.mark.slow
 def test_a_real_style_paints_a_thumbnail():
-    from app.styles.library import Library
+    from app.styles.catalog import Catalog
 
     ramp = np.linspace(0, 255, SIZE.width() * SCALE).astype(np.uint8)
     pixels = np.repeat(np.tile(ramp, (SIZE.height() * SCALE, 1))[..., None], 3, axis=2)
-    painted = StripPainter(Library.default()).paint(EngineConfig(style="candy"), pixels)
+    painted = StripPainter(Catalog.default()).paint(EngineConfig(style="candy"), pixels)
     assert painted.shape == pixels.shape
     assert np.abs(painted.astype(int) - pixels).mean() > 10
 

@@ -56,7 +56,7 @@ def styling() -> Held:
 def later(interrupted, session, styling, qtbot, monkeypatch):
     window = MainWindow(session, Settings(), lambda _: None)
     qtbot.addWidget(window)
-    monkeypatch.setattr(window.film_exporter, "_styling", lambda library, config: styling)
+    monkeypatch.setattr(window.film_exporter, "_styling", lambda catalog, config: styling)
     monkeypatch.setattr(film_exporter, "SHOWN_EVERY_S", 0.0)
     show_window(window, qtbot)
     yield window
@@ -141,7 +141,7 @@ def test_a_canceled_export_is_not_offered(playing, film, held, tmp_path, qtbot):
 
 
 def test_a_damaged_record_is_told(session, qtbot):
-    folder = session.library.user.parent / "exports"
+    folder = session.catalog.user.parent / "exports"
     folder.mkdir(parents=True)
     (folder / "0.json").write_text("{}")
     window = MainWindow(session, Settings(), lambda _: None)

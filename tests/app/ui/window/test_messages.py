@@ -49,7 +49,7 @@ def test_opening_is_announced_in_the_viewport(window, session):
 
 
 def test_a_style_that_takes_long_is_announced(streaming, session, monkeypatch, qtbot):
-    monkeypatch.setattr(session.choice, "configure", type("Never", (), {"emit": lambda *_: None})())
+    monkeypatch.setattr(session._worker, "post", lambda *_: None)  # the engine never hears of it
     session.config = replace(session.config, style="udnie")
     qtbot.waitUntil(lambda: streaming.viewport._waiting_text == "Loading Udnie...", timeout=2000)
 
@@ -60,7 +60,7 @@ def test_a_built_in_style_is_not_removed(window):
 
 
 def test_a_style_just_trained_waits_in_the_gallery_until_it_is_used(streaming, session, qtbot):
-    style = session.library.get("udnie")
+    style = session.catalog.get("udnie")
     session.config = replace(session.config, mix="mosaic")
     session.studio.finished.emit(style)
     assert (session.config.style, session.config.mix) == ("candy", "mosaic")

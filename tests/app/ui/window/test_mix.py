@@ -151,7 +151,7 @@ def test_a_mix_of_several_is_saved_and_restored(window, session, colors):
     parts = (("gold", 0.4), ("plum", 0.3), ("red", 0.2), ("teal", 0.1))
     session.config = session.config.mixed(parts)
     stored = settings_with_config(Settings(), session.config)
-    restored = config_from_settings(stored, session.library).parts
+    restored = config_from_settings(stored, session.catalog).parts
     assert [key for key, _ in restored] == ["gold", "plum", "red", "teal"]
     assert [share for _, share in restored] == pytest.approx([0.4, 0.3, 0.2, 0.1])
 

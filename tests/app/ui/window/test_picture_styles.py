@@ -93,7 +93,7 @@ def test_a_picture_dropped_on_the_styles_becomes_the_style(
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
         drop(window.gallery, files(painting))
     assert session.config.style == "red_sea"
-    style = session.library.get("red_sea")
+    style = session.catalog.get("red_sea")
     assert (style.title, style.family) == ("Red Sea", ANY_STYLE)
     assert load_code(style.weights).network == AnyStyleNetwork.load(network).digest
     assert window.gallery.view.currentIndex().data() == "Red Sea"
@@ -109,7 +109,7 @@ def test_several_pictures_become_a_style_each(window, session, network, tmp_path
     drop(window.gallery, files(*paths))
     qtbot.waitUntil(lambda: not session.style_jobs.busy, timeout=10_000)
     qtbot.waitUntil(lambda: session.config.style == "plum")
-    assert {"teal", "gold", "plum"} <= {style.key for style in session.library.styles}
+    assert {"teal", "gold", "plum"} <= {style.key for style in session.catalog.styles}
 
 
 def test_a_picture_dropped_on_the_viewport_is_still_opened(
@@ -117,7 +117,7 @@ def test_a_picture_dropped_on_the_viewport_is_still_opened(
 ):
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         drop(window, files(painting))
-    assert "red_sea" not in {style.key for style in session.library.styles}
+    assert "red_sea" not in {style.key for style in session.catalog.styles}
 
 
 def test_a_drag_over_the_styles_says_what_a_drop_would_do(window, network, painting):
@@ -135,7 +135,7 @@ def test_ctrl_v_makes_a_style_only_while_the_styles_have_the_focus(window, sessi
     window.gallery.view.setFocus()
     QTest.keySequence(window, window.actions_by_key["paste"].shortcut())
     qtbot.waitUntil(lambda: session.config.style == "pasted_picture", timeout=10_000)
-    kept = session.library.get("pasted_picture").picture
+    kept = session.catalog.get("pasted_picture").picture
     assert kept is not None
     assert read_pixels(kept)[0, 0].tolist() == [0, 128, 128]
     with qtbot.waitSignal(session.source_changed, timeout=5000):
@@ -263,13 +263,13 @@ def test_an_odd_picture_works(window, session, network, tmp_path, qtbot, make):
 def test_a_bad_picture_is_one_sentence_and_changes_nothing(
     window, session, network, tmp_path, painting, qtbot, make, sentence
 ):
-    before, styles = session.config, session.library.styles
+    before, styles = session.config, session.catalog.styles
     drop(window.gallery, files(make(tmp_path)))
     problem = only_problem(window, qtbot)
     assert sentence in problem.summary
     assert "'bad" in problem.summary
     qtbot.waitUntil(lambda: not session.style_jobs.busy)
-    assert (session.config, session.library.styles) == (before, styles)
+    assert (session.config, session.catalog.styles) == (before, styles)
     drop(window.gallery, files(painting))
     qtbot.waitUntil(lambda: session.config.style == "red_sea", timeout=10_000)
 
@@ -300,13 +300,13 @@ def test_a_long_job_is_told_and_can_be_canceled(
     assert not window.job.isVisible()
     assert session.config == before
     assert window.problems.problems == ()
-    assert not session.library.user.exists()
+    assert not session.catalog.user.exists()
 
 
 def test_a_style_is_prepared_for_the_lite_network_in_the_background(
     window, session, network, painting, tmp_path, qtbot
 ):
-    style = session.library.install_picture(painting)
+    style = session.catalog.install_picture(painting)
     save_tiny(tmp_path / "any_style" / LITE, 2)
     session.styles_changed.emit()
     said: list[str] = []
@@ -325,17 +325,17 @@ def test_a_style_is_prepared_for_the_lite_network_in_the_background(
 def test_preparing_can_be_canceled_and_the_style_before_stays(
     window, session, network, painting, tmp_path, qtbot, monkeypatch
 ):
-    style = session.library.install_picture(painting)
+    style = session.catalog.install_picture(painting)
     save_tiny(tmp_path / "any_style" / LITE, 2)
     session.styles_changed.emit()
     going = threading.Event()
-    prepare = session.library.prepare
+    prepare = session.catalog.prepare
 
     def slow(key, progress):
         assert going.wait(10)
         prepare(key, progress)
 
-    monkeypatch.setattr(session.library, "prepare", slow)
+    monkeypatch.setattr(session.catalog, "prepare", slow)
     window.mixer.choose_style(style.key)
     session.config = replace(session.config, strength=0.5)  # waits for the same work
     qtbot.waitUntil(window.job.isVisible, timeout=5000)
@@ -352,7 +352,7 @@ def test_preparing_can_be_canceled_and_the_style_before_stays(
 def test_a_style_that_cannot_be_prepared_is_told_and_the_one_before_stays(
     window, session, network, painting, tmp_path, qtbot
 ):
-    style = session.library.install_picture(painting)
+    style = session.catalog.install_picture(painting)
     session.styles_changed.emit()
     style.weights.write_bytes(b"nothing")
     window.mixer.choose_style(style.key)
@@ -373,7 +373,7 @@ def test_f2_renames_the_chosen_style(window, session, red_sea, qtbot):
     window.questions.field.setText('Deep "Red"')
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
         QTest.keyClick(window.questions.field, Qt.Key.Key_Return)
-    style = session.library.get(red_sea)
+    style = session.catalog.get(red_sea)
     assert style.title == 'Deep "Red"'
     spec = toml.load(style.weights.parent / "style.toml")
     assert (spec["title"], spec["family"]) == ('Deep "Red"', ANY_STYLE)
@@ -384,7 +384,7 @@ def test_f2_renames_the_chosen_style(window, session, red_sea, qtbot):
 def test_a_title_of_another_style_is_refused(window, session, red_sea, qtbot):
     session.user_styles.rename(red_sea, "candy")
     assert mentions(only_problem(window, qtbot).summary, "another style", "candy")
-    assert session.library.get(red_sea).title == "Red Sea"
+    assert session.catalog.get(red_sea).title == "Red Sea"
 
 
 def test_what_is_built_in_says_that_it_cannot_be_renamed(window, session):
@@ -405,9 +405,9 @@ def test_a_style_is_exported_and_installed_elsewhere(
     dialog.filesSelected.emit([str(file)])
     dialog.close()
     qtbot.waitUntil(lambda: window.notices.text == f"Exported Red Sea to {file}")
-    again = session.library.install(file)
+    again = session.catalog.install(file)
     assert (again.title, again.family) == ("Red Sea 2", ANY_STYLE)
-    kept = session.library.get(red_sea).picture
+    kept = session.catalog.get(red_sea).picture
     assert kept is not None
     assert again.picture is not None
     np.testing.assert_array_equal(read_pixels(again.picture), read_pixels(kept))
@@ -423,7 +423,7 @@ def test_a_style_of_a_picture_is_removed_as_others_are(window, session, red_sea,
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
         window.questions.accept.click()
     assert session.config.style == "candy"
-    assert list(session.library.user.iterdir()) == []
+    assert list(session.catalog.user.iterdir()) == []
 
 
 def test_proper_training_opens_the_studio_with_the_kept_picture(window, session, red_sea, qtbot):
@@ -431,7 +431,7 @@ def test_proper_training_opens_the_studio_with_the_kept_picture(window, session,
     studio = window.training_launcher.window
     assert studio is not None
     qtbot.waitUntil(lambda: studio.form.title.text() == "Red Sea", timeout=5000)
-    assert studio.form._picture == session.library.get(red_sea).picture
+    assert studio.form._picture == session.catalog.get(red_sea).picture
     assert studio.isVisible()
     studio.close()
 

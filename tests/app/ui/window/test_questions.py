@@ -17,11 +17,11 @@ def mine(window, session, tmp_path, qtbot):
     torch.save(TransformerNetBaseline(1).state_dict(), tmp_path / "mine.pth")
     with qtbot.waitSignal(session.styles_changed, timeout=10_000):
         session.user_styles.install(tmp_path / "mine.pth")
-    return session.library.get("mine")
+    return session.catalog.get("mine")
 
 
 def keys(session) -> list[str]:
-    return [style.key for style in session.library.styles]
+    return [style.key for style in session.catalog.styles]
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space])

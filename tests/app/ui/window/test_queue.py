@@ -18,8 +18,8 @@ from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
-from app.batch.job import JobState
-from app.batch.job_queue import JobQueue
+from app.batch.queue.job import JobState
+from app.batch.queue.job_queue import JobQueue
 from app.cli import main
 from app.processes.command_process import ROOT
 from app.settings import Settings
@@ -379,10 +379,10 @@ application = QApplication([])
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.settings import Settings
-from app.styles.library import Library
+from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.fakes import Negative
-session = Session(Library.default(), EngineConfig(device="cpu"), engine=Negative())
+session = Session(Catalog.default(), EngineConfig(device="cpu"), engine=Negative())
 window = MainWindow(session, Settings(queue_folder=sys.argv[1]), lambda settings: None)
 window.show()
 window.queue.show()

@@ -83,7 +83,7 @@ def test_with_reduced_motion_it_cuts(streaming, showing, session, setting):
 
 
 def test_what_cannot_be_mixed_is_cut(streaming, showing, session, monkeypatch):
-    monkeypatch.setattr(session.library, "mixable_with", lambda key: ())
+    monkeypatch.setattr(session.catalog, "mixable_with", lambda key: ())
     press(streaming, "slideshow")
     assert session.config.parts == (("mosaic", 1.0),)
 

@@ -81,7 +81,7 @@ def test_a_chosen_step_is_stored_and_comes_back(window, session, qtbot):
     press(window, "sharper")
     kept = settings_with_config(Settings(), session.config)
     session.config = EngineConfig(device="cpu")
-    session.config = config_from_settings(kept, session.library)
+    session.config = config_from_settings(kept, session.catalog)
     again = MainWindow(session, kept, lambda _: None)
     qtbot.addWidget(again)
     assert again.panel.speed.title.text() == "Sharpest"
@@ -89,7 +89,7 @@ def test_a_chosen_step_is_stored_and_comes_back(window, session, qtbot):
 
 def test_settings_of_before_keep_their_meaning(window, session):
     old = Settings(network="lite", size=512, precision="bf16")
-    config = config_from_settings(old, session.library)
+    config = config_from_settings(old, session.catalog)
     assert (config.network, config.size, config.keep_strokes) == ("lite", 512, False)
     session.config = config
     assert window.panel.speed.title.text() == "Custom"

@@ -145,7 +145,7 @@ def test_a_refused_choice_cannot_be_undone(streaming, session, monkeypatch, qtbo
 
 def test_a_style_that_was_removed_does_not_come_back(window, session, tmp_path, qtbot):
     shutil.copytree(tmp_path / "builtin" / "udnie", tmp_path / "user" / "mine")
-    session.library.reload()
+    session.catalog.reload()
     session.config = session.config.mixed([("mine", 1.0)])
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
         session.user_styles.remove("mine")

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QToolButton, QWidget
 
+from app.live.session import Session
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from app.ui.theme.theme import Theme
@@ -65,9 +66,24 @@ def test_the_figures_are_off_at_first_and_toggle(streaming):
     assert not streaming.overlay.isVisible()
 
 
-def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, saved, qtbot):
+def timings_asked_of(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return a list to which the session adds whether it has the layers timed."""
     asked: list[bool] = []
-    session._commands.time_layers.connect(asked.append)
+    post = session._post
+
+    def posts(command, *args):
+        if command == session._loop.time_layers:
+            asked.extend(args)
+        post(command, *args)
+
+    monkeypatch.setattr(session, "_post", posts)
+    return asked
+
+
+def test_a_key_times_every_layer_and_shows_the_figures_for_it(
+    window, session, saved, qtbot, monkeypatch
+):
+    asked = timings_asked_of(session, monkeypatch)
     action = window.actions_by_key["layers"]
     press(window, "layers")
     assert action.isChecked()
@@ -86,9 +102,8 @@ def test_a_key_times_every_layer_and_shows_the_figures_for_it(window, session, s
     assert saved[-1].layers
 
 
-def test_that_layers_are_timed_is_remembered(session, qtbot):
-    asked: list[bool] = []
-    session._commands.time_layers.connect(asked.append)
+def test_that_layers_are_timed_is_remembered(session, qtbot, monkeypatch):
+    asked = timings_asked_of(session, monkeypatch)
     window = MainWindow(session, Settings(layers=True, overlay=True), lambda _: None)
     qtbot.addWidget(window)
     assert asked == [True]

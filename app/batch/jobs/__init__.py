@@ -1,0 +1,1 @@
+"""The pictures and films of a run, and the files for their results."""

@@ -1,0 +1,1 @@
+"""Pictures read, styled in groups and written at the same time."""

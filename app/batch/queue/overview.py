@@ -1,0 +1,136 @@
+"""Progress of the jobs in a queue; repeated reads skip unchanged files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.batch.manifest import Manifest, ManifestError, State, read_manifest
+from app.batch.queue.description import Description, described
+from app.batch.queue.job import JobState, QueuedJob
+from app.batch.queue.job_queue import JobQueue
+from utils.translation.texts import trn
+
+INTERRUPTED = "interrupted"  # state of a RUNNING job without a process
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job and its progress.
+
+    Attributes:
+        state: A JobState, or INTERRUPTED.
+        pictures: Number of pictures and films; 0 before the job begins.
+        done: How many of them have a result.
+        kept: How many of `done` had their result before the job.
+        failed: How many failed.
+        share: The finished fraction of the work, 0 to 1; an unfinished film counts in part.
+        result: Absolute path of the first result; "" if there is none.
+    """
+
+    job: QueuedJob
+    state: str
+    description: Description
+    pictures: int = 0
+    done: int = 0
+    kept: int = 0
+    failed: int = 0
+    share: float = 0.0
+    result: str = ""
+
+
+class Overview:
+    """A reader of the jobs in a queue and their manifests; for one thread at a time."""
+
+    def __init__(self, queue: JobQueue) -> None:
+        self._queue = queue
+        self._manifests: dict[int, tuple[_Stamp, Manifest]] = {}
+        self._descriptions: dict[int, tuple[tuple[str, ...], Description]] = {}
+
+    def read(self) -> tuple[list[JobView], list[str]]:
+        """Return all jobs in their order, and a sentence for each damaged file."""
+        jobs, damaged = self._queue.jobs()
+        views = []
+        for job in jobs:
+            try:
+                views.append(self._view(job))
+            except ManifestError as exc:
+                damaged.append(f"job {job.number}: {exc}")
+        present = {job.number for job in jobs}
+        for known in (self._manifests, self._descriptions):
+            for number in known.keys() - present:
+                del known[number]
+        return views, damaged
+
+    def _view(self, job: QueuedJob) -> JobView:
+        state = job.state.value
+        if job.state is JobState.RUNNING and not self._queue.is_running(job):
+            state = INTERRUPTED
+        description = self._description(job)
+        manifest = self._manifest(job.number)
+        if manifest is None:
+            return JobView(job, state, description)
+        kept = manifest.count(State.KEPT)
+        return JobView(
+            job,
+            state,
+            description,
+            len(manifest.entries),
+            manifest.count(State.DONE) + kept,
+            kept,
+            manifest.count(State.FAILED),
+            manifest.share,
+            next((entry.result for entry in manifest.entries if entry.complete), ""),
+        )
+
+    def _description(self, job: QueuedJob) -> Description:
+        words, made = self._descriptions.get(job.number, ((), None))
+        if made is None or words != job.arguments:
+            made = described(job.arguments)
+            self._descriptions[job.number] = job.arguments, made
+        return made
+
+    def _manifest(self, number: int) -> Manifest | None:
+        """Return the manifest of a job; None before the job begins.
+
+        Raises:
+            ManifestError: If the manifest is damaged or of another version.
+        """
+        path = self._queue.manifest(number)
+        stamp = _stamp(path)
+        if stamp is None:
+            self._manifests.pop(number, None)
+            return None
+        known = self._manifests.get(number)
+        if known is None or known[0] != stamp:
+            known = self._manifests[number] = stamp, read_manifest(path)
+        return known[1]
+
+
+def why_failed(path: Path) -> str:
+    """Summarize a run's failures in one sentence; return "" without failures or manifest.
+
+    Raises:
+        ManifestError: If `path` is not a manifest.
+    """
+    if _stamp(path) is None:
+        return ""
+    manifest = read_manifest(path)
+    told = [entry.error for entry in manifest.entries if entry.state is State.FAILED]
+    told += manifest.problems
+    if not told:
+        return ""
+    more = len(told) - 1
+    if not more:
+        return told[0]
+    return trn("{fault} (and {n} more)", "{fault} (and {n} more)", more, fault=told[0])
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,1 @@
+"""The common part of runs that several devices or machines share."""

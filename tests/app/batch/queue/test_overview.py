@@ -1,0 +1,120 @@
+"""The overview of a job: its task, its progress, and the reason for its failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.batch.manifest import Entry, Manifest, State
+from app.batch.queue.description import Kind, described
+from app.batch.queue.job_queue import JobQueue
+from app.batch.queue.overview import INTERRUPTED, Overview, why_failed
+from app.batch.shard import Shard
+from tests.helpers.errors import mentions
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> JobQueue:
+    return JobQueue(tmp_path / "queue")
+
+
+def record(queue: JobQueue, number: int, *entries: Entry, problems: tuple[str, ...] = ()) -> None:
+    made = Manifest(Shard(1, 1), len(entries), "x", "candy", entries, problems)
+    made.write(queue.manifest(number))
+
+
+def entry(state: State, name: str = "a.png", error: str = "") -> Entry:
+    return Entry(f"/in/{name}", f"/out/{name}", state, error=error)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "kind", "title"),
+    [
+        (("/x/a.jpg",), Kind.PICTURE, "a.jpg"),
+        (("/x/nameless",), Kind.PICTURE, "nameless"),
+        (("/x/a.MKV",), Kind.FILM, "a.MKV"),
+        (("/x/*.png",), Kind.SEVERAL, "*.png"),
+        (("/x/a.jpg", "/x/b.jpg"), Kind.SEVERAL, "a.jpg and 1 more"),
+    ],
+)
+def test_a_job_is_called_by_its_input(inputs, kind, title):
+    made = described(["--output=/out", "--style=candy", "--", *inputs])
+    assert (made.kind, made.title, made.output, made.inputs) == (kind, title, "/out", inputs)
+
+
+def test_a_folder_is_one(tmp_path):
+    assert described(["--", str(tmp_path)]).kind is Kind.FOLDER
+
+
+def test_styles_have_their_shares():
+    def styles(*words: str) -> tuple[tuple[str, int], ...]:
+        return described([*words, "--", "a.png"]).styles
+
+    assert styles("--style=candy") == (("candy", 0),)
+    assert styles("--style=candy", "--mix=udnie:0.25") == (("candy", 75), ("udnie", 25))
+    assert styles("--style-image=/x/sea.jpg:0.3", "--style-image=/x/sky.jpg") == (
+        ("sea", 30),
+        ("sky", 70),
+    )
+    assert styles("--style-image=C:/sea.jpg") == (("sea", 0),)
+    assert styles("--glitter=7") == ()
+
+
+def test_an_overview_says_how_far_jobs_are_and_follows_changes(queue):
+    for _ in range(3):
+        queue.add(["--output=/out", "--", "/in/a.png", "/in/b.png"])
+    overview = Overview(queue)
+    assert [(view.state, view.pictures) for view in overview.read()[0]] == [("waiting", 0)] * 3
+    record(
+        queue, 1, entry(State.DONE), entry(State.KEPT), entry(State.FAILED), entry(State.PENDING)
+    )
+    with queue.next_job() as job:
+        first = overview.read()[0][0]
+        assert (first.state, first.pictures, first.done, first.kept, first.failed) == (
+            *("running", 4, 2, 1, 1),
+        )
+        assert first.result == "/out/a.png"
+    assert overview.read()[0][0].state == INTERRUPTED
+    queue.finish(job)
+    record(queue, 1, entry(State.DONE, "b.png"))
+    first, *others = overview.read()[0]
+    assert (first.state, first.pictures, first.result) == ("done", 1, "/out/b.png")
+    queue.remove(1)
+    assert (
+        [view.job.number for view in overview.read()[0]]
+        == [2, 3]
+        == [view.job.number for view in others]
+    )
+
+
+def test_a_manifest_that_has_not_changed_is_not_read_again(queue, monkeypatch):
+    from app.batch.queue import overview as module
+
+    queue.add(["--", "a.png"])
+    record(queue, 1, entry(State.DONE))
+    overview = Overview(queue)
+    overview.read()
+    monkeypatch.setattr(module, "read_manifest", lambda path: pytest.fail("it was read again"))
+    assert overview.read()[0][0].done == 1
+
+
+def test_a_damaged_manifest_costs_only_its_own_job(queue):
+    queue.add_all([["--", "a.png"], ["--", "b.png"]])
+    queue.manifest(1).parent.mkdir()
+    queue.manifest(1).write_text("{")
+    views, damaged = Overview(queue).read()
+    assert [view.job.number for view in views] == [2]
+    assert damaged[0].startswith("job 1: '")
+
+
+def test_why_a_run_failed_is_one_sentence(queue, tmp_path):
+    path = queue.manifest(1)
+    assert why_failed(path) == ""
+    record(queue, 1, entry(State.DONE))
+    assert why_failed(path) == ""
+    bad = entry(State.FAILED, error="'a.png' is damaged")
+    record(queue, 1, entry(State.DONE), bad)
+    assert why_failed(path) == "'a.png' is damaged"
+    record(queue, 1, bad, problems=("'b.png' does not exist", "'c.png' does not exist"))
+    assert mentions(why_failed(path), "a.png", "2 more")
