@@ -120,7 +120,7 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
     The second value tells whether the text has plural forms.
     """
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
-        name = _name(call.func)
+        name = function_of(call)
         literals = [a.value for a in call.args if isinstance(a, ast.Constant)]
         words = [word for word in literals if isinstance(word, str)]
         if name == "trn" and len(words) >= 2:
@@ -131,6 +131,11 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
             text = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
             if keyword.arg in KEYWORDS and text:
                 yield str(text), False
+
+
+def function_of(call: ast.Call) -> str:
+    """Return the name of the function that is called; "" for a method."""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def update(folder: Path = FOLDER) -> None:
@@ -219,10 +224,6 @@ def _area(path: Path) -> str:
     if parts[1] == "ui" and len(parts) > 3:
         return SHARED.get(parts[2], parts[2])
     return parts[1] if len(parts) > 2 else "app"
-
-
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _has_words(text: str) -> bool:

@@ -109,6 +109,25 @@ def test_the_nearest_class_counts_and_a_full_disk_before_all():
     assert advice_for(OSError(errno.ENOSPC, "full")) == DISK_FULL
 
 
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        (FileNotFoundError("x"), "moved"),
+        (FileExistsError("x"), "existing"),
+        (PermissionError("x"), "permission"),
+        (ConnectionResetError("x"), "network"),
+        (TimeoutError("x"), "network"),
+        (ModuleNotFoundError("x"), "package"),
+        (MemoryError("x"), "size"),
+        (torch.OutOfMemoryError("x"), "graphics card"),
+        (IsADirectoryError("x"), "disk"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_of_the_system_has_the_advice_for_its_kind(error, word):
+    assert word in advice_for(error)
+
+
 def test_an_error_without_advice_has_that_of_its_cause():
     error = StyleForgeError("x")
     assert advice_for(error) == CORRECT

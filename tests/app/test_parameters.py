@@ -197,7 +197,7 @@ def test_it_is_saved_and_read_again_unless_it_shall_not_be(found):
 def test_a_bad_value_in_the_settings_file_becomes_its_default_and_is_named(found):
     assert found["mended"] == [0.5, "linen"]
     (said,) = found["complaints"]
-    assert said.endswith("uses the defaults for: texture, canvas")
+    assert "texture, canvas" in said
 
 
 RESET = ". Double-click or Delete resets it"
@@ -289,7 +289,7 @@ def test_an_amount_is_a_number_of_0_to_1_or_automatic():
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_engine_refuses_a_choice_that_is_not_in_its_table(catalog, name):
-    with pytest.raises(EngineError, match=f"'none' is not a value of {name}"):
+    with pytest.raises(EngineError, match=f"'none' .*{name}"):
         Engine(catalog).configure(replace(EngineConfig(device="cpu"), **{name: "none"}))
 
 

@@ -119,9 +119,8 @@ def test_damage_is_told_to_whoever_asks(tmp_path):
     path.write_text('{"strength": 7, "view": "sideways", "overlay": true}')
     told: list[str] = []
     assert Settings.load(path, told.append) == Settings(overlay=True)
-    assert told == [
-        "The settings file has invalid values; StyleForge uses the defaults for: strength, view"
-    ]
+    (sentence,) = told
+    assert "strength, view" in sentence
 
 
 @pytest.mark.parametrize(

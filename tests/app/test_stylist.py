@@ -80,9 +80,7 @@ def test_a_mapping_keeps_what_else_it_holds(stylist, batch):
     assert row["image"] is batch
     assert np.array_equal(styled["image"], stylist(batch))
     other = Stylist("candy", **LOOK, column="pixels")
-    with pytest.raises(
-        ValueError, match=r"the batch has no 'pixels', only path, image; Stylist\(c"
-    ):
+    with pytest.raises(ValueError, match="'pixels', only path, image"):
         other(row)
 
 
@@ -153,7 +151,7 @@ def test_a_picture_may_be_the_style_in_every_process(batch, tmp_path):
     assert main([str(each) for each in given]) == 0
     assert close(styled, read_pixels(out))
     assert close(pickle.loads(pickle.dumps(painter))(batch[0]), styled)
-    with pytest.raises(StylistError, match="style picture, which is missing"):
+    with pytest.raises(StylistError, match="picture, which is missing"):
         Stylist("candy", style_network=network, device="cpu")
 
 
@@ -194,5 +192,5 @@ def test_what_is_not_possible_is_told_by_the_constructor(arguments, says):
     ids=["channels first", "floats", "gray", "empty", "four channels"],
 )
 def test_what_is_no_batch_is_refused_with_its_shape(stylist, wrong):
-    with pytest.raises(ValueError, match=r"pictures are \[H, W, 3\] uint8 RGB, .* not \d+x"):
+    with pytest.raises(ValueError, match=r"\[H, W, 3\] uint8 RGB, .* \d+x"):
         stylist(wrong)

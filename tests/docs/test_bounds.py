@@ -19,7 +19,14 @@ from app.settings import Settings
 from app.sources.web import MAX_PART_BYTES
 from app.ui.main_window.commands import SEEK_S
 from app.ui.showing.slideshow import FADE_S
+from benchmarks.operations.command import RUNS
+from benchmarks.operations.ways import LEAST_RUNS
+from kernels.frames.noise import TRACKED
+from kernels.ops.general.attention import product
+from kernels.ops.general.linear.api import PART as ROWS_OF_PART
+from kernels.ops.general.loss import linear
 from models import checkpoints
+from models.runtimes.program import SMALLEST
 from tools.build_wheels import MAX_BYTES as MOST_OF_A_WHEEL
 from utils import opencv
 from utils.files import toml
@@ -27,7 +34,7 @@ from utils.images import opening
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
-WORDS = {"two": 2, "ten": 10}
+WORDS = {"two": 2, "five": 5, "ten": 10}
 
 # The page, the words around the number, and the number.
 BOUNDS = {
@@ -98,6 +105,51 @@ BOUNDS = {
         r"gives tasks of (\d+) pictures",
         TOGETHER,
     ),
+    "side of a picture": (
+        "docs/how-to/export.md",
+        r"Height and width are at least (\d+)",
+        SMALLEST,
+    ),
+    "copy for motion": (
+        "docs/explanation/kernels.md",
+        r"gray copy of at most (\d+) pixels a side",
+        TRACKED,
+    ),
+    "queries": (
+        "docs/reference/kernel_fusion/attention-operations.md",
+        r"runs with at least (\d+) queries and keys",
+        product.FEWEST,
+    ),
+    "head": (
+        "docs/reference/kernel_fusion/attention-operations.md",
+        r"and heads of up to (\d+)",
+        product.MOST_DEPTH,
+    ),
+    "rows of a part": (
+        "docs/reference/kernel_fusion/linear-and-convolution.md",
+        r"parts of at least ([\d,]+) rows",
+        ROWS_OF_PART,
+    ),
+    "rows of a chunk": (
+        "docs/reference/kernel_fusion/loss.md",
+        r"at least (\d+) rows, or",
+        linear.FEWEST_ROWS,
+    ),
+    "rows of a chunk on the CPU": (
+        "docs/reference/kernel_fusion/loss.md",
+        r"or ([\d,]+) on the CPU;",
+        linear.FEWEST_ON_CPU,
+    ),
+    "fewest runs": (
+        "docs/reference/kernel_fusion/library-benchmarks.md",
+        r"but at least (\w+) and at most",
+        LEAST_RUNS,
+    ),
+    "most runs": (
+        "docs/reference/kernel_fusion/library-benchmarks.md",
+        r"and at most (\d+) runs",
+        RUNS["cuda"],
+    ),
 }
 
 
@@ -105,4 +157,5 @@ BOUNDS = {
 def test_a_page_states_the_bound_of_the_code(name):
     page, words, bound = BOUNDS[name]
     text = " ".join((ROOT / page).read_text("utf-8").split())
-    assert [WORDS.get(n) or int(n) for n in re.findall(words, text)] == [bound]
+    found = re.findall(words, text)
+    assert [WORDS.get(n) or int(n.replace(",", "")) for n in found] == [bound]

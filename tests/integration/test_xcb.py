@@ -70,4 +70,4 @@ def test_the_program_itself_starts_on_x11_and_shows_a_painting(xvfb):
         timeout=110,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("The first picture was on screen after")
+    assert "first picture" in ran.stdout

@@ -18,6 +18,7 @@ from torch import Tensor
 from models.checkpoints import CheckpointError, load_checkpoint, save_checkpoint
 from models.network_config import LITE, NetworkConfig, network_config, num_residual_blocks
 from models.transformer_net import TransformerNetBaseline, TransformerNetFused
+from tests.helpers.errors import mentions, refused
 
 
 @pytest.fixture(scope="module")
@@ -154,10 +155,13 @@ def test_every_key_that_does_not_fit_is_named(weights, tmp_path):
     torch.save(broken, path)
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path)
-    assert str(caught.value) == (
-        "'style.pth' does not fit the network: missing: in1.weight, res2.conv1.conv2d.weight; "
-        "unexpected: conv9.conv2d.weight; not floating-point tensors: in2.bias; "
-        "wrongly shaped: deconv3.conv2d.bias (4 instead of 3)"
+    assert mentions(
+        str(caught.value),
+        "style.pth",
+        "missing: in1.weight, res2.conv1.conv2d.weight;",
+        "unexpected: conv9.conv2d.weight;",
+        "not floating-point tensors: in2.bias;",
+        "deconv3.conv2d.bias (4 instead",
     )
 
 
@@ -169,7 +173,7 @@ def test_of_many_keys_that_do_not_fit_the_first_are_named(weights, tmp_path):
     sentence = str(caught.value)
     assert len(sentence) < 500
     assert sentence.isprintable()
-    assert "missing: conv1.conv2d.weight, conv1.conv2d.bias, in1.weight and 27 more" in sentence
+    assert mentions(sentence, "conv1.conv2d.weight, conv1.conv2d.bias, in1.weight", "27 more")
 
 
 def test_a_table_that_holds_itself_is_refused(tmp_path):
@@ -177,7 +181,7 @@ def test_a_table_that_holds_itself_is_refused(tmp_path):
     endless: dict[str, object] = {"epoch": 3}
     endless["model"] = endless
     torch.save(endless, path)
-    with pytest.raises(CheckpointError, match="does not fit the network"):
+    with pytest.raises(CheckpointError, match="does not fit"):
         load_checkpoint(path)
 
 
@@ -185,7 +189,7 @@ def test_widths_that_no_memory_holds_are_refused(tmp_path):
     path = tmp_path / "style.pth"
     wide = torch.zeros(()).expand(1 << 40, 3, 3, 3)  # stores one number
     torch.save({f"conv{n}.conv2d.weight": wide for n in (1, 2, 3)} | {"res1.a": wide}, path)
-    with pytest.raises(CheckpointError, match="does not fit the network"):
+    with pytest.raises(CheckpointError, match="does not fit"):
         load_checkpoint(path)
 
 
@@ -204,14 +208,14 @@ def test_a_key_given_in_both_layouts_is_refused(weights, tmp_path):
 
 def test_too_many_residual_blocks_are_refused(weights, tmp_path):
     torch.save({**weights, "res11.in1.weight": torch.zeros(128)}, tmp_path / "a")
-    with pytest.raises(CheckpointError, match="has 11 residual blocks; at most 10"):
+    with pytest.raises(CheckpointError, match=r"11 residual blocks.*10"):
         load_checkpoint(tmp_path / "a")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_refused(value, weights, tmp_path):
     torch.save({**weights, "in1.bias": torch.full((32,), value)}, tmp_path / "a.pth")
-    with pytest.raises(CheckpointError, match=r"'a\.pth' has NaN or infinite weights in in1\.bias"):
+    with refused(CheckpointError, "NaN", file="a.pth", keys="in1.bias"):
         load_checkpoint(tmp_path / "a.pth")
 
 
@@ -250,7 +254,7 @@ class Evil:
 def test_code_in_a_checkpoint_is_never_run(new, weights, tmp_path):
     trace, path = tmp_path / "executed", tmp_path / "evil.pth"
     torch.save({**weights, "more": Evil(trace)}, path, _use_new_zipfile_serialization=new)
-    with pytest.raises(CheckpointError, match=r"'evil\.pth' contains Python code \(_?io\.open\)"):
+    with pytest.raises(CheckpointError, match=r"evil\.pth.*\(_?io\.open\)"):
         load_checkpoint(path)
     assert not trace.exists()
 
@@ -258,7 +262,7 @@ def test_code_in_a_checkpoint_is_never_run(new, weights, tmp_path):
 def test_code_in_a_bare_pickle_is_never_run(tmp_path):
     trace, path = tmp_path / "executed", tmp_path / "evil.pth"
     path.write_bytes(pickle.dumps(Evil(trace)))
-    with pytest.raises(CheckpointError, match="is a Python pickle, not a PyTorch checkpoint"):
+    with refused(CheckpointError, "a Python pickle"):
         load_checkpoint(path)
     assert not trace.exists()
 
@@ -365,5 +369,5 @@ def test_a_file_that_is_missing_or_a_folder_is_named(tmp_path):
 def test_a_safetensors_header_that_lies_about_sizes_is_refused(tmp_path):
     lie = json.dumps({"a": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 1 << 42]}})
     (tmp_path / "a").write_bytes(header(lie))
-    with pytest.raises(CheckpointError, match="is a damaged safetensors file"):
+    with pytest.raises(CheckpointError, match="damaged safetensors file"):
         load_checkpoint(tmp_path / "a")

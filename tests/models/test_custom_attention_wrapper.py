@@ -39,7 +39,7 @@ def test_attention_to_a_context_is_that_of_multihead_attention():
 
 
 def test_features_that_the_heads_cannot_share_are_refused():
-    with pytest.raises(ValueError, match="50 features cannot be split among 3 heads"):
+    with pytest.raises(ValueError, match=r"50 features.*3 heads"):
         CustomMultiheadAttention(50, 3)
 
 

@@ -85,7 +85,7 @@ def test_weights_that_are_not_finite_are_not_written(network, tmp_path):
 
 
 def test_an_unknown_storage_is_refused(network, tmp_path):
-    with pytest.raises(ValueError, match="expected one of float16, int8, got 'int4'"):
+    with pytest.raises(ValueError, match="float16, int8, got 'int4'"):
         save_vit(tmp_path / "w.safetensors", TINY, network.state_dict(), storage="int4")
 
 
@@ -137,7 +137,7 @@ def test_a_file_that_does_not_fit_its_dimensions_is_refused(network, tmp_path):
         load_vit(path)
     save_vit(path, TINY, network.state_dict())
     rewritten(path, config=VitConfig(32, 2, 64, 1, 1, 16, (8, 12, 16)))
-    with pytest.raises(CheckpointError, match="is unexpected or of another shape"):
+    with pytest.raises(CheckpointError, match="unexpected"):
         load_vit(path)
 
 
@@ -147,7 +147,7 @@ def test_a_flipped_bit_is_noticed(network, tmp_path):
     data = bytearray(path.read_bytes())
     data[-5] ^= 4
     path.write_bytes(data)
-    with pytest.raises(CheckpointError, match="its weights do not match its digest"):
+    with pytest.raises(CheckpointError, match="match its digest"):
         load_vit(path)
 
 

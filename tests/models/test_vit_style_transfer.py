@@ -140,11 +140,11 @@ def test_wrong_pictures_and_codes_are_refused_in_a_sentence(network):
     ):
         with pytest.raises(ValueError, match=message):
             network.stylize(content, code)
-    with pytest.raises(ValueError, match=r"expected codes \[N, 16\], got \[1, 8\]"):
+    with pytest.raises(ValueError, match=r"\[N, 16\], got \[1, 8\]"):
         network.stylize(pixels(32, 32), code[:, :8])
-    with pytest.raises(ValueError, match="2 codes do not fit 3 pictures"):
+    with pytest.raises(ValueError, match=r"2 codes .*3 pictures"):
         network.stylize(pixels(32, 32, count=3), code.expand(2, -1))
-    with pytest.raises(ValueError, match="expected one of tiny, small, base, got 'huge'"):
+    with pytest.raises(ValueError, match="tiny, small, base, got 'huge'"):
         StyleForgeTransformer("huge")
 
 
@@ -154,7 +154,7 @@ def test_dimensions_are_read_back_from_plain_values():
     for values in ({}, None, {**BASE.as_dict(), "widths": "32"}, {**BASE.as_dict(), "heads": 1}):
         with pytest.raises(ValueError, match="of an any-style network"):
             vit_config(values)
-    with pytest.raises(ValueError, match="cannot be split among 7 heads"):
+    with pytest.raises(ValueError, match="among 7 heads"):
         vit_config({**BASE.as_dict(), "num_heads": 7})
 
 

@@ -22,7 +22,9 @@ class Mutant:
     """A fault that tests must catch: `old`, which occurs once in `file`, replaced by `new`.
 
     `name` describes the fault in words; `tests` are pytest node ids, at least one of which must
-    fail.
+    fail. `breaks` names the rows of tables whose promise the fault breaks: classes of `ADVICE`,
+    targets of `tests/fuzz`, which are the kinds of files that the program reads, or pages of
+    `docs`.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    breaks: tuple[str, ...] = ()
 
     def fault(self, root: Path) -> str:
         """Return why it cannot be applied to the tree at `root`; "" if it can."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -10,12 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from app.errors import ADVICE
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.targets.scripts import Script
 from tests.mutants.__main__ import main
 from tests.mutants.mutant import ROOT, Mutant
 from tests.mutants.table import MUTANTS
 
 NATIVE = ".cpp", ".h", ".cu", ".cuh"  # compiled by their tests
 PAGE = ".css", ".js"  # read by a browser
+
+
+# Numbers that pages measured, or say of the shape of a layer.
+MEASURED = {
+    "docs/decisions/age-of-a-picture.md",
+    "docs/explanation/performance.md",
+    "docs/explanation/styles.md",
+    "docs/how-to/prints.md",
+    "docs/reference/kernel_fusion/modules.md",
+}
+BOUND = re.compile(r"\bat (most|least) (\d|(one|two|three|four|five|eight|ten)\b)")
+
+
+def kinds_of_files() -> set[str]:
+    """Return the names of the targets of fuzzing, without its scripts."""
+    return {target.name for target in TARGETS if not isinstance(target, Script)}
 
 
 def named(text: str) -> Mutant:
@@ -44,6 +64,40 @@ def test_a_mutant_applies_and_its_tests_exist(mutant):
 
 def test_no_two_mutants_have_one_name():
     assert max(Counter(mutant.name for mutant in MUTANTS).values()) == 1
+
+
+def broken() -> frozenset[str]:
+    """Return the rows of other tables whose promise a mutant breaks."""
+    return frozenset(row for mutant in MUTANTS for row in mutant.breaks)
+
+
+def stated_bounds() -> set[str]:
+    """Return the pages with a number as a bound, without those that only report measurements."""
+    pages = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+        if BOUND.search(path.read_text("utf-8"))
+    }
+    return pages - MEASURED
+
+
+def test_every_error_with_advice_has_a_mutant():
+    assert set(ADVICE) - broken() == set()
+
+
+def test_every_kind_of_file_that_is_read_has_a_mutant():
+    assert kinds_of_files() - broken() == set()
+
+
+def test_every_page_that_states_a_bound_has_a_mutant():
+    assert len(stated_bounds()) > 10
+    assert stated_bounds() - broken() == set()
+
+
+def test_a_mutant_breaks_rows_that_exist():
+    pages = {row for row in broken() if row.endswith(".md")}
+    assert broken() - pages - kinds_of_files() - set(ADVICE) == set()
+    assert [page for page in pages if not (ROOT / page).is_file()] == []
 
 
 @pytest.mark.full

@@ -264,7 +264,8 @@ def test_the_installed_program_runs_its_image_where_there_is_no_compiler(
         says = f"{status.name} on cpu runs on {status.runs}"
         of_the_program = status.name not in OPS or OPS[status.name].family != LIBRARY
         assert any(line.startswith(says) for line in kernels) == of_the_program
-    assert {"state": "ok", "says": "no C++ compiler is needed"} in report["Compiler"]
+    compilers = [each["says"] for each in report["Compiler"] if each["state"] == "ok"]
+    assert any("no C++ compiler" in says for says in compilers)
     assert "Candy" in place.run("styleforge", "styles", "list")
 
 

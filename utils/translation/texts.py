@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Self
+
 from utils.translation.files import Translation, read
 from utils.translation.languages import LANGUAGES, SOURCE
 
@@ -35,10 +38,10 @@ def tr(text: str, context: str = "", /, **values: object) -> str:
     """
     translation = _Chosen.texts.get(key_of(text, context))
     template = translation if isinstance(translation, str) and translation else text
-    return template.format(**values) if values else template
+    return _filled(template, text, values) if values else template
 
 
-def trn(one: str, many: str, number: int, /, **values: object) -> str:
+def trn(one: str, many: str, number: int, /, **values: object) -> Filled:
     """Return the text for a number in the chosen language, in the matching plural form.
 
     `one` and `many`, the key in the files, are English, as in "{n} picture" and "{n} pictures"; "n"
@@ -48,7 +51,7 @@ def trn(one: str, many: str, number: int, /, **values: object) -> str:
     translation = _Chosen.texts.get(many)
     if isinstance(translation, dict):
         template = translation.get(LANGUAGES[_Chosen.key].form(number)) or template
-    return template.format(**{"n": number, **values})
+    return _filled(template, many, {"n": number, **values})
 
 
 def mark(text: str, _context: str = "", /) -> str:
@@ -56,24 +59,46 @@ def mark(text: str, _context: str = "", /) -> str:
     return text
 
 
-class Deferred(str):
-    """A text in English, created before a language was chosen; `said` translates it."""
+class Filled(str):
+    """A text with values in its placeholders; errors with such a text carry their fields.
+
+    Attributes:
+        template: In English.
+        values: By the names of the placeholders. `tr` keeps them as text, since an exception among
+            them would keep the frames of its traceback alive.
+    """
 
     __slots__ = ("template", "values")
     template: str
-    values: dict[str, object]
+    values: Mapping[str, object]
+
+    @classmethod
+    def of(cls, shown: str, template: str, values: Mapping[str, object]) -> Self:
+        """Return a text that is `shown`."""
+        made = cls(shown)
+        made.template, made.values = template, values
+        return made
+
+
+class Deferred(Filled):
+    """A text in English, created before a language was chosen; `said` translates it."""
+
+    __slots__ = ()
 
 
 def defer(text: str, /, **values: object) -> Deferred:
     """Return `text` in English, for translation where it is shown; arguments as for `tr`."""
-    made = Deferred(text.format(**values) if values else text)
-    made.template, made.values = text, values
-    return made
+    return Deferred.of(text.format(**values) if values else text, text, values)
 
 
 def said(text: str) -> str:
     """Return a deferred text in the chosen language, and any other one unchanged."""
     return tr(text.template, **text.values) if isinstance(text, Deferred) else text
+
+
+def _filled(shown: str, template: str, values: Mapping[str, object]) -> Filled:
+    texts = {name: str(value) for name, value in values.items()}
+    return Filled.of(shown.format(**values), template, texts)
 
 
 def key_of(text: str, context: str = "") -> str:

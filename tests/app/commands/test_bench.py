@@ -31,6 +31,7 @@ from models.network_config import NetworkConfig
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import add_style
+from tests.helpers.errors import mentions
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).resolve().parents[3]
@@ -112,10 +113,8 @@ def test_runtimes_of_others_are_rows_of_the_same_table(measured, capsys):
         assert row["difference"] < 0.05
         assert row["iterations"] == 2
         assert row["kernels_gain"] > 0
-    assert rows["onnxruntime", "BF16"]["not_run"] == (
-        "ONNX Runtime CPU computes in FP32 here, not in BF16"
-    )
-    assert "Not run: ONNX Runtime CPU" in capsys.readouterr().out
+    assert mentions(rows["onnxruntime", "BF16"]["not_run"], "ONNX Runtime CPU", "FP32", "BF16")
+    assert "Not run: ONNX" in capsys.readouterr().out
 
 
 def test_a_network_that_errs_has_its_error_told(measured, monkeypatch):
@@ -187,13 +186,13 @@ def test_what_cannot_run_says_why_in_its_row(measured, monkeypatch):
     report = measured("--sizes", "16x16", "--runs", "1", "--precision", "fp32")
     (row,) = (row for row in rows_of(report) if row["kernels"] == "fused")
     assert row["not_run"] == "no such instruction"
-    assert "Not run: Fused, FP32: no such instruction." in markdown(report)
+    assert mentions(markdown(report), "Not run: Fused, FP32", "no such instruction")
 
 
 def test_what_would_take_too_long_is_not_run(measured, monkeypatch):
     monkeypatch.setattr(bench_network, "MAX_SECONDS", 0.0)
     rows = rows_of(measured("--sizes", "16x16", "--runs", "1", "--precision", "fp32"))
-    assert all("one picture would take about" in row["not_run"] for row in rows)
+    assert all("one picture would take" in row["not_run"] for row in rows)
 
 
 def test_a_run_that_is_stopped_keeps_the_sizes_it_has(order, monkeypatch):
@@ -227,7 +226,7 @@ def test_a_size_that_does_not_fit_into_memory_is_refused(monkeypatch, capsys):
     monkeypatch.setattr(bench, "free_bytes", lambda device: 10_000_000)
     assert main(["bench", "--sizes", "64x64,1000x1000", "--device", "cpu"]) == 1
     printed = capsys.readouterr()
-    assert "1000x1000 does not fit into memory" in printed.err
+    assert mentions(printed.err, "1000x1000", "not fit")
     assert not printed.out
 
 
@@ -299,4 +298,4 @@ def test_on_a_gpu_frames_are_timed_alone_and_overlapped(order, native_kernels):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_without_a_gpu_frame_to_frame_says_why_not(order, capsys):
     assert main([*order("cpu"), "--frames"]) == 1
-    assert "no native network for the CPU" in capsys.readouterr().err
+    assert "no native network" in capsys.readouterr().err

@@ -27,6 +27,7 @@ from app.styles.catalog import Catalog
 from app.virtual_camera import sender
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import number_of, write_video
 from tests.helpers.virtual_cameras import NAME, FakeBackend, FakeCameras, FakeReaders, fake_cameras
 from utils.images.writing import write_pixels
@@ -130,7 +131,7 @@ def test_json_lines_tell_what_was_opened_and_how_fast_it_is(style, film, cameras
         "format": "auto",
         "fitting": None,
     }
-    assert opened[-1]["fitting"] == "160x120 is scaled to 320x240"
+    assert mentions(opened[-1]["fitting"], "160x120", "320x240")
     rates = [event for event in events if event["event"] == "rate"]
     assert rates
     assert rates[-1]["sent"] <= len(cameras.opened[0].frames)
@@ -154,7 +155,7 @@ def test_names_that_look_like_markup_stay_as_they_are_on_a_terminal(monkeypatch,
         reporter.rate(12.34, 7, "Candy [b] 60 %, CPU")
     err = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     assert "Opening 'a[b].mp4' ..." in err
-    assert "12.3 frames/s styled, 7 sent (Candy [b] 60 %, CPU)" in err
+    assert mentions(err, "12.3 frames/s styled", "7 sent", "Candy [b] 60 %", "CPU")
 
 
 def test_the_pictures_of_a_folder_follow_each_other(style, cameras, tmp_path):
@@ -224,7 +225,7 @@ def test_a_camera_that_fails_ends_the_command_with_its_reason(style, film, camer
     cameras.before_send = fail
     assert camera(film) == 1
     error, advice = capsys.readouterr().err.splitlines()[-2:]
-    assert error == f"styleforge: the virtual camera {NAME} failed: the device is gone"
+    assert mentions(error, "styleforge:", NAME, "the device is gone")
     assert advice == ADVICE["StreamError"]
 
 
@@ -234,7 +235,7 @@ def test_a_frame_that_fails_ends_the_command(style, film, cameras, monkeypatch, 
 
     monkeypatch.setattr(Engine, "infer", fails)
     assert camera(film) == 1
-    assert "Could not style this frame: there is not enough memory" in capsys.readouterr().err
+    assert "not enough memory" in capsys.readouterr().err
     assert cameras.opened[0].closed.is_set()
 
 

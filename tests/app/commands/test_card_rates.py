@@ -18,6 +18,7 @@ from kernels.network.gpu import Gpu
 from kernels.time_model.cards import cards, find
 from kernels.time_model.prediction import predict
 from models.network_config import FULL, LITE, NetworkConfig
+from tests.helpers.errors import mentions
 
 DEVICE = torch.device("cuda", 0)
 
@@ -57,24 +58,24 @@ def test_all_cards_are_told_and_those_without_a_prediction_say_why(capsys):
     assert list(found) == [card.name for card in cards()]
     (finding,) = found["Tesla T4"]
     assert finding["state"] == "note"
-    assert finding["says"].startswith("no prediction: the time model was not fitted to")
+    assert mentions(finding["says"], "no prediction:", "fitted")
 
 
 def test_an_unknown_card_is_one_sentence(capsys):
     assert main(["doctor", "--card", "RTX 1"]) != 0
-    assert "the table has no card 'RTX 1'" in capsys.readouterr().err
+    assert "no card 'RTX 1'" in capsys.readouterr().err
 
 
 def test_without_a_gpu_the_doctor_says_where_predictions_are(monkeypatch):
     monkeypatch.setattr(doctor, "resolve", lambda _: torch.device("cpu"))
     (line,) = speed()
-    assert line.startswith("ok: no NVIDIA GPU in use; `styleforge doctor --cards`")
+    assert mentions(line, "ok:", "--cards")
 
 
 def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
     note, *lines = speed()
-    assert note.startswith("note: rates not measured here are predicted")
-    assert "`styleforge doctor --measure` measures it" in note
+    assert mentions(note, "note:", "predicted")
+    assert "--measure" in note
     assert len(lines) == 6
     assert all(": predicted " in line and "measured" not in line for line in lines)
 
@@ -82,9 +83,9 @@ def test_a_gpu_that_was_not_measured_is_predicted_and_says_so(rtx_3060):
 def test_a_measured_rate_takes_the_place_of_the_predicted_one(rtx_3060):
     remember(DEVICE, "lite", {(1280, 720): 8.0})
     note, *lines = speed()
-    assert note.startswith("note: rates not measured here are predicted")
+    assert mentions(note, "note:", "predicted")
     middle = lines.pop(4)
-    assert middle.startswith("ok: lite, 1280x720: measured 125 frames a second (on ")
+    assert mentions(middle, "ok: lite, 1280x720", "measured 125 frames")
     assert middle.endswith(", driver 580.1)")
     assert all(": predicted " in line for line in lines)
 
@@ -103,7 +104,7 @@ def test_a_damaged_file_is_told_and_the_rates_are_predicted(rtx_3060):
     rates_path().parent.mkdir(parents=True)
     rates_path().write_text("{")
     damaged, *_, last = speed()
-    assert damaged.startswith(f"note: the measured times in {rates_path()} are damaged; ")
+    assert mentions(damaged, "note:", str(rates_path()), "damaged")
     assert ": predicted " in last
 
 
@@ -112,12 +113,12 @@ def test_a_gpu_that_cannot_be_predicted_says_why(rtx_3060, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
     (line,) = rates_of(DEVICE)
     assert isinstance(line, str)
-    assert line.startswith("no prediction for Tesla T4: the time model was not fitted to the")
-    assert line.endswith("`styleforge doctor --measure` measures it")
+    assert mentions(line, "Tesla T4", "not fitted")
+    assert "--measure" in line
 
 
 def test_measuring_without_a_gpu_is_one_sentence(monkeypatch):
-    with pytest.raises(CardRatesError, match=r"^measuring frame rates needs an NVIDIA GPU"):
+    with pytest.raises(CardRatesError, match="needs an NVIDIA GPU"):
         measure_rates(torch.device("cpu"))
 
 
@@ -145,14 +146,14 @@ def test_measuring_times_every_network_and_size_and_keeps_it(rtx_3060, monkeypat
     measure_rates(DEVICE)
     assert made == [(config.widths, size) for config in (FULL, LITE) for size in SIZES]
     lines = speed()
-    assert [" measured 200 frames a second" in line for line in lines] == [True] * 3 + [False] * 3
-    assert [" measured 500 frames a second" in line for line in lines] == [False] * 3 + [True] * 3
+    assert ["measured 200 frames" in line for line in lines] == [True] * 3 + [False] * 3
+    assert ["measured 500 frames" in line for line in lines] == [False] * 3 + [True] * 3
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(rtx_3060):
     rates_path().parent.parent.mkdir(parents=True, exist_ok=True)
     rates_path().parent.write_text("a file where a folder should be")
-    with pytest.raises(CardRatesError, match=r"^cannot write the measured times to .*json: "):
+    with pytest.raises(CardRatesError, match=r"cannot write .*json"):
         remember(DEVICE, "full", {(512, 512): 1.0})
 
 
@@ -164,7 +165,7 @@ def test_the_benchmark_keeps_the_time_of_the_network_that_the_program_runs(rtx_3
     ]
     bench._remember(DEVICE, LITE, (512, 512), rows)
     full, lite = (line for line in speed() if "512x512" in line)
-    assert "measured 250 frames a second" in lite
+    assert "measured 250 frames" in lite
     assert "predicted" in full
     bench._remember(DEVICE, FULL, (1280, 720), [{**rows[2], "kernels": "baseline"}])
     bench._remember(DEVICE, NetworkConfig(num_residual_blocks=4), (1280, 720), rows)

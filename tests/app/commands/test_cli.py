@@ -18,6 +18,7 @@ from app.cli import COMMANDS, main
 from app.errors import ADVICE, DISK_FULL
 from models.precision import Precision
 from models.transformer_net import VARIANTS
+from tests.helpers.errors import mentions
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -102,7 +103,7 @@ def test_a_window_that_cannot_be_loaded_says_what_is_missing(monkeypatch, capsys
     monkeypatch.setitem(sys.modules, "app.ui.application", None)
     assert main([]) == 1
     err = capsys.readouterr().err
-    assert "the window cannot be loaded" in err
+    assert "window cannot be loaded" in err
     assert "styleforge doctor" in err
 
 
@@ -187,7 +188,7 @@ def test_an_error_is_shown_in_a_box_where_windows_started_it_without_a_terminal(
     assert without_terminal(monkeypatch, "win32", "stylize", "/no/such.png", "-o", "out.png") == 1
     ((owner, text, title, kind),) = boxes
     assert (owner, title, kind) == (None, "StyleForge", 0x10)
-    assert text == f"styleforge: '/no/such.png' does not exist\n{ADVICE['StylizeError']}"
+    assert mentions(text, "styleforge:", "'/no/such.png' does not exist", ADVICE["StylizeError"])
 
 
 def test_no_box_is_shown_elsewhere_or_where_nothing_failed(boxes, monkeypatch):

@@ -16,6 +16,7 @@ from app.cli import main
 from app.commands import gpu
 from app.errors import StyleForgeError
 from tests.helpers.driver_stub import driver_stub
+from tests.helpers.errors import mentions
 from utils.nvidia_driver import NvidiaDriver, find_driver
 
 pytestmark = pytest.mark.skipif(
@@ -64,7 +65,7 @@ def stand_in_for_uv(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) ->
 def test_without_a_driver_one_sentence_says_so(monkeypatch, capsys):
     monkeypatch.setattr(gpu, "find_driver", functools.partial(find_driver, "libnone.so"))
     assert main(["gpu"]) == 1
-    assert "no NVIDIA driver with a card was found" in capsys.readouterr().err
+    assert "no NVIDIA driver" in capsys.readouterr().err
 
 
 def test_on_macos_one_sentence_says_so(monkeypatch, capsys):
@@ -88,9 +89,9 @@ def test_uv_replaces_pytorch_and_the_result_is_checked(card, torch, tmp_path, mo
     assert main(["gpu"]) == 0
     printed, told = capsys.readouterr().out.splitlines()
     assert shlex.split(printed)[1:] == asked.read_text().split()
-    assert told == "PyTorch now uses RTX: PyTorch 2.13.0+cu130, CUDA 13.0"
+    assert mentions(told, "now uses RTX", "PyTorch 2.13.0+cu130", "CUDA 13.0")
     assert main(["gpu"]) == 0
-    assert "PyTorch already uses RTX: PyTorch 2.13.0+cu130" in capsys.readouterr().out
+    assert mentions(capsys.readouterr().out, "already uses RTX", "2.13.0+cu130")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_without_uv_pip_is_told_the_build(monkeypatch):
     assert gpu.torch_requirement() in command
     assert command[-2:] == ["--constraint", str(gpu.CONSTRAINTS)]
     monkeypatch.setattr(gpu, "distributions", lambda name: ())
-    with pytest.raises(StyleForgeError, match="found neither uv nor pip"):
+    with pytest.raises(StyleForgeError, match="neither uv nor pip"):
         gpu.install_command(NvidiaDriver((13, 0), ((8, 6),)))
 
 

@@ -17,6 +17,7 @@ from PIL import Image
 from app.cli import main
 from app.commands import install_menu
 from app.commands.install_menu import MIME_TYPES, desktop_entry, entry_path, icon_paths
+from tests.helpers.errors import mentions
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="entries of freedesktop.org are for Linux"
@@ -130,7 +131,7 @@ def test_an_entry_that_is_refused_is_not_installed(data, tmp_path, monkeypatch, 
     monkeypatch.setenv("PATH", str(validator.parent), prepend=os.pathsep)
     assert main(["install-menu"]) == 1
     said = capsys.readouterr().err
-    assert "refuses the menu entry: error: wrong\n" in said
+    assert mentions(said, "refuses", "error: wrong")
     assert not [path for path in data.rglob("*") if path.is_file()]
 
 
@@ -160,7 +161,7 @@ def test_remove_leaves_nothing_of_it_and_what_others_have(data, capsys):
     assert other.is_file()
     assert not list(data.rglob("*styleforge*"))
     assert main(["install-menu", "--remove"]) == 0
-    assert "was not in the menu" in capsys.readouterr().out
+    assert "not in the menu" in capsys.readouterr().out
 
 
 def test_installing_again_replaces_the_entry(data):

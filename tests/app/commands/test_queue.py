@@ -23,6 +23,7 @@ from app.export.film.store import store_folder
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
 from tests.helpers.animations import write_animation
+from tests.helpers.errors import mentions
 from tests.helpers.films import times_of, write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -62,7 +63,7 @@ def names(folder: Path) -> list[str]:
 def test_jobs_are_added_listed_and_run_in_their_order(style, album, photo, tmp_path, capsys):
     assert queue("add", album, "-o", tmp_path / "one", *LOOK) == 0
     assert queue("add", photo, "-o", tmp_path / "two.png", *LOOK, "--size", "full") == 0
-    assert capsys.readouterr().out == "Added job 1\nAdded job 2\n"
+    assert mentions(capsys.readouterr().out, "Added job 1", "Added job 2")
     assert [job["state"] for job in listed(capsys)] == ["waiting", "waiting"]
     assert queue("run") == 0
     told = capsys.readouterr().err
@@ -95,7 +96,7 @@ def test_jobs_are_moved_and_run_in_their_new_order(style, album, photo, tmp_path
     places = [told.index(f"Job {number}\n") for number in (4, 3, 2, 1)]
     assert places == sorted(places)
     assert queue("move", "9") == 1
-    assert "there is no job 9" in capsys.readouterr().err
+    assert "no job 9" in capsys.readouterr().err
 
 
 @pytest.mark.full
@@ -135,8 +136,8 @@ def test_what_failed_is_tried_again_and_does_not_do_again_what_was_made(
     assert queue("add", tmp_path / "gone.png", "-o", tmp_path / "out", *LOOK) == 0
     assert queue("run") == 1
     told = capsys.readouterr().err
-    assert "b.png' is not a picture but an HTML page" in told
-    assert f"job 1: '{album / 'b.png'}' is not a picture but an HTML page" in told
+    assert mentions(told, "b.png", "an HTML page")
+    assert mentions(told, "job 1", str(album / "b.png"), "an HTML page")
     one, two = listed(capsys)
     assert (one["state"], one["done"], one["failed"]) == ("failed", 1, 1)
     assert (two["state"], two["error"]) == ("failed", f"'{tmp_path / 'gone.png'}' does not exist")
@@ -148,9 +149,9 @@ def test_what_failed_is_tried_again_and_does_not_do_again_what_was_made(
     assert (tmp_path / "out" / "a.png").stat().st_mtime_ns == made
     assert [job["state"] for job in listed(capsys)] == ["done", "failed"]
     assert queue("retry", "1") == 1
-    assert "job 1 has not failed; it is done" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "job 1", "it is done")
     assert queue("retry", "9") == 1
-    assert "there is no job 9" in capsys.readouterr().err
+    assert "no job 9" in capsys.readouterr().err
 
 
 def test_what_exists_before_a_job_begins_is_kept(style, album, tmp_path, capsys):
@@ -238,7 +239,7 @@ def test_ctrl_c_has_the_job_wait_again(style, album, tmp_path, capsys, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(runner, "run", interrupted)
         assert queue("run") == 130
-    assert "Stopped after 1 of 2" in capsys.readouterr().err
+    assert "after 1 of 2" in capsys.readouterr().err
     assert listed(capsys)[0]["state"] == "waiting"
     assert queue("run") == 0
 
@@ -261,7 +262,7 @@ def test_films_are_jobs_too_and_are_not_made_again(style, tmp_path, capsys):
     assert listed(capsys)[0]["done"] == 2
     assert queue("add", films[0], "-o", tmp_path / "new", "--name", "{stem}.png", *LOOK) == 0
     assert queue("run") == 1
-    assert "'a.png' is not a film's name" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "a.png", "film's name")
 
 
 @pytest.mark.full
@@ -287,7 +288,7 @@ def test_a_film_whose_process_is_killed_goes_on_behind_its_finished_parts(style,
     assert queue("run") == 0
     told = capsys.readouterr().err
     assert "900 frames in" in told
-    assert " of them by an earlier run" in told
+    assert "by an earlier run" in told
     (job,) = listed(capsys)
     assert (job["state"], job["pictures"], job["done"], job["share"]) == ("done", 1, 1, 1.0)
     assert times_of(out) == times_of(film)
@@ -313,7 +314,7 @@ def test_a_watched_folder_is_stylized_as_it_fills(style, album, tmp_path, capsys
     given = ("watch", album, "-o", out, "--once", *LOOK)
     assert queue(*given) == 0
     assert names(out) == ["a.png", "b.png"]
-    assert "Added job 1: 2 new in" in capsys.readouterr().err
+    assert "Added job 1: 2 new" in capsys.readouterr().err
     for path in out.iterdir():
         path.unlink()  # as a user who collects the results
     write_pixels(album / "c.png", picture(20, 16))
@@ -392,15 +393,13 @@ def test_a_list_on_stdin_is_read_when_the_job_is_added(style, album, tmp_path, m
     assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 0
     assert listed(capsys)[0]["arguments"][-1] == str(album / "a.png")
     assert queue("add", "-", "-o", tmp_path / "out", *LOOK) == 1
-    assert "the list on stdin names no files" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "stdin", "no files")
 
 
 def test_a_job_of_another_version_fails_with_a_sentence(style, tmp_path, capsys):
     JobQueue.default().add(["--glitter=7", "--output=x", "--", "a.png"])
     assert queue("run") == 1
-    assert "does not understand the job: unrecognized arguments: --glitter=7" in (
-        capsys.readouterr().err
-    )
+    assert "unrecognized arguments: --glitter=7" in capsys.readouterr().err
     assert listed(capsys)[0]["state"] == "failed"
 
 

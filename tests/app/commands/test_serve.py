@@ -17,6 +17,7 @@ import pytest
 
 from app import cli
 from app.cli import main
+from tests.helpers.errors import mentions
 
 ROOT = Path(__file__).resolve().parents[3]
 FEW = ("--port", "0", "--device", "cpu", "--kernels", "baseline")
@@ -88,12 +89,12 @@ def test_quiet_shows_no_spinner_on_a_terminal(flags):
 def test_another_address_is_refused_in_a_sentence(address, capsys):
     assert main(["serve", "--host", address]) == 2
     told = capsys.readouterr().err
-    assert f"only on this machine, at 127.0.0.1 or ::1, not at '{address}'" in told
+    assert mentions(told, "127.0.0.1 or ::1", f"not at '{address}'")
 
 
 def test_a_limit_is_a_positive_number(capsys):
     assert main(["serve", "--max-megabytes", "0"]) == 2
-    assert "the limit must be a whole number from 1 to 1000000, not 0" in capsys.readouterr().err
+    assert "1 to 1000000, not 0" in capsys.readouterr().err
 
 
 def test_a_style_or_device_that_is_missing_ends_it_before_it_listens(capsys):
@@ -106,7 +107,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve", *FEW]) == 1
-    assert 'needs the extra "serve" (pip install "styleforge[serve]")' in capsys.readouterr().err
+    assert 'pip install "styleforge[serve]"' in capsys.readouterr().err
     assert main(["serve", "--help"]) == 0
 
 

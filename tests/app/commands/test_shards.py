@@ -22,6 +22,7 @@ from app.cli import main
 from app.engine.config import EngineConfig
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -77,7 +78,7 @@ def test_processes_at_once_lose_nothing_and_do_nothing_twice(style, album, tmp_p
     assert sorted(made) == sorted(str(path) for path in out.rglob("*.png"))
     assert {read_pixels(Path(path)).shape for path in made} == {(16, 20, 3)}
     assert merged(out, "--hash", "-o", tmp_path / "all.json") == 0
-    assert "11 of 11 pictures have a result" in capsys.readouterr().err
+    assert "11 of 11 pictures" in capsys.readouterr().err
     assert merged(tmp_path / "all.json") == 0
 
 
@@ -103,13 +104,13 @@ def test_a_shard_that_was_killed_is_told_and_continued(style, album, tmp_path, c
     capsys.readouterr()
     assert merged(out) == 1
     told = capsys.readouterr()
-    assert "the run of shard 2 of 2 did not finish" in told.err
+    assert mentions(told.err, "shard 2 of 2", "did not finish")
     assert 20 < len(told.out.splitlines()) <= 25
     before = {path: path.stat().st_mtime_ns for path in mine}
     assert stylized(album, "-o", out, "--shard", "2/2", "--skip-existing") == 0
     assert {path: path.stat().st_mtime_ns for path in mine} == before
     assert merged(out) == 0
-    assert "51 of 51 pictures have a result" in capsys.readouterr().err
+    assert "51 of 51 pictures" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_named_with_its_reason(style, album, tmp_path, capsys):
@@ -123,11 +124,11 @@ def test_what_is_missing_is_named_with_its_reason(style, album, tmp_path, capsys
     capsys.readouterr()
     assert merged(out) == 1
     told = capsys.readouterr()
-    assert "the manifest of shard 3 of 3 is missing" in told.err
+    assert mentions(told.err, "shard 3 of 3", "missing")
     assert "bad.png': " in told.err
-    assert "is not a picture but an HTML page" in told.err
+    assert "an HTML page" in told.err
     assert f"its result '{lost}' does not exist" in told.err
-    assert f"its result '{changed}' was changed after the run" in told.err
+    assert mentions(told.err, str(changed), "was changed")
     assert len(told.out.splitlines()) == 3
     assert all(Path(line).is_file() for line in told.out.splitlines())
 
@@ -150,9 +151,9 @@ def test_shards_of_different_runs_are_told(style, album, tmp_path, capsys):
     write_pixels(album / "new.png", picture(16, 16))
     assert stylized(album, "-o", out, "--shard", "2/2", "-q", "--skip-existing") == 0
     assert merged(out) == 1
-    assert "the shards are from different runs" in capsys.readouterr().err
+    assert "from different runs" in capsys.readouterr().err
     assert merged(out / "manifest-1-of-2.json", out / "manifest-1-of-2.json") == 1
-    assert "there is more than one manifest of shard 1 of 2" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "more than one manifest", "shard 1 of 2")
     assert merged(album) == 1
     assert "contains no manifest-*-of-*.json" in capsys.readouterr().err
 

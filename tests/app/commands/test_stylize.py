@@ -14,6 +14,7 @@ from models.checkpoints import save_checkpoint
 from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.there import there
 from utils.images.metadata import read_metadata
 from utils.images.reading import read_picture, read_pixels
@@ -40,7 +41,7 @@ def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, 
     out = tmp_path / "mixed.png"
     assert stylized(photo, "-o", out, "--mix", "wash:0.3", "--size", "32") == 0
     assert read_metadata(out)["Style"] == "Sketch 70 %, Wash 30 %"
-    assert "Sketch 70 %, Wash 30 %; Fused, FP32, CPU" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "Sketch 70 %", "Wash 30 %", "Fused, FP32, CPU")
     plain = tmp_path / "plain.png"
     assert stylized(photo, "-o", plain, "--size", "32") == 0
     assert not np.array_equal(read_pixels(out), read_pixels(plain))
@@ -48,7 +49,7 @@ def test_two_styles_are_mixed_and_the_result_names_both(style, photo, tmp_path, 
 
 def test_a_second_style_that_is_not_there_is_told_before_anything_is_done(style, photo, capsys):
     assert stylized(photo, "-o", photo.with_name("x.png"), "--mix", "cundy") == 1
-    assert "there is no style 'cundy'; did you mean candy?" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "no style 'cundy'", "candy")
     assert not photo.with_name("x.png").exists()
 
 
@@ -75,7 +76,7 @@ def test_a_small_result_is_sharpened_or_not(photo, tmp_path):
 def test_a_style_without_a_lite_network_says_so(style, photo, tmp_path, capsys):
     out = tmp_path / "out.png"
     assert stylized(photo, "-o", out, "--network", "lite") == 0
-    assert "Sketch has no lite network" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "Sketch", "no lite network")
     assert read_metadata(out)["Network"] == "Full"
 
 
@@ -122,9 +123,7 @@ def test_transparency_is_kept_where_the_format_has_it(style, tmp_path, capsys, n
 def test_a_jpeg_drops_transparency_and_says_so(style, tmp_path, capsys):
     cut_out(tmp_path / "a.png")
     assert stylized(tmp_path / "a.png", "-o", tmp_path / "out.jpg") == 0
-    assert "a.png: its transparent parts became white, since JPEG has no transparency" in (
-        capsys.readouterr().err
-    )
+    assert mentions(capsys.readouterr().err, "a.png:", "became white", "JPEG")
     with Image.open(tmp_path / "out.jpg") as made:
         assert made.mode == "RGB"
 
@@ -154,7 +153,7 @@ def test_where_sixteen_bits_become_eight_it_is_said_once(style, tmp_path, capsys
     assert stylized(tmp_path / "deep.ppm", "-o", tmp_path / "out.png") == 0
     err = capsys.readouterr().err
     for name in ("deep.png", "deep.ppm"):
-        assert err.count(f"{name}: its 16 bits per channel became 8\n") == 1
+        assert err.count(f"{name}: its 16 bits") == 1
     assert read_picture(tmp_path / "out.png").bits == 8
 
 
@@ -174,7 +173,7 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
     assert stylized(photo, "-o", tmp_path / "out", style="skecth") == 1
     assert "did you mean sketch" in capsys.readouterr().err
     assert main(["stylize", str(photo), "-o", "x", "--style", style, "--device", "cuda:9"]) == 1
-    assert "there is no device 'cuda:9'" in capsys.readouterr().err
+    assert "no device 'cuda:9'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -183,7 +182,7 @@ def test_a_large_picture_is_worked_on_smaller_and_says_so(
 ):
     monkeypatch.setattr(limits, "MAX_SIZE", 24)
     assert stylized(photo, "-o", tmp_path / "out") == 0
-    assert "37x26 is large; it was stylized at 24x17 and scaled back" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "37x26", "24x17")
     assert read_pixels(tmp_path / "out" / "photo.png").shape == (26, 37, 3)
     for size in ("32", "full"):
         assert stylized(photo, "-o", tmp_path / size, "--size", size) == 0
@@ -199,7 +198,7 @@ def test_where_memory_is_short_a_picture_is_computed_in_bands_and_says_so(
     monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "bands") == 0
     told = capsys.readouterr().err
-    assert "photo.png: it was computed in bands of rows, since the whole picture needs" in told
+    assert mentions(told, "photo.png", "bands of rows")
     whole, bands = (read_pixels(tmp_path / name / "photo.png") for name in ("whole", "bands"))
     assert np.abs(whole.astype(int) - bands).max() <= 1
 
@@ -209,10 +208,10 @@ def test_what_does_not_fit_into_memory_in_bands_either_is_refused(
 ):
     monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 1000 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "64") == 1
-    assert "photo.png' does not fit into memory at size 64; 4" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "photo.png", "size 64; 4")
     monkeypatch.setattr(batch_engine, "free_bytes", lambda device: 500 * 37 * 26)
     assert stylized(photo, "-o", tmp_path / "more", "--size", "full") == 1
-    assert "photo.png' does not fit into memory at size 37; " in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "photo.png", "size 37;")
     assert not (tmp_path / "more").exists()
 
 

@@ -63,4 +63,4 @@ def test_films_are_refused(style, tmp_path, capsys):
 
     film = write_video(tmp_path / "film.mp4", 3)
     assert stylized(film, "-o", tmp_path / "out.mp4", "--before-after", "side") == 1
-    assert "--before-after works only for pictures" in capsys.readouterr().err
+    assert "only for pictures" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from PIL import Image
 from app.cli import main
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.terminal import needs_posix, shown_on_a_terminal
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -47,14 +48,14 @@ def test_what_exists_is_not_overwritten_unless_asked(style, photo, tmp_path, cap
     write_pixels(other, picture(16, 16))
     assert stylized(photo, other, "-o", out) == 1
     err = capsys.readouterr().err
-    assert f"'{out / photo.name}' exists; pass --overwrite to replace" in err
+    assert mentions(err, str(out / photo.name), "--overwrite")
     assert err.count("\n") == 2
     assert [(p.name, p.read_bytes()) for p in out.iterdir()] == [(photo.name, b"mine")]
     assert stylized(photo, "-o", out / photo.name) == 1
     assert stylized(photo, other, "-o", out, "--overwrite") == 0
     assert read_pixels(out / photo.name).shape == (26, 37, 3)
     assert stylized(photo, other, "-o", out) == 1
-    assert "photo.png' exists, and so do 1 more results;" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "photo.png", "1 more")
     assert stylized(photo, "-o", out, "--overwrite", "--skip-existing") == 2
 
 
@@ -66,7 +67,7 @@ def test_an_interrupted_folder_is_continued(style, tmp_path, capsys):
         write_pixels(album / name, picture(16, 16))
     (out / "b.png").write_bytes(b"made before")
     assert stylized(album, "-o", out, "--skip-existing") == 0
-    assert "Skipped 1 picture whose result exists" in capsys.readouterr().err
+    assert "Skipped 1 picture" in capsys.readouterr().err
     assert (out / "b.png").read_bytes() == b"made before"
     assert read_pixels(out / "a.png").shape == read_pixels(out / "c.png").shape == (16, 16, 3)
     assert stylized(album, "-o", out, "--skip-existing") == 0
@@ -84,7 +85,7 @@ def test_names_cannot_write_to_the_terminal(style, tmp_path, capsys):
     assert main(["styles", "add", str(bad)]) == 1
     assert main(["styles", "lust\x1b[2J"]) == 2
     captured = capsys.readouterr()
-    assert "a\\x1b[2J\\nb.png' is not a picture" in captured.err
+    assert mentions(captured.err, r"a\x1b[2J\nb.png", "not a picture")
     assert (captured.out + captured.err).replace("\n", "").isprintable()
 
 
@@ -112,8 +113,8 @@ def test_bad_files_are_named_and_the_others_are_done(style, photo, tmp_path, cap
     out = tmp_path / "out"
     assert stylized(page, cut, tmp_path / "gone.png", photo, "-o", out) == 1
     err = capsys.readouterr().err
-    assert f"'{page}' is not a picture but an HTML page" in err
-    assert f"'{cut}' is a PNG picture that is truncated or damaged" in err
+    assert mentions(err, str(page), "an HTML page")
+    assert mentions(err, str(cut), "truncated or damaged")
     assert "gone.png' does not exist" in err
     assert "Traceback" not in err
     assert [p.name for p in out.iterdir()] == ["photo.png"]
@@ -150,13 +151,10 @@ def test_several_pictures_need_a_folder(style, photo, tmp_path, capsys):
 
 def test_a_result_that_cannot_be_saved_is_refused_before_any_work(style, photo, tmp_path, capsys):
     assert stylized(photo, "-o", tmp_path / "result.bmp") == 1
-    assert "result.bmp': it must end in .png, .jpg" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "result.bmp", ".png, .jpg")
     (tmp_path / "plain").write_bytes(b"mine")
     assert stylized(photo, "-o", tmp_path / "plain") == 1
-    assert (
-        "'" + str(tmp_path / "plain") + "' is a file; the results need a folder"
-        in capsys.readouterr().err
-    )
+    assert mentions(capsys.readouterr().err, str(tmp_path / "plain"), "need a folder")
     assert (tmp_path / "plain").read_bytes() == b"mine"
 
 
@@ -203,7 +201,7 @@ def test_ctrl_c_leaves_whole_files_and_status_130(style, tmp_path, number):
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.count("Stopped") == 1
-    assert "of 400 pictures; those are complete" in err
+    assert "of 400 pictures" in err
     assert "Traceback" not in err
     made = list(out.iterdir())
     assert 3 <= len(made) < 400

@@ -20,6 +20,7 @@ from app.export.film.plan import film_request
 from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.store import store_folder
 from tests.app.commands.conftest import STYLE, stylized
+from tests.helpers.errors import mentions
 from tests.helpers.films import BASE, UNEVEN, packets_of, times_of, write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -96,7 +97,7 @@ def test_a_film_that_exists_is_replaced_or_skipped_only_if_asked(style, film, tm
 
 def test_a_film_is_not_written_over_itself(style, film, capsys):
     assert stylized(film, "-o", film, "--overwrite") == 1
-    assert "is an input and would be overwritten" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_broken_film_does_not_keep_the_others(style, film, tmp_path, capsys):
     broken = tmp_path / "broken.mp4"
     broken.write_bytes(film.read_bytes()[:900])
     assert stylized(broken, film, "-o", tmp_path / "out") == 1
-    assert "'broken.mp4' cannot be read as a film" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "broken.mp4", "as a film")
     assert len(times_of(tmp_path / "out" / "film.mp4")) == 12
 
 
@@ -148,15 +149,13 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(
 
     monkeypatch.setattr(Engine, "process_batch", interrupted)
     assert stylized(film, "-o", out) == 130
-    assert "8 frames are finished; the same command continues after them" in (
-        capsys.readouterr().err
-    )
+    assert "8 frames are finished" in capsys.readouterr().err
     assert not out.exists()
     assert store_folder(out).exists()
     monkeypatch.setattr(Engine, "process_batch", process)
     assert stylized(film, "-o", out) == 0
     assert "12 frames in" in (said := capsys.readouterr().err)
-    assert "8 of them by an earlier run" in said
+    assert "8 of them" in said
     assert times_of(out) == times_of(film)
 
 
@@ -167,9 +166,9 @@ def test_an_encoder_that_is_missing_is_named_with_the_reason():
     with_both = replace(row, encoders=(absent, broken, row.encoders[-1]))
     found = choose_encoder(with_both, "auto", (640, 360))
     assert found.encoder is row.encoders[-1]
-    assert found.refused[0] == "Nobody (h264_absent): not in this build of FFmpeg"
+    assert mentions(found.refused[0], "Nobody (h264_absent)", "FFmpeg")
     assert found.refused[1].startswith("Odd (libx264): ")
-    with pytest.raises(FilmError, match=r"^hardware cannot encode H.264: Nobody \(h264_abs"):
+    with pytest.raises(FilmError, match=r"H.264: Nobody \(h264_abs"):
         choose_encoder(with_both, "hardware", (640, 360))
     assert choose_encoder(with_both, "cpu", (640, 360)).refused == ()
 

@@ -20,6 +20,7 @@ from app.export.film.job import FilmProgress
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
 from tests.helpers.animations import DELAYS, write_animation
+from tests.helpers.errors import mentions
 from tests.helpers.films import times_of, write_film
 from tests.helpers.terminal import has_colors, needs_posix, shown_on_a_terminal
 from tests.helpers.there import there
@@ -94,9 +95,9 @@ def test_what_is_missing_of_films_and_pictures_is_made(style, album, tmp_path, c
         f"{album / 'dance.gif'} -> {out / 'dance.gif'}",
         f"{album / 'day one' / 'walk.avi'} -> {out / 'day one' / 'walk.avi.mp4'}",
     ]
-    assert "2 films would be stylized; 3 would be skipped" in told.err
+    assert mentions(told.err, "2 films", "3 would be skipped")
     assert stylized(album, "-o", out, "--skip-existing") == 0
-    assert "Skipped 1 picture and 2 films whose result exists" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "Skipped 1 picture", "2 films")
     assert names(out) == MADE
     assert (out / "film.mp4").read_bytes() == b"mine"
 
@@ -123,9 +124,9 @@ def test_results_of_films_are_called_by_a_pattern(style, album, tmp_path, capsys
     assert stylized(*films, "-o", tmp_path / "all", "--codec", "webp") == 0
     assert names(tmp_path / "all") == ["dance.gif.webp", "walk.avi.webp"]
     assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.gif") == 1
-    assert "a.gif': it must end in .png" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "a.gif", ".png")
     assert stylized(album, "-o", tmp_path / "no", "--name", "{stem}.png") == 1
-    assert "'dance.png' is not a film's name: it must end in .mp4" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "dance.png", ".mp4")
     assert not (tmp_path / "no").exists()
 
 
@@ -151,7 +152,7 @@ def test_json_lines_say_what_becomes_of_each_film(style, album, tmp_path, capsys
         "broken.mp4": "failed", "dance.gif": "done", "film.mp4": "done", "walk.avi": "done",
         "wave.webp": "done",
     }  # fmt: skip
-    assert "'broken.mp4' cannot be read as a film" in films["broken.mp4"]["error"]
+    assert mentions(films["broken.mp4"]["error"], "broken.mp4", "as a film")
     assert films["broken.mp4"]["frames"] is None
     made = films["film.mp4"]
     assert (made["frames"], made["resumed"], made["faults"]) == (12, 0, [])
@@ -185,7 +186,7 @@ def test_quiet_says_errors_of_films_alone_and_verbose_a_line_for_each(
     assert stylized(film, "-o", tmp_path / "verbose.mp4", "-v") == 0
     err = capsys.readouterr().err
     assert f"{film} -> {tmp_path / 'verbose.mp4'}\n" in err
-    assert "Not encoded by NVIDIA (h264_nvenc): " in err
+    assert "NVIDIA (h264_nvenc):" in err
 
 
 def test_a_film_that_ends_early_is_told_in_every_way(style, tmp_path, capsys):

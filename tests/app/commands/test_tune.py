@@ -18,6 +18,7 @@ from kernels.tuning.batch import Case
 from kernels.tuning.measuring import Times
 from kernels.tuning.sweep import Found, Measured, Skipped, Wanted, Winner
 from kernels.tuning.tuner import TuningError
+from tests.helpers.errors import mentions
 
 DEVICE = torch.device("cuda", 0)
 CARD = "NVIDIA GeForce RTX 3060"
@@ -66,13 +67,12 @@ def test_without_a_gpu_one_sentence_says_so(capsys):
 
 def test_progress_winners_and_what_becomes_of_them_are_told(wanted, capsys):
     assert main(["tune"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "a line about a candidate",
-        f"full (small layers), down1 at 512x512: {TRAITS} takes 10.0 us instead of 20.0",
-        "1 measurements of 1 layers, 1 candidates skipped, 1 faster than the shipped layers",
-        "tuning is incomplete: it was stopped by Ctrl+C",
-        "tuned for this card on 2026-01-02: full at 512x512: down1",
-    ]
+    candidate, winner, counts, incomplete, used = capsys.readouterr().out.splitlines()
+    assert candidate == "a line about a candidate"
+    assert mentions(winner, "full (small layers), down1", "512x512", TRAITS, "10.0 us", "20.0")
+    assert [int(word) for word in counts.split() if word.isdigit()] == [1, 1, 1, 1]
+    assert mentions(incomplete, "incomplete", "Ctrl+C")
+    assert mentions(used, "2026-01-02", "full at 512x512: down1")
     assert wanted == [Wanted((CASE,), tuned.ROLES, seconds=600.0)]
 
 
@@ -86,7 +86,7 @@ def test_a_report_is_stored_as_those_of_the_other_benchmarks(wanted, tmp_path):
     assert main(["tune", "--output", str(path)]) == 0
     told = json.loads(path.read_text())
     assert told["commit"] == "abc"
-    assert told["tuning"]["stopped"] == "it was stopped by Ctrl+C"
+    assert "Ctrl+C" in told["tuning"]["stopped"]
     assert [one["traits"] for one in told["tuning"]["winners"]] == [TRAITS]
     assert told["tuning"]["skipped"][0]["reason"] == "spills"
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_tuned_is_one_sentence(wanted, monkeypatch, capsys):
 
     monkeypatch.setattr(tune, "tune", refuse)
     assert main(["tune"]) == 1
-    assert capsys.readouterr().err.startswith("styleforge: no CUDA compiler found: install")
+    assert "no CUDA compiler" in capsys.readouterr().err
 
 
 def test_layers_that_fail_the_test_are_a_failure(wanted, monkeypatch, capsys):
@@ -114,7 +114,7 @@ def test_layers_that_fail_the_test_are_a_failure(wanted, monkeypatch, capsys):
         tune, "tune", lambda *_: (Found(), "not used: self-test failed: it differs")
     )
     assert main(["tune"]) == 1
-    assert capsys.readouterr().out.endswith("not used: self-test failed: it differs\n")
+    assert "self-test failed: it differs" in capsys.readouterr().out
 
 
 def test_forgetting_removes_what_was_stored_of_the_card_alone(card, capsys):
@@ -123,7 +123,7 @@ def test_forgetting_removes_what_was_stored_of_the_card_alone(card, capsys):
     for path in (ours, theirs):
         path.write_text("{}")
     assert main(["tune", "--forget"]) == 0
-    assert capsys.readouterr().out == f"removed the layers tuned on {CARD}\n"
+    assert mentions(capsys.readouterr().out, "removed", CARD)
     assert [path.name for path in ours.parent.iterdir()] == [theirs.name]
     assert main(["tune", "--forget"]) == 0
     assert f"no layers tuned on {CARD} are stored" in capsys.readouterr().out

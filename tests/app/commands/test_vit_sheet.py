@@ -12,6 +12,7 @@ from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -74,4 +75,4 @@ def test_what_cannot_be_done_is_said_in_a_sentence(flags, capsys, more, says):
 def test_weights_of_another_network_are_refused(flags, tmp_path, capsys):
     (tmp_path / "w.safetensors").write_bytes(b"nothing")
     assert main(flags) == 1
-    assert "'w.safetensors' is not a safetensors file" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "w.safetensors", "safetensors file")

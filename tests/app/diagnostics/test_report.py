@@ -14,6 +14,7 @@ from app.diagnostics.log_file import log_path
 from app.diagnostics.report import report, settings_lines
 from app.diagnostics.report_process import ReportError, make_report
 from app.settings import Settings, settings_path
+from tests.helpers.errors import refused
 
 
 def test_a_report_has_the_findings_the_settings_and_the_log(monkeypatch):
@@ -73,5 +74,5 @@ def test_a_doctor_that_crashes_or_hangs_is_said_with_its_last_line(monkeypatch):
         raise subprocess.TimeoutExpired(arguments, timeout)
 
     monkeypatch.setattr(subprocess, "run", hang)
-    with pytest.raises(ReportError, match="took over 180 s"):
+    with refused(ReportError, n="180"):
         make_report()

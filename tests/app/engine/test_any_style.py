@@ -25,6 +25,7 @@ from tests.app.engine.conftest import shown
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
 from tests.helpers.daily import some_daily
+from tests.helpers.errors import mentions
 from utils.images.writing import write_pixels
 
 
@@ -123,10 +124,7 @@ def test_it_is_said_what_runs_and_that_its_kernels_are_pytorchs(engine, styled, 
     digest = AnyStyleNetwork.load(network).digest[:12]
     result = shown(engine, styled, frame)
     assert str(result.running).startswith(f"Any style (custom, {digest}), Fused, FP32, CPU")
-    assert (
-        "the any-style network's convolutions run on PyTorch's kernels"
-        in result.running.limitations
-    )
+    assert FAMILIES[ANY_STYLE].kernels_remark in result.running.limitations
     about = image_metadata(result)
     assert about["Network"] == f"Any style (custom, {digest})"
     assert (about["Style"], about["Kernels"]) == ("Warm", "Fused")
@@ -151,7 +149,7 @@ def test_a_network_that_was_given_has_no_lite_one_and_it_says_so(
     results = [shown(engine, config, frame) for _ in range(8)]
     assert not any(result.running.lite for result in results)
     if network_choice == "lite":
-        assert "Warm has no lite network" in str(results[-1].running)
+        assert mentions(str(results[-1].running), "Warm", "no lite network")
 
 
 @pytest.mark.parametrize("precision", some_daily(Precision, 0, 3))
@@ -218,8 +216,7 @@ def test_styles_of_two_families_are_not_mixed(engine, styled, frame):
     engine.configure(styled)
     with pytest.raises(
         EngineError,
-        match="Warm and Candy cannot be mixed: Warm is a code of an any-style network, and Candy "
-        "is a network of its own",
+        match=r"Warm .*Candy .*any-style network",
     ):
         engine.configure(replace(styled, mix="candy"))
     assert engine.process(frame).config == styled
@@ -228,7 +225,7 @@ def test_styles_of_two_families_are_not_mixed(engine, styled, frame):
 def test_codes_of_two_networks_are_not_mixed(engine, styled, catalog, tmp_path):
     other = save_tiny(tmp_path / "other.safetensors", 2)
     catalog.install_picture(tmp_path / "cold.png", other, "Foreign")
-    with pytest.raises(EngineError, match="Foreign cannot be mixed: their codes belong to two"):
+    with pytest.raises(EngineError, match="Foreign cannot be mixed"):
         engine.configure(replace(styled, mix="foreign"))
 
 
@@ -243,7 +240,7 @@ def test_a_style_of_a_network_that_is_gone_is_made_again_and_says_so(
     result = shown(Engine(later), styled, frame)
     expected = AnyStyleNetwork.load(other)
     assert expected.digest[:12] in result.running.network
-    assert "its code was computed anew from its picture" in str(result.running)
+    assert "computed anew" in str(result.running)
 
 
 def test_the_lite_network_paints_with_a_code_of_its_own(catalog, tmp_path, frame, styled):
@@ -266,5 +263,5 @@ def test_an_evicted_style_is_read_again(engine, styled, catalog, frame):
     catalog.remove("warm")
     engine.evict("warm")
     assert engine.process(frame).config == styled
-    with pytest.raises(EngineError, match="there is no style 'warm'"):
+    with pytest.raises(EngineError, match="no style 'warm'"):
         engine.configure(styled)

@@ -41,7 +41,7 @@ def test_bands_paint_the_same_picture_and_say_why(catalog, config, frame, kernel
     bands = engine_with(catalog, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)
     assert whole.bands == ""
     assert "bands" not in str(whole.running)
-    assert "computed in bands of rows, since the whole picture needs" in str(bands.running)
+    assert "bands of rows" in str(bands.running)
     assert bands.bands in str(bands.running)
     difference = whole.frame.pixels.astype(int) - bands.frame.pixels
     assert np.abs(difference).max() <= 1
@@ -49,7 +49,7 @@ def test_bands_paint_the_same_picture_and_say_why(catalog, config, frame, kernel
 
 
 def test_what_does_not_fit_in_bands_either_is_one_sentence(catalog, config, frame):
-    with pytest.raises(EngineError, match="ran out of memory on a frame of 64x48"):
+    with pytest.raises(EngineError, match=r"memory .*64x48"):
         engine_with(catalog, 1000, config).process(frame)
 
 

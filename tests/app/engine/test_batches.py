@@ -113,6 +113,6 @@ def test_want_of_memory_for_a_batch_is_one_sentence(engine, config, monkeypatch)
 
     engine.configure(replace(config, size=64))
     monkeypatch.setattr(Network, "render_batch", render_batch)
-    with pytest.raises(EngineError, match="ran out of memory on a frame of 96x64"):
+    with pytest.raises(EngineError, match=r"memory .*96x64"):
         engine.process_batch(frames(2))
     assert len(engine.process_batch(frames(1))) == 1

@@ -6,6 +6,7 @@ import pytest
 
 from app.engine.network_selector import LEAST_FPS, NetworkSelector
 from app.engine.resolution import Sizes
+from tests.helpers.errors import mentions
 
 AT_320 = Sizes((320, 240), (320, 240))
 BUSY = 1000 / LEAST_FPS / (480 * 360)  # ms per pixel that just reach 15 fps at 480
@@ -25,7 +26,7 @@ def run(choice, cost, *, frames=20, size=(320, 240), lite_share=0.2, chosen=480,
 def test_a_slow_full_network_gives_way_and_the_reason_is_said():
     choice = NetworkSelector()
     assert run(choice, 2 * BUSY)[-1]
-    assert choice.remark == "the full network reaches 7 fps at 480"
+    assert mentions(choice.remark, "7 fps", "480")
 
 
 def test_a_fast_full_network_stays():

@@ -65,10 +65,10 @@ def test_the_next_frame_tells_what_has_changed(changed, told, frame):
 def test_the_next_frame_tells_of_the_weights_that_it_has(frame):
     latest = LatestRunInfo()
     assert latest.get(**frame).style == "Candy"
-    other = replace(frame["active"], label="Mosaic", remarks=("its code was made again",))
+    other = replace(frame["active"], label="Mosaic", remarks=("made again",))
     after = latest.get(**frame | {"active": other})
     assert after.style == "Mosaic"
-    assert "its code was made again" in after.limitations
+    assert "made again" in after.limitations
 
 
 def test_the_next_frame_tells_of_kernels_that_became_ready(frame, monkeypatch):

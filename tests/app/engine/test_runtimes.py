@@ -43,10 +43,10 @@ def test_our_kernels_are_compared_with_the_baseline(engine, config, frame):
 def test_what_a_runtime_cannot_do_is_refused_and_the_config_stays(engine, config, frame):
     gone = replace(config, kernels="onnxruntime-coreml")
     if RUNTIMES[gone.kernels].refusal():
-        with pytest.raises(EngineError, match="this ONNX Runtime has no CoreML, only"):
+        with pytest.raises(EngineError, match="no CoreML"):
             engine.configure(gone)
     half = replace(config, kernels="onnxruntime", precision=Precision.fp16)
-    with pytest.raises(EngineError, match="ONNX Runtime CPU computes in FP32 here, not in FP16"):
+    with pytest.raises(EngineError, match=r"ONNX .*FP32 .*FP16"):
         engine.configure(half)
     assert engine.config == config
     assert engine.process(frame).running.kernels == "Fused"
@@ -66,5 +66,5 @@ def test_a_picture_that_needs_bands_is_refused(catalog, config, frame):
 
     engine = Engine(catalog, free=lambda device: 40e6)
     engine.configure(replace(config, kernels="onnxruntime", size=160))
-    with pytest.raises(EngineError, match="ONNX Runtime CPU cannot compute in bands of rows"):
+    with pytest.raises(EngineError, match=r"ONNX .*bands of rows"):
         engine.process(frame)

@@ -23,6 +23,7 @@ from app.styles.pack import StyleError
 from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
 from tests.conftest import add_style
+from tests.helpers.errors import mentions
 
 FULL, LITE = NetworkConfig(2, (8, 8, 12), 5), NetworkConfig(1, (4, 4, 6), 3)
 
@@ -163,7 +164,7 @@ def test_three_networks_of_their_own_are_mixed_and_a_fourth_is_refused(weights, 
         parts = zip((0.5, 0.3, 0.2), alone, strict=True)
         expected = sum(share * state[name].float() for share, state in parts)
         torch.testing.assert_close(value.float(), expected, atol=1e-3, rtol=1e-3)
-    with pytest.raises(StyleError, match="4 styles cannot be mixed: each is a network of its own"):
+    with pytest.raises(StyleError, match="4 styles cannot"):
         weights.choose(replace(mixed, mix_more=(("third", 0.2), ("fourth", 0.1))))
 
 
@@ -177,7 +178,7 @@ def test_networks_that_differ_are_not_mixed_and_the_choice_before_stays(weights)
 
 def test_a_style_without_a_lite_network_says_so(weights):
     weights.choose(EngineConfig("first", mix="plain"))
-    assert weights.lite_unavailable_reason == "Plain has no lite network"
+    assert mentions(weights.lite_unavailable_reason, "Plain", "no lite network")
     weights.choose(EngineConfig("first", mix="second"))
     assert weights.lite_unavailable_reason == ""
 

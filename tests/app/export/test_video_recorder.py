@@ -183,7 +183,7 @@ def test_a_film_that_cannot_be_written_is_one_sentence_and_leaves_nothing(tmp_pa
     (tmp_path / "file").touch()
     recording = Recording(tmp_path / "file" / "film.mp4")
     recording.add(plain(40), 0.0)
-    with pytest.raises(RecordingError, match=r"the video 'film\.mp4' could not be written: \w"):
+    with pytest.raises(RecordingError, match=r"'film\.mp4' .*: \w"):
         recording.finish()
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
@@ -199,9 +199,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_recorded_until_then(tmp_path):
             for index in range(200):
                 fed(recording, noise[index % 8], index / FPS)
                 recording.hear(Heard(np.zeros((1600, 1), np.float32), 48_000, index / FPS))
-        with pytest.raises(
-            RecordingError, match=r"too large; .* holds the recording up to that point"
-        ):
+        with pytest.raises(RecordingError, match=r"too large; .* holds the"):
             recording.finish()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -218,7 +216,7 @@ def test_a_full_disk_from_the_start_leaves_nothing(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, before[1]))
     try:
         fed(recording, plain(80), 0.0)
-        with pytest.raises(RecordingError, match="could not be written: file too large"):
+        with pytest.raises(RecordingError, match="file too large"):
             recording.finish()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -226,5 +224,5 @@ def test_a_full_disk_from_the_start_leaves_nothing(tmp_path):
 
 
 def test_without_a_picture_there_is_no_film(tmp_path):
-    with pytest.raises(RecordingError, match="there was no picture to record"):
+    with pytest.raises(RecordingError, match="no picture to record"):
         Recording(tmp_path / "film.mp4").finish()

@@ -77,7 +77,8 @@ def test_a_trimmed_film_that_lost_frames_says_so(tmp_path):
     film = remuxed(whole, tmp_path / "film.mp4", HIDDEN * TICK)
     report = copy(zeroed(film), tmp_path / "out.mp4")
     assert report.frames < 36
-    assert report.faults == (f"only {report.frames} of 40 declared frames could be read",)
+    (fault,) = report.faults
+    assert f"{report.frames} of 40" in fault
 
 
 def test_frames_that_were_dropped_from_an_avi_are_not_missed(tmp_path):
@@ -106,7 +107,7 @@ def test_an_avi_with_dropped_frames_that_lost_others_says_so(tmp_path):
     film = zeroed(avi(tmp_path / "film.avi", {7, 8}, picture=noise))
     report = copy(film, tmp_path / "out.mp4")
     assert report.frames < 46
-    assert report.faults[-1] == (f"only {report.frames} of 48 declared frames could be read")
+    assert f"{report.frames} of 48" in report.faults[-1]
 
 
 def test_an_avi_that_was_cut_off_says_so(tmp_path):
@@ -114,7 +115,7 @@ def test_an_avi_that_was_cut_off_says_so(tmp_path):
     film.write_bytes(film.read_bytes()[: film.stat().st_size // 2])
     report = copy(film, tmp_path / "out.mp4")
     assert report.frames < 30
-    assert report.faults[-1].endswith("of 2.0 declared seconds could be read")
+    assert "of 2.0 declared seconds" in report.faults[-1]
 
 
 @pytest.mark.parametrize("ending", ["mp4", "avi"])

@@ -60,7 +60,8 @@ def test_a_still_beside_a_film_is_not_taken_for_it(tmp_path):
     film = two_pictures(tmp_path / "film.mp4", ("mjpeg", "libx264"), (1, 12))
     report = copy(film, tmp_path / "out.mp4")
     assert (report.frames, report.faults) == (12, ())
-    assert report.remarks == ("its other pictures are left out",)
+    (remark,) = report.remarks
+    assert "other pictures" in remark
 
 
 def test_the_first_of_two_pictures_of_a_broadcast_is_taken(tmp_path):

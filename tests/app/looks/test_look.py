@@ -11,6 +11,7 @@ from app.engine.config import EngineConfig
 from app.looks.look import Look, LookError, parse_look
 from app.looks.look_file import DAMAGED, LookFile, NamedLook, look_name
 from models.precision import Precision
+from tests.helpers.errors import mentions
 from utils.translation import texts
 
 MIXED = replace(
@@ -23,7 +24,7 @@ LOOK = Look.of(MIXED)
 
 def test_what_is_no_value_of_a_setting_is_told_in_the_chosen_language(monkeypatch):
     stored = json.dumps({"styles": {"udnie": 1}, "keep_colors": "maybe"})
-    with pytest.raises(LookError, match=r"^its keep colors cannot be 'maybe'$"):
+    with pytest.raises(LookError, match=r"keep colors .*'maybe'"):
         parse_look(stored)
     german = {
         "its {setting} cannot be {value}": "{value} geht nicht bei {setting}",
@@ -74,7 +75,7 @@ def test_what_is_no_look_says_why_in_one_sentence(text, fault):
 
 def test_a_look_of_a_style_that_is_not_there_says_which():
     assert LOOK.missing({"udnie", "candy"}) == ""
-    assert LOOK.missing({"udnie"}) == "The style 'candy' of this look is not installed"
+    assert mentions(LOOK.missing({"udnie"}), "candy", "not installed")
 
 
 def test_saved_looks_come_back(tmp_path):
@@ -106,9 +107,7 @@ def test_a_damaged_file_is_one_sentence_and_a_copy_is_kept(tmp_path, data, fault
     path.write_bytes(data)
     looks, said = LookFile(path).read()
     assert looks == []
-    assert said == (
-        f"Not all saved looks in {path} can be read ({fault}); StyleForge kept a copy as {DAMAGED}"
-    )
+    assert mentions(said, str(path), f"({fault})", DAMAGED)
     assert (tmp_path / DAMAGED).read_bytes() == data
 
 
@@ -119,7 +118,7 @@ def test_of_a_file_with_damaged_looks_the_others_are_kept(tmp_path):
     path.write_text(json.dumps({"looks": [*bad, good]}))
     looks, said = LookFile(path).read()
     assert [each.name for each in looks] == ["Good"]
-    assert "look 1: it names no styles, and 2 more" in said
+    assert mentions(said, "look 1:", "2 more")
 
 
 def test_a_name_is_one_line():

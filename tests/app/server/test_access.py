@@ -17,6 +17,7 @@ from app.server.gate import PUBLIC
 from app.server.limits import MINUTE_S, Rate
 from app.server.refusal import Refused
 from tests.app.server.conftest import TOKEN, sentence
+from tests.helpers.errors import mentions
 
 
 def port(client: httpx.Client) -> int:
@@ -34,7 +35,7 @@ def has_ipv6() -> bool:
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.0.1", "example.org", ""])
 def test_no_other_machine_can_reach_the_server(address):
-    with pytest.raises(AddressError, match=r"only on this machine, at 127.0.0.1 or ::1, not at"):
+    with pytest.raises(AddressError, match=r"127.0.0.1 or ::1"):
         listen((address,), 0)
     with pytest.raises(AddressError, match="only on this machine"):
         listen(("127.0.0.1", address), 0)
@@ -42,7 +43,7 @@ def test_no_other_machine_can_reach_the_server(address):
 
 def test_a_port_that_is_taken_is_told():
     (taken,) = listen(("127.0.0.1",), 0)
-    with taken, pytest.raises(AddressError, match=r"port \d+ is in use by another program"):
+    with taken, pytest.raises(AddressError, match=r"\d+ is in use"):
         listen(("127.0.0.1",), taken.getsockname()[1])
 
 
@@ -71,7 +72,7 @@ def test_every_route_below_api_but_health_needs_the_token(start, paper):
             if path in PUBLIC:
                 assert answer.json() == {"state": "ready"}
                 continue
-            assert sentence(answer, 401).startswith("the request needs the token")
+            assert "needs the token" in sentence(answer, 401)
             assert answer.headers["WWW-Authenticate"] == "Bearer"
     for path in ("/api/unknown", "/API/status", "//api/status", "/api/%2e%2e/api/status"):
         assert client.get(path, headers={"Authorization": ""}).status_code in (401, 404)
@@ -121,7 +122,7 @@ def test_the_server_has_three_names(start, paper):
 def test_pages_of_others_may_not_use_the_server_even_with_the_token(origin, start, paper, photo):
     client = start(paper)
     answer = client.post("/api/pictures", content=photo, headers={"Origin": origin})
-    assert sentence(answer, 403) == f"pages from '{origin}' cannot use this server"
+    assert mentions(sentence(answer, 403), origin, "cannot use")
     own = {"Origin": f"http://127.0.0.1:{port(client)}"}
     answer = client.get("/api/status", headers=own)
     assert answer.status_code == 200
@@ -136,7 +137,7 @@ def test_more_requests_in_a_minute_are_refused_and_those_without_the_token_do_no
         assert client.get("/api/status", headers={"Authorization": ""}).status_code == 401
     assert [client.get("/api/status").status_code for _ in range(3)] == [200, 200, 200]
     refused = client.get("/api/status")
-    assert "more than 3 requests in one minute" in sentence(refused, 429)
+    assert "3 requests" in sentence(refused, 429)
     assert 1 <= int(refused.headers["Retry-After"]) <= MINUTE_S
     assert client.get("/api/health").status_code == 200
 
@@ -148,11 +149,11 @@ def test_a_minute_later_there_is_room_again():
         now[0] = seconds
         rate.count()
     now[0] = 59.9
-    with pytest.raises(Refused, match="try again in 1 s"):
+    with pytest.raises(Refused, match=r"1 s$"):
         rate.count()
     now[0] = 60.0
     rate.count()
-    with pytest.raises(Refused, match="try again in 31 s"):
+    with pytest.raises(Refused, match=r"31 s$"):
         rate.count()
 
 
@@ -171,10 +172,10 @@ def test_every_answer_tells_browsers_what_they_may_do(start, paper):
 
 def test_errors_of_the_protocol_are_problems_too(start, paper):
     client = start(paper)
-    assert sentence(client.get("/unknown"), 404) == "there is no '/unknown'; see /docs"
-    assert sentence(client.get("/api/jobs/one"), 404) == "there is no '/api/jobs/one'; see /docs"
-    assert sentence(client.put("/api/jobs"), 405) == "'/api/jobs' does not support PUT"
-    assert sentence(client.get("/api/jobs/7"), 404) == "there is no job 7 in the queue"
+    assert "no '/unknown'" in sentence(client.get("/unknown"), 404)
+    assert "no '/api/jobs/one'" in sentence(client.get("/api/jobs/one"), 404)
+    assert mentions(sentence(client.put("/api/jobs"), 405), "/api/jobs", "PUT")
+    assert "no job 7" in sentence(client.get("/api/jobs/7"), 404)
 
 
 def test_a_new_token_cannot_be_guessed():
@@ -197,7 +198,7 @@ def test_a_token_file_that_others_can_read_is_refused(tmp_path):
     path = tmp_path / "token"
     token_of(path)
     path.chmod(0o640)
-    with pytest.raises(TokenError, match="can be read by other users; chmod 600 makes it private"):
+    with pytest.raises(TokenError, match="other users; chmod 600"):
         token_of(path)
 
 

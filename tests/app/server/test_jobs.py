@@ -17,10 +17,14 @@ from app.commands.queue.arguments import job_arguments
 from app.parameters import PARAMETERS, ChoiceParameter, SwitchParameter, given_values
 from app.server import jobs
 from app.server.limits import Limits
-from app.server.look import OPTIONS, OptionError, look_of_words, parse_look
+from app.server.look import OPTIONS, Look, OptionError, look_of_words, parse_look
+from app.server.painting import Stopped
 from app.server.server import Serving, serving
 from tests.app.server.conftest import TOKEN, PaperPainter, sentence, until
+from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
+from utils.images.writing import write_pixels
 
 
 def add(client: httpx.Client, body: bytes, **options: str) -> int:
@@ -99,6 +103,14 @@ def test_a_job_that_is_being_painted_is_given_up_when_it_is_cancelled(
     until(lambda: not pictures(tmp_path / "jobs"))
 
 
+def test_the_engine_gives_up_a_canceled_picture(engine_painter, tmp_path):
+    source, target = tmp_path / "photo.png", tmp_path / "result.png"
+    write_pixels(source, picture(16, 16))
+    with pytest.raises(Stopped):
+        engine_painter.paint(source, target, Look(), lambda: True)
+    assert not target.exists()
+
+
 def test_a_job_that_is_done_is_removed_with_its_result(start, paper, photo, tmp_path):
     client = start(paper)
     number = add(client, photo)
@@ -116,7 +128,7 @@ def test_why_a_job_failed_is_kept(start, paper, photo):
     until(lambda: state(client, number) == "failed")
     assert client.get(f"/api/jobs/{number}").json()["error"] == "the paper is torn"
     result = client.get(f"/api/jobs/{number}/result")
-    assert sentence(result, 409) == f"job {number} is failed: the paper is torn"
+    assert mentions(sentence(result, 409), f"job {number}", "the paper is torn")
 
 
 def test_a_fault_of_the_program_ends_one_job_and_its_traceback_is_told(start, paper, photo, caplog):
@@ -215,5 +227,5 @@ def test_a_look_is_the_same_in_the_words_of_a_job_and_means_the_same_to_stylize(
 
 
 def test_words_of_another_version_are_refused():
-    with pytest.raises(OptionError, match="strength must be a number"):
+    with pytest.raises(OptionError, match="strength must be"):
         look_of_words(["--strength=loud"], ".png")

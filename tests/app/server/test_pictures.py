@@ -19,6 +19,7 @@ from app.server.limits import Limits
 from app.server.server import serving
 from tests.app.server.conftest import TOKEN, sentence, until
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -121,7 +122,7 @@ def test_an_option_that_is_not_possible_is_told_before_the_picture_is_sent(
 
 def test_an_option_is_given_once(start, engine_painter, photo):
     answer = start(engine_painter).post("/api/pictures?size=32&size=64", content=photo)
-    assert sentence(answer, 400) == "the option 'size' is given twice"
+    assert mentions(sentence(answer, 400), "option 'size'", "twice")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_what_is_no_picture_is_refused_in_a_sentence(body, status, says, start, 
 
 def test_a_picture_that_turns_out_to_be_damaged_is_refused(start, engine_painter, photo):
     says = sentence(post(start(engine_painter), photo[:-400]), 422)
-    assert says == "'upload' is a PNG picture that is truncated or damaged"
+    assert mentions(says, "upload", "truncated or damaged")
 
 
 def test_a_body_that_is_declared_too_large_is_refused_before_a_byte_of_it(start, paper):
@@ -147,7 +148,7 @@ def test_a_body_that_is_declared_too_large_is_refused_before_a_byte_of_it(start,
         line.sendall(head(client, "Content-Length: 1048577"))
         assert line.recv(100).startswith(b"HTTP/1.1 413 ")
     declared = client.post("/api/pictures", content=bytes((1 << 20) + 1))
-    assert sentence(declared, 413) == "the picture's file is larger than 1 MB"
+    assert "larger than 1 MB" in sentence(declared, 413)
 
 
 def test_a_body_of_unknown_length_is_refused_when_it_has_become_too_large(start, paper, tmp_path):
@@ -175,11 +176,11 @@ def test_a_picture_that_never_comes_as_a_whole_takes_no_place(start, paper, phot
 def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(start, engine_painter, photo):
     client = start(engine_painter, pixels=961)
     says = sentence(post(client, photo), 413)
-    assert says == "the picture has 37x26 pixels, more than 0.000961 megapixels"
+    assert mentions(says, "37x26 pixels", "0.000961 megapixels")
     client = start(engine_painter, pixels=962)
     assert post(client, photo).status_code == 200
     says = sentence(post(client, photo, size="1000"), 413)
-    assert says.startswith("at size 1000 the network's input has 1000x703 pixels")
+    assert mentions(says, "1000", "1000x703")
 
 
 def test_pictures_wait_in_the_order_in_which_they_came(start, paper, photo):
@@ -202,7 +203,7 @@ def test_a_full_line_is_said_at_once(start, paper, photo):
         until(lambda: bool(paper.begun))
         for path in ("/api/pictures", "/api/jobs"):
             full = client.post(path, content=photo)
-            assert sentence(full, 503) == "too many pictures are waiting; try again later"
+            assert "too many pictures" in sentence(full, 503)
             assert int(full.headers["Retry-After"]) > 0
         paper.go.release()
         assert first.result().status_code == 200

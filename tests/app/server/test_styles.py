@@ -15,6 +15,7 @@ from app.cli import main
 from app.styles.catalog import Catalog
 from tests.app.server.conftest import TOKEN, PaperPainter, sentence, until
 from tests.conftest import add_style, picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -65,7 +66,7 @@ def test_a_picture_becomes_a_style_that_paints_as_on_the_command_line(
         assert client.delete(f"/api/styles/{key}").status_code == 204
     assert keys(client) == before
     gone = client.post("/api/pictures", params=options, content=photo)
-    assert "there is no style 'blue_wave'" in sentence(gone, 400)
+    assert "no style 'blue_wave'" in sentence(gone, 400)
 
 
 @pytest.mark.full
@@ -112,19 +113,19 @@ def test_what_is_no_picture_becomes_no_style(start, paper, body, status, words):
 
 def test_a_picture_of_too_many_pixels_becomes_no_style(start, paper, painting):
     client = start(paper, pixels=1000)
-    assert "80x60 pixels, more than 0.001 megapixels" in sentence(made(client, painting), 413)
+    assert mentions(sentence(made(client, painting), 413), "80x60 pixels", "0.001 megapixels")
 
 
 def test_an_option_that_is_none_is_named(start, paper, painting):
     told = sentence(made(start(paper), painting, style="candy"), 400)
-    assert told == "there is no option 'style', only title"
+    assert mentions(told, "'style'", "title")
 
 
 def test_there_are_as_many_styles_of_pictures_as_may_be(start, paper, painting):
     client = start(paper, styles=1)
     key = made(client, painting).json()["key"]
     told = sentence(made(client, painting), 409)
-    assert told == "the limit for styles made from pictures (1) is reached; remove one first"
+    assert "(1) is reached" in told
     assert client.delete(f"/api/styles/{key}").status_code == 204
     assert made(client, painting).status_code == 201
 
@@ -144,8 +145,8 @@ def test_styles_that_come_with_the_program_or_were_trained_stay(start, paper, tm
     client.get("/api/styles")
     for key, title in (("candy", "Candy"), ("mine", "Mine")):
         told = sentence(client.delete(f"/api/styles/{key}"), 409)
-        assert told == f"'{title}' is not a style made from a picture"
-    assert "there is no style 'x'" in sentence(client.delete("/api/styles/x"), 404)
+        assert mentions(told, title, "made from a picture")
+    assert "no style 'x'" in sentence(client.delete("/api/styles/x"), 404)
     assert {"candy", "mine"} <= set(keys(client))
 
 
@@ -164,7 +165,7 @@ def test_a_style_waits_in_the_line_as_pictures_do(start, paper, painting, photo)
     until(lambda: len(paper.begun) == 1)
     second = send("/api/styles", painting.read_bytes())
     until(lambda: client.get("/api/status").json()["waiting"] == 2)
-    assert "too many pictures are waiting" in sentence(made(client, painting), 503)
+    assert "too many pictures" in sentence(made(client, painting), 503)
     assert "picture" not in keys(client)
     paper.go.release()
     for thread in (first, second):
@@ -177,7 +178,7 @@ def test_styles_need_the_token(start, paper, painting):
     before = keys(client)
     for headers in ({"Authorization": ""}, {"Authorization": f"Bearer {TOKEN[:-1]}"}):
         answer = client.post("/api/styles", content=painting.read_bytes(), headers=headers)
-        assert "the request needs the token" in sentence(answer, 401)
+        assert "needs the token" in sentence(answer, 401)
         assert client.delete("/api/styles/candy", headers=headers).status_code == 401
     assert keys(client) == before
 

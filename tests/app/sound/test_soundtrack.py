@@ -160,7 +160,7 @@ def test_a_device_that_is_not_there_is_told(stage):
     played = stage(silence="There is no sound output device: connect one")
     assert played.sound.silence == ""
     played.start(0.0)
-    assert played.sound.silence == "There is no sound output device: connect one"
+    assert "no sound output device" in played.sound.silence
 
 
 def test_no_device_is_opened_before_a_film_plays(stage):

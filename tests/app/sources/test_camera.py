@@ -13,6 +13,8 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.sources import camera, open_source
 from app.sources.camera import Camera, CameraName, Mode, find_camera, list_cameras, parse_spec
+from app.sources.grabber import FeedLost
+from tests.helpers.errors import mentions, refused
 from tests.helpers.fakes import FakeCamera, no_thread_left, number_of
 from utils.opencv import cv2
 
@@ -99,7 +101,7 @@ def test_it_says_what_it_really_got() -> None:
     device.format = "YUYV"
     source = Camera("Eye", Mode(), device.open)
     assert (source.info.width, source.info.height, source.info.fps) == (*SMALL, 10)
-    assert source.info.note == ("requested 1280x720 MJPG at 30 fps, got 160x120 YUYV at 10 fps")
+    assert mentions(source.info.note, "1280x720 MJPG at 30 fps", "160x120 YUYV at 10 fps")
     source.close()
 
 
@@ -111,7 +113,7 @@ def test_the_frame_rate_is_measured_not_believed(monkeypatch: pytest.MonkeyPatch
     while source.info.fps in (50, 100):
         next_frame(source)
     assert 30 < source.info.fps < 60
-    assert "at 100 fps, got 160x120" in source.info.note
+    assert mentions(source.info.note, "100 fps", "160x120")
     source.close()
 
 
@@ -120,7 +122,7 @@ def test_unplugging_is_noticed_and_replugging_is_too(source: Camera, device: Fak
     device.plugged = False
     wait_for(lambda: source.status)
     assert source.status.startswith("The camera 'Eye' ")
-    assert source.status.endswith("; waiting for it to come back.")
+    assert "waiting for it" in source.status
     source.read(0)
     assert source.read(0.02) is None
     device.plugged = True
@@ -135,7 +137,7 @@ def test_a_camera_that_falls_silent_is_noticed(
     monkeypatch.setattr("app.sources.grabber.STALL_S", 0.2)
     device.hangs.set()
     wait_for(lambda: source.status)
-    assert source.status == "The camera 'Eye' sends no picture; waiting for it to come back."
+    assert mentions(source.status, "Eye", "waiting for it")
     device.hangs.clear()
     wait_for(lambda: not source.status)
 
@@ -185,7 +187,7 @@ def test_a_driver_that_hangs_is_left_behind_with_a_sentence(device: FakeCamera) 
     device.hangs.set()
     with no_thread_left():
         start = time.perf_counter()
-        with pytest.raises(StyleForgeError, match=r"'Eye' sent no picture within 0\.2 s"):
+        with pytest.raises(StyleForgeError, match=r"'Eye' .*0\.2 s"):
             Camera("Eye", Mode(), device.open, open_timeout=0.2)
         assert time.perf_counter() - start < 1.0
         device.hangs.clear()  # the driver returns, and its device is released
@@ -194,7 +196,7 @@ def test_a_driver_that_hangs_is_left_behind_with_a_sentence(device: FakeCamera) 
 
 def test_a_camera_in_use_elsewhere_says_so(device: FakeCamera) -> None:
     device.plugged = False
-    with no_thread_left(), pytest.raises(StyleForgeError, match="another program may be using it"):
+    with no_thread_left(), pytest.raises(StyleForgeError, match="another program"):
         Camera("Eye", Mode(), device.open)
 
 
@@ -243,9 +245,9 @@ def test_a_camera_is_found_by_index_and_by_name() -> None:
 
 
 def test_a_camera_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(StyleForgeError, match=r"no camera '7', only 0 \(Front\), 2 \(Back\)"):
+    with refused(StyleForgeError, "7", "0 (Front), 2 (Back)"):
         find_camera("7", CAMERAS)
-    with pytest.raises(StyleForgeError, match="no camera 0: none is attached"):
+    with pytest.raises(StyleForgeError, match="no camera 0"):
         find_camera("0", ())
 
 
@@ -264,7 +266,7 @@ def test_a_replugged_camera_is_found_by_its_name_at_another_index(
     monkeypatch.setattr(camera.cv2, "VideoCapture", lambda index, backend: tried.append(index))
     camera._capture(CameraName(1, "Back"))
     assert tried == [2]
-    with pytest.raises(StyleForgeError, match="the camera 'Side' was unplugged"):
+    with refused(FeedLost, "unplugged", name="Side"):
         camera._capture(CameraName(1, "Side"))
 
 

@@ -15,6 +15,7 @@ from app.errors import StyleForgeError
 from app.sources import address, open_source, web
 from app.sources.deadline import Deadline
 from tests.helpers.daily import some_daily
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import NetworkCamera, no_thread_left, numbered, write_video
 from tests.helpers.limited import limited
 from tests.helpers.raw_server import sending
@@ -95,7 +96,7 @@ def test_a_picture_that_is_too_large_is_refused_by_its_header(kind: str) -> None
         head, again = OK + b"Content-Type: image/jpeg\r\n" + length + jpeg, b""
     with sending(head, again, 0.05) as url:
         said = opened_in_little_memory(url)
-    assert said.endswith("/live sends pictures of more than 50 megapixels")
+    assert mentions(said, "/live", "50 megapixels")
 
 
 def test_a_film_that_is_too_large_is_refused_before_its_first_frame(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_film_that_is_too_large_is_refused_before_its_first_frame(tmp_path: Pa
     with (
         no_thread_left(),
         NetworkCamera(files=tmp_path) as camera,
-        pytest.raises(StyleForgeError, match="sends pictures of more than 50 megapixels"),
+        pytest.raises(StyleForgeError, match="50 megapixels"),
     ):
         open_source(camera.url("film.avi"))
 
@@ -130,7 +131,7 @@ def test_one_deadline_holds_for_all_that_comes_slowly(
     with (
         sending(head, again, 0.05) as url,
         no_thread_left(),
-        pytest.raises(StyleForgeError, match=r"the stream \S+ sent no picture within 1 s"),
+        pytest.raises(StyleForgeError, match="no picture within 1 s"),
     ):
         open_source(url)
 
@@ -148,9 +149,7 @@ def test_the_deadline_holds_for_a_host_that_is_looked_up_for_ever(
     monkeypatch.setattr(address, "OPEN_TIMEOUT_S", 0.2)
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
     with no_thread_left():
-        with pytest.raises(
-            StyleForgeError, match=r"cam\.invalid/live sent no picture within 0.2 s"
-        ):
+        with pytest.raises(StyleForgeError, match=r"cam\.invalid/live .*0.2 s"):
             open_source(f"{scheme}://cam.invalid/live")
         answered.set()
 
@@ -171,7 +170,7 @@ def test_what_a_server_says_cannot_write_over_the_terminal(answer: bytes, said: 
 def test_a_redirection_leads_nowhere_but_to_the_web() -> None:
     with (
         sending(b"HTTP/1.1 302 Found\r\nLocation: ftp://127.0.0.1/a\r\n\r\n") as url,
-        pytest.raises(StyleForgeError, match="did not send an HTTP response"),
+        pytest.raises(StyleForgeError, match="HTTP response"),
     ):
         open_source(url)
 

@@ -9,6 +9,7 @@ import pytest
 from app.errors import StyleForgeError
 from app.sources import SOURCES, describe, open_source
 from tests.app.sources.conftest import write_picture
+from tests.helpers.errors import refused
 from tests.helpers.fakes import no_thread_left
 
 
@@ -89,5 +90,5 @@ def test_a_file_that_may_not_be_read_says_so(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(StyleForgeError, match=r"no permission to read '.*secret\.png'"):
+    with refused(StyleForgeError, "permission", file=str(path)):
         open_source(str(path))

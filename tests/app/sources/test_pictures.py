@@ -13,6 +13,7 @@ from app.errors import StyleForgeError
 from app.sources import open_source
 from app.sources.files import natural_sort
 from tests.app.sources.conftest import next_frame, next_number, write_picture
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import no_thread_left, number_of
 
 
@@ -59,7 +60,7 @@ def test_a_bad_picture_in_a_strip_is_skipped_aloud(tmp_path: Path) -> None:
     assert source.status == ""
     source.step(1)
     assert (next_number(source), source.position) == (2, 2)
-    assert source.status == "'1.png' is not a picture but an HTML page; skipped."
+    assert mentions(source.status, "1.png", "an HTML page", "skipped")
     source.step(-1)
     assert (next_number(source), source.position) == (0, 0)
     source.step(1)
@@ -73,7 +74,7 @@ def test_a_bad_picture_in_a_strip_is_skipped_aloud(tmp_path: Path) -> None:
 def test_a_strip_of_nothing_but_bad_pictures_says_so(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         (tmp_path / name).write_bytes(b"<html>")
-    with no_thread_left(), pytest.raises(StyleForgeError, match="none of the 2 pictures can be"):
+    with no_thread_left(), pytest.raises(StyleForgeError, match=r"none of .*2 pictures"):
         open_source(str(tmp_path))
 
 
@@ -105,10 +106,10 @@ def test_what_of_a_picture_is_not_shown_is_noted(tmp_path: Path) -> None:
     cut_out = next_frame(source)
     assert cut_out.alpha is not None
     assert np.array_equal(cut_out.alpha, alpha)
-    assert source.info.note == "transparent parts are composited over white"
+    assert mentions(source.info.note, "parts", "over white")
     source.step(1)
     next_frame(source)
-    assert source.info.note == "its 32 bits per channel became 8"
+    assert mentions(source.info.note, "32 bits", "8")
     source.close()
 
 

@@ -20,6 +20,7 @@ from app.sources import open_source
 from app.sources.video import Video
 from app.sources.video_decoder import AnimationReader, VideoReader
 from tests.app.sources.conftest import next_frame, next_number, numbers_until
+from tests.helpers.errors import mentions, refused
 from tests.helpers.fakes import no_thread_left, number_of, numbered, write_video
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -178,7 +179,7 @@ def test_a_video_that_ends_early_says_so_and_goes_on(tmp_path: Path) -> None:
     source = open_source(str(path))
     numbers = numbers_until(source, lambda n: len(n) > 2 and n[-1] < n[-2])
     assert max(numbers) < 30
-    assert source.status == ("'cut.avi' is damaged at 0:00 of 0:02; the readable parts are played.")
+    assert mentions(source.status, "cut.avi", "0:00 of 0:02")
     assert next_number(source) < 30
     source.close()
 
@@ -203,7 +204,7 @@ def test_a_video_that_vanishes_raises_instead_of_freezing(tmp_path: Path) -> Non
     path = write_video(tmp_path / "gone.mp4", 5, 50)
     source = open_source(str(path))
     path.unlink()
-    with pytest.raises(StyleForgeError, match=r"'gone\.mp4' can no longer be read"):
+    with refused(StyleForgeError, "no longer", file="gone.mp4"):
         numbers_until(source, lambda n: False)
     source.close()
 

@@ -15,6 +15,7 @@ from models.checkpoints import load_checkpoint
 from models.network_config import FULL, NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style
+from tests.helpers.errors import refused
 from utils.files import toml
 
 
@@ -130,7 +131,7 @@ def test_a_lite_network_that_is_another_file_is_not_installed(catalog, tmp_path)
     add_style(tmp_path / "theirs", "sketch", 1, LITE, lite=LITE)
     pack = tmp_path / "theirs" / "styles" / "sketch"
     shutil.copy(pack / "weights.safetensors", pack / "lite.safetensors")
-    with pytest.raises(StyleError, match=r"'lite\.safetensors' of the style 'Sketch'.*sha256"):
+    with refused(StyleError, "sha256", file="lite.safetensors", style="Sketch"):
         catalog.install(pack)
     assert [style.key for style in catalog.styles if not style.builtin] == []
 
@@ -241,7 +242,7 @@ def test_a_pack_names_no_file_outside_its_folder(catalog, tmp_path, field, place
     names = {"weights": "weights.safetensors", "thumbnail": "thumbnail.png"}
     names[field] = place.format(tmp_path.as_posix())
     (pack / "style.toml").write_text(toml.dumps({"title": "Thief", **names}))
-    with pytest.raises(StyleError, match="'pack' names a file outside its own folder"):
+    with refused(StyleError, "outside", pack="pack"):
         catalog.install(pack)
     assert not (tmp_path / "styles").exists()
 
@@ -250,7 +251,7 @@ def test_a_thumbnail_that_is_no_picture_is_not_copied(catalog, tmp_path):
     pack = tmp_path / "pack"
     shutil.copytree(BUILTIN / "candy", pack)
     (pack / "thumbnail.png").write_text("root:x:0:0")
-    with pytest.raises(StyleError, match=r"'thumbnail\.png' is not a picture but a text file"):
+    with pytest.raises(StyleError, match=r"thumbnail\.png.*a text file"):
         catalog.install(pack)
 
 
@@ -286,7 +287,7 @@ def test_a_title_cannot_write_over_the_terminal(catalog, tmp_path):
 def test_a_users_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "wall").write_text("a file where a folder should be")
     catalog = Catalog(BUILTIN, tmp_path / "wall" / "styles")
-    with pytest.raises(StyleError, match="'Candy 2' could not be written: "):
+    with refused(StyleError, style="Candy 2"):
         catalog.install(BUILTIN / "candy")
 
 
@@ -315,7 +316,7 @@ def test_a_title_that_cannot_be_is_refused(catalog, title, fault):
 
 
 def test_only_the_users_own_styles_can_be_renamed(catalog):
-    with pytest.raises(StyleError, match="'Candy' is built in and cannot be renamed"):
+    with refused(StyleError, "built in", style="Candy"):
         catalog.rename("candy", "Sugar")
 
 
@@ -325,7 +326,7 @@ def test_a_title_over_several_lines_is_not_torn(catalog):
     text = spec.read_text("utf-8").replace('title = "Mine"', 'title = """\nMine\n"""')
     spec.write_text(text, "utf-8")
     catalog.reload()
-    with pytest.raises(StyleError, match="has no line with only the title"):
+    with pytest.raises(StyleError, match="only the title"):
         catalog.rename(style.key, "Other")
     assert spec.read_text("utf-8") == text
 
@@ -338,8 +339,8 @@ def test_an_exported_pack_is_whole_and_replaces_nothing(catalog, tmp_path):
     original = catalog.get("candy").weights.parent
     for file in original.iterdir():
         assert (copy / file.name).read_bytes() == file.read_bytes()
-    with pytest.raises(StyleError, match="that folder already contains 'candy'"):
+    with pytest.raises(StyleError, match="contains 'candy'"):
         catalog.export("candy", folder)
-    with pytest.raises(StyleError, match="'Candy' could not be exported: No such file"):
+    with refused(StyleError, style="Candy", error="No such file or directory"):
         catalog.export("candy", tmp_path / "nowhere")
     assert [path.name for path in folder.iterdir()] == ["candy"]

@@ -17,6 +17,7 @@ from app.styles.catalog import BUILTIN, Catalog
 from app.styles.pack import StyleError, check_weights, load_pack
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.transformer_net import TransformerNetBaseline
+from tests.helpers.errors import mentions
 from tests.helpers.limited import limited
 from utils.files import toml
 
@@ -120,7 +121,7 @@ def test_a_pack_holds_regular_files_only(catalog, pack: Path, field: str, make, 
     lines = {"title": "Odd", "weights": "weights.safetensors", field: "odd"}
     (pack / "style.toml").write_text(toml.dumps(lines))
     make(pack / "odd")
-    with pytest.raises(StyleError, match=rf"'pack' names .* that cannot be read: odd: {fault}"):
+    with pytest.raises(StyleError, match=f"'pack' .*odd: {fault}"):
         catalog.install(pack)
 
 
@@ -142,7 +143,7 @@ def test_names_and_titles_of_a_pack_cannot_write_over_the_terminal(pack: Path) -
     (odd / "style.toml").write_text(toml.dumps(spec))
     with pytest.raises(StyleError) as caught:
         load_pack(odd)
-    assert str(caught.value) == r"'od\x1b[31md' names weights that are missing: w\u202e\x07.pth"
+    assert mentions(str(caught.value), r"'od\x1b[31md'", r"w\u202e\x07.pth")
 
 
 def test_one_hostile_pack_does_not_hide_the_others(tmp_path: Path) -> None:

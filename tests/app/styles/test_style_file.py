@@ -15,6 +15,7 @@ from app.styles.facts import facts_of
 from app.styles.pack import StyleError
 from app.styles.style_file import MAX_WEIGHTS, SPEC, unpacked
 from models import checkpoints
+from tests.helpers.errors import refused
 from utils.translation import texts
 
 
@@ -67,7 +68,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(catalog, file, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("app.styles.style_file.shutil.copyfileobj", full)
-    with pytest.raises(StyleError, match=r"'Candy' could not be exported to 'candy.styleforge'"):
+    with refused(StyleError, style="Candy", file="candy.styleforge"):
         catalog.export_file("candy", file)
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.glob("*candy*")] == [file.name]

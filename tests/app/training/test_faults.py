@@ -15,6 +15,7 @@ from app.training.controller import TrainingController
 from app.training.request import TrainingRequest
 from app.training.state import Phase
 from tests.app.training.conftest import LONG, fields, filled, learning, until
+from tests.helpers.errors import mentions
 
 
 def told(qtbot, studio: TrainingController, order: TrainingRequest) -> str:
@@ -34,7 +35,7 @@ def test_a_bad_style_picture_is_told_at_once_and_again_if_it_is_ordered(
     assert window.foot.status.text() == "Choose a painting"
     assert not window.foot.start.isEnabled()
     bad = TrainingRequest(**{**fields(order), "picture": page})
-    assert "Could not train 'Red stripes': 'page.png'" in told(qtbot, session.studio, bad)
+    assert mentions(told(qtbot, session.studio, bad), "Red stripes", "page.png")
     assert window.problems.isVisible()
     assert not runs.exists()
 
@@ -56,9 +57,7 @@ def test_an_empty_folder_is_told_in_a_sentence(window, session, order, qtbot, tm
 def test_a_missing_vgg_file_is_told_in_a_sentence(studio, order, qtbot, tmp_path):
     bad = TrainingRequest(**{**fields(order), "vgg": tmp_path / "gone.pth"})
     sentence = told(qtbot, studio, bad)
-    assert sentence == (
-        f"Could not train 'Red stripes': the VGG-19 file '{tmp_path / 'gone.pth'}' does not exist"
-    )
+    assert mentions(sentence, "Red stripes", str(tmp_path / "gone.pth"), "does not exist")
 
 
 @pytest.mark.full
@@ -88,7 +87,7 @@ def test_what_a_process_ends_with_becomes_one_sentence():
     assert judged(130) == ProcessExit("stopped")
     ending = judged(1, "a warning", "styleforge: the disk is full")
     assert (ending.outcome, ending.reason) == ("failed", "the disk is full")
-    assert ending.details == "a warning\nstyleforge: the disk is full"
+    assert mentions(ending.details, "a warning", "the disk is full")
     assert "ValueError: odd" in judged(1, "Traceback", "ValueError: odd").reason
     assert "memory" in judged(9, crashed=True).reason
     assert "signal 11" in judged(11, crashed=True).reason
@@ -102,7 +101,7 @@ def test_want_of_memory_is_one_sentence(monkeypatch, order, tmp_path):
     parser = argparse.ArgumentParser()
     train.add_parser(parser.add_subparsers())
     flags = ["--style-image", str(order.picture), "-o", str(tmp_path / "out"), *order.flags()]
-    with pytest.raises(train.StyleForgeError, match="not enough memory for 2 photographs"):
+    with pytest.raises(train.StyleForgeError, match="memory for 2 photographs"):
         train.run(parser.parse_args(["train", *flags]))
 
 
@@ -113,14 +112,14 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # no server listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.foot.start.click()
-    assert "9 MB, downloaded once from download.pytorch.org" in window.choice_bar.question
+    assert mentions(window.choice_bar.question, "9 MB", "download.pytorch.org")
     assert session.studio.state.phase is Phase.IDLE
     window.choice_bar.buttons[0].click()
     problem = until(qtbot, session.studio, Phase.IDLE).problem
     while problem is None:
         qtbot.wait(50)
         problem = session.studio.state.problem
-    assert "VGG-19 could not be downloaded" in problem.summary
+    assert "could not be downloaded" in problem.summary
 
 
 @pytest.mark.full

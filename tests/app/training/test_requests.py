@@ -27,6 +27,7 @@ from models.training.presets import PRESETS, STROKES, cheaper
 from models.training.style_pack import THUMBNAIL
 from tests.app.training.conftest import LONG, PATIENCE, TINY, fields, filled, until
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -105,15 +106,10 @@ def test_photographs_are_counted_and_faults_and_fewness_told(photographs, tmp_pa
     (photographs / "bad.jpg").write_bytes(b"\xff\xd8\xff nothing more")
     found = scan_dataset(photographs)
     assert found.usable
-    assert scan_text(found).startswith(
-        "6 photographs; 1 cannot be used and will be left out. This is a small dataset"
-    )
+    assert mentions(scan_text(found), "6 photographs; 1", "a small dataset")
     for n in range(120):
         write_pixels(photographs / f"more{n}.png", picture(24, 24, seed=n))
-    assert (
-        scan_text(scan_dataset(photographs))
-        == "126 photographs; 1 cannot be used and will be left out"
-    )
+    assert "126 photographs; 1" in scan_text(scan_dataset(photographs))
     assert scan_text(scan_dataset(tmp_path / "absent")).endswith("does not exist")
     assert not scan_dataset(photographs, wanted=lambda: False).usable
 
@@ -167,9 +163,7 @@ def test_times_are_told_in_words():
     assert format_remaining(3725) == "1:02:05 left"
     assert format_remaining(90_000) == "1 d 1 h left"
     on_cpu = Forecast(31 * 3600.0, 11.0, "CPU", on_gpu=False)
-    assert confirmation_text(on_cpu) == (
-        "About 31 hours on this processor; a GPU would take minutes. Start anyway?"
-    )
+    assert "31 hours" in confirmation_text(on_cpu)
     assert "on Big GPU." in confirmation_text(Forecast(7200.0, 1.0, "Big GPU", on_gpu=True))
 
 

@@ -22,6 +22,7 @@ from models.training.style_pack import PackTexts, write_pack
 from models.transformer_net import TransformerNetBaseline
 from tests.app.training.conftest import LONG, PATIENCE, fields, learning, until
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import small_files
 
 
@@ -95,7 +96,7 @@ def test_a_run_that_is_no_run_is_left_alone(tmp_path, order):
     assert runs.all() == (run,)
     assert read_run(run.path).arguments() == run.arguments()
     assert not runs.is_stale(run)
-    with pytest.raises(RunError, match="is not a training run"):
+    with pytest.raises(RunError, match="not a training run"):
         runs.delete(read_elsewhere(run, tmp_path))
     runs.delete(run)
     assert runs.all() == ()
@@ -239,7 +240,7 @@ def test_a_damaged_description_is_told_with_what_can_be_used(
     assert found == ()
     assert studio.state.problem is not None
     told = studio.state.problem.summary
-    assert f"the training in '{run.path}' cannot be resumed: its 'run.json' is missing" in told
+    assert mentions(told, str(run.path), "run.json", "missing")
     assert str(run.checkpoint) in told
     assert run.checkpoint.is_file()
 
@@ -268,7 +269,7 @@ def pack_elsewhere(tmp_path: Path):
 
 
 def test_a_pack_comes_from_another_disk_whole_or_not_at_all(own_catalog, pack_elsewhere):
-    with small_files(50_000), pytest.raises(StyleError, match=r"could not be moved to .*too large"):
+    with small_files(50_000), pytest.raises(StyleError, match=r"could not .*too large"):
         own_catalog.move_in(pack_elsewhere)
     assert list(own_catalog.user.iterdir()) == []
     style = own_catalog.move_in(pack_elsewhere)

@@ -98,8 +98,8 @@ def test_the_desktop_tells_of_the_end_unless_the_window_is_looked_at(qtbot, monk
     monkeypatch.setattr(QSystemTrayIcon, "show", lambda _: None)
     monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda _, *words: shown.append(words[:2]))
     notification = Notification(window)
-    assert notification.show("'Mosaic' is ready", "It is in the gallery")
-    assert shown == [("'Mosaic' is ready", "It is in the gallery")]
+    assert notification.show("'Mosaic' is ready", "In the gallery")
+    assert shown == [("'Mosaic' is ready", "In the gallery")]
     monkeypatch.setattr(QApplication, "activeWindow", lambda: window)
     assert not notification.show("'Udnie' is ready", "")
     monkeypatch.setattr(QApplication, "activeWindow", lambda: None)

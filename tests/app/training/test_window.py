@@ -28,6 +28,7 @@ from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
 from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.windows import show_window
 
 # The window
@@ -84,7 +85,7 @@ def test_an_unfinished_run_shows_its_own_order_and_a_damaged_one_says_so(
     assert window.form.title.text() == "Red stripes"
     state = until(qtbot, session.studio, Phase.PAUSED)
     assert state.problem is not None
-    assert "style.training.pt' is not a training checkpoint" in state.problem.summary
+    assert mentions(state.problem.summary, "style.training.pt", "training checkpoint")
     assert window.problems.isVisible()
     window.foot.discard.click()  # no progress is lost, so there is no question
     until(qtbot, session.studio, Phase.IDLE)
@@ -98,7 +99,7 @@ def test_what_was_learned_is_thrown_away_only_after_asking(window, session, orde
     learning(qtbot, session.studio)
     window.foot.cancel.click()
     go_on, _, _ = window.choice_bar.buttons
-    assert "Stop training 'Red stripes' after" in window.choice_bar.question
+    assert "Stop training 'Red stripes'" in window.choice_bar.question
     assert go_on.hasFocus()
     go_on.click()
     assert session.studio.state.phase is Phase.TRAINING

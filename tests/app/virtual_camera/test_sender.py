@@ -15,6 +15,7 @@ from app.virtual_camera import sender
 from app.virtual_camera.choice import CameraChoice, VirtualCameraError
 from app.virtual_camera.sender import GRACE_S, CameraStatus, State, VirtualCamera
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.virtual_cameras import NAME, FakeCameras, FakeReaders, fake_cameras
 
 WIDTH, HEIGHT = 64, 48
@@ -94,9 +95,7 @@ def test_a_slow_camera_is_sent_the_newest_picture_and_nobody_waits_for_it(camera
 def test_a_picture_of_another_size_is_fitted_and_it_is_said_how(camera, cameras, statuses):
     camera.show(picture(100, 30))
     wait_for(lambda: bool(statuses) and bool(statuses[-1].fitting))
-    assert str(statuses[-1]) == (
-        f"{NAME}, 64x48, 50 fps; 100x30 is scaled to 64x48, with black bars above and below"
-    )
+    assert mentions(str(statuses[-1]), NAME, "64x48, 50 fps", "100x30", "64x48", "black bars")
     assert statuses[-1] == camera.status
     sent = cameras.opened[0].pictures()[-1]
     assert not sent[:10].any()
@@ -113,7 +112,7 @@ def test_a_camera_that_fails_is_closed_and_says_why(cameras, statuses):
     wait_for(cameras.opened[0].closed.is_set)
     camera.close()
     assert statuses[-1].state is State.FAILED
-    assert str(statuses[-1]) == f"{NAME} failed: the device is gone"
+    assert mentions(str(statuses[-1]), NAME, "the device is gone")
 
 
 def test_a_camera_that_is_in_use_cannot_be_opened_again(camera, cameras):
@@ -209,11 +208,9 @@ def test_sending_goes_on_as_soon_as_a_program_reads(run):
     times = run(4 * GRACE_S, readers=readers, told=told)
     gaps = [b - a for a, b in pairwise(times)]
     assert max(gaps) < 0.2, "it looks for a reader ten times a second"
-    assert said[:3] == [
-        f"{NAME}, 64x48, 50 fps",
-        f"paused, since no program reads {NAME}",
-        f"{NAME}, 64x48, 50 fps",
-    ]
+    running, paused, again = said[:3]
+    assert running == again == f"{NAME}, 64x48, 50 fps"
+    assert mentions(paused, "paused", NAME)
 
 
 @pytest.mark.parametrize("readers", [None, FakeReaders(None)], ids=["nobody", "not yet"])

@@ -333,9 +333,9 @@ def test_the_page_shows_the_stored_figures_or_says_that_there_are_none(tmp_path)
     assert text.count("<!-- figures if measured: ") == 2
     assert refreshed(text, PAGE.parent) == text
     without = refreshed(text, tmp_path)
-    assert "Not measured yet: there is no `library-cpu.json` so far." in without
-    both = "no `library-cuda.json` and no `library-compiled.json` so far."
-    assert f"Not measured yet: there is {both}" in without
+    assert without.count("Not measured yet") == 2
+    assert "no `library-cpu.json` so far" in without
+    assert "no `library-cuda.json` and no `library-compiled.json`" in without
 
 
 def test_the_page_has_a_row_for_every_operation_of_every_report():

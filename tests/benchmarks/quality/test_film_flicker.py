@@ -92,11 +92,11 @@ def test_two_measurements_are_equal():
 
 def test_films_of_different_sizes_are_refused():
     meter = FilmFlickerMeter()
-    with pytest.raises(ValueError, match="must have frames of one size"):
+    with pytest.raises(ValueError, match="one size"):
         meter.add(frame(0), [frame(0)[1:]])
     meter = FilmFlickerMeter()
     meter.add(frame(0), [frame(0)])
-    with pytest.raises(ValueError, match="must have frames of one size"):
+    with pytest.raises(ValueError, match="one size"):
         meter.add(frame(1), [frame(1), frame(1)])
 
 

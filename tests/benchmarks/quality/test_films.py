@@ -12,6 +12,7 @@ from app.cli import main
 from benchmarks.tables.pages import markdown
 from tests.benchmarks.quality.conftest import arguments
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.opencv import cv2
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -56,8 +57,8 @@ def test_films_are_measured_with_every_smoothing(place: Path, capsys) -> None:
         assert row["ratios"] == [none / row["source"], full / row["source"]]
     table = markdown(report)
     assert "| style | films, smoothing 0 | films, smoothing 1 |" in table
-    assert "films with a long side of 64 px at most, the first 60 frames of each: walk" in table
-    assert "*Films* is the mean difference" in table
+    assert mentions(table, "64 px at most", "60 frames", "walk")
+    assert "*Films*" in table
     assert "films, smoothing 1" in capsys.readouterr().out
 
 
@@ -81,19 +82,19 @@ def test_films_alone_need_no_photographs(place: Path, capsys) -> None:
     assert [style["films"][0]["compared"] for style in report["quality"]["styles"]] == [2, 2]
     table = markdown(report).rstrip().split("\n\n")
     assert table[-1].count("\n") == 4  # a header, a rule, two styles and their mean
-    assert "- everything but films: --photos FOLDER" in capsys.readouterr().out
+    assert "--photos FOLDER" in capsys.readouterr().out
 
 
 def test_a_sheet_of_films_alone_is_refused(place: Path, capsys) -> None:
     film = write_film(place / "walk.avi", 3)
     more = ("--photos", None, "--films", film, "--sheet", place / "sheet.png")
     assert main(arguments(place, *more)) == 1
-    assert "sheets and --any-style need photographs" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "--any-style", "photographs")
 
 
 def test_without_films_the_flag_is_named(place: Path, capsys) -> None:
     assert main(arguments(place, *QUICK, "--styles", "candy")) == 0
-    assert "- the flicker of films: --films FILE" in capsys.readouterr().out
+    assert "--films FILE" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

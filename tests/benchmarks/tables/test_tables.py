@@ -19,6 +19,7 @@ from benchmarks.tables.library_page import (
 from benchmarks.tables.network import frames_table, table
 from benchmarks.tables.pages import main, markdown, refreshed
 from benchmarks.tables.quality import quality_markdown
+from tests.helpers.errors import mentions
 
 ROOT = Path(__file__).resolve().parents[3]
 REPORTS = ROOT / "benchmarks" / "reports"
@@ -62,7 +63,7 @@ def test_what_is_no_report_leaves_the_file_as_it_is_with_a_sentence(stored, tmp_
     assert main([str(page)]) == 1
     assert "\nold\n" in page.read_text()
     said = capsys.readouterr().err
-    assert said.startswith(f"{page} was left as it is: ")
+    assert mentions(said, str(page), "left as it")
     assert said.count("\n") == 1
 
 
@@ -210,9 +211,7 @@ def test_optimizers_are_compared_with_pytorchs_fused_steps():
     ((title, (header, *lines)),) = group_tables(report)
     assert (title, header[-1]) == ("Optimizers", "vs fused")
     assert [line[-2:] for line in lines] == [("2.00x", "-"), ("2.00x", "0.50x")]
-    assert slower(report) == (
-        "Ours is slower than eager mode in 0 of 2 passes, than `fused=True` in 1 of 1 passes."
-    )
+    assert mentions(slower(report), "eager mode in 0 of 2", "`fused=True` in 1 of 1")
 
 
 def test_what_is_not_finite_is_counted_and_named_and_no_maximum_includes_it():
@@ -221,14 +220,13 @@ def test_what_is_not_finite_is_counted_and_named_and_no_maximum_includes_it():
     assert fp16 == ("FP16", "2", *["1.0e-07"] * 4, "1", "1")
     alone = _operations(None, _row("8", "BF16", forward=_pass(1.0, {"eager": 1.0}, float("inf"))))
     assert error_table(alone)[1:] == [("BF16", "1", *["-"] * 4, "1", "0")]
-    assert not_finite(ADDED) == [
-        "No finite error, FP16 backward, ours: `add` (1).",
-        "No finite error, FP16 backward, eager mode: `add` (1).",
-    ]
+    ours, eager = not_finite(ADDED)
+    assert mentions(ours, "FP16 backward, ours:", "`add` (1)")
+    assert mentions(eager, "FP16 backward, eager mode:", "`add` (1)")
     text = library_summary(ADDED | {"incomplete": "1 of 2 operations"}, COMPILED)
-    assert text.startswith("H200; PyTorch 2.13, Python 3.11; 2026-11-27; commit abc. The run was")
-    assert "Ours is slower than eager mode in 1 of 6 passes." in text
-    assert "than the compiler in 2 of 2 passes." in text
+    assert mentions(text, "H200; PyTorch 2.13", "2026-11-27; commit abc")
+    assert "in 1 of 6" in text
+    assert "in 2 of 2" in text
 
 
 def test_a_report_is_printed_whole_and_a_damaged_one_is_told(tmp_path, capsys):
@@ -238,5 +236,5 @@ def test_a_report_is_printed_whole_and_a_damaged_one_is_told(tmp_path, capsys):
     assert capsys.readouterr().out == markdown(ADDED)
     report.write_text("[]")
     assert main([str(report)]) == 1
-    assert "report.json is not a report" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "report.json", "not a report")
     assert report.read_text() == "[]"

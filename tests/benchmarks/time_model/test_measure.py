@@ -24,6 +24,7 @@ from kernels.time_model import prediction
 from kernels.time_model.cards import card_of, find
 from kernels.time_model.prediction import calibration
 from models.network_config import CONFIGS
+from tests.helpers.errors import mentions
 from tests.kernels.driver import stubs
 
 H200 = find("H200")
@@ -61,7 +62,7 @@ def test_a_part_is_given_back_after_an_error(divided, no_waiting):
 @pytest.mark.parametrize("count", [131, 132, 500])
 def test_a_part_that_is_no_part_is_refused_in_words(count, divided, no_waiting):
     with (
-        pytest.raises(GreenContextError, match=rf"^GPU 0 has 132 .* cannot set aside {count}$"),
+        pytest.raises(GreenContextError, match=f"^GPU 0 .* {count}$"),
         part_of_gpu(count, 0, str(divided)),
     ):
         pass
@@ -69,7 +70,7 @@ def test_a_part_that_is_no_part_is_refused_in_words(count, divided, no_waiting):
 
 def test_a_driver_that_refuses_is_one_sentence(divided, no_waiting):
     with (
-        pytest.raises(GreenContextError, match=r"^28 multi.* cuDeviceGetDevResource fails with"),
+        pytest.raises(GreenContextError, match=r"^28 .*cuDeviceGetDevResource"),
         part_of_gpu(28, 1, str(divided)),
     ):
         pass
@@ -115,8 +116,7 @@ def test_a_calibration_of_other_kernels_is_refused():
     lite = replace(lite, convs={**lite.convs, "up1": replace(lite.convs["up1"], tile_h=16)})
     other = replace(sm80, networks={**sm80.networks, "lite": lite})
     library = SimpleNamespace(abi=replace(told.traits, sm80=other))
-    said = r"first run `python -m benchmarks\.time_model describe`$"
-    with pytest.raises(MeasuringError, match=said):
+    with pytest.raises(MeasuringError, match=r"run `python .* describe`$"):
         measure.check_kernels(library, told, H200)
 
 
@@ -196,9 +196,7 @@ def test_a_case_that_does_not_run_here_is_told_and_left_out(measuring, monkeypat
     monkeypatch.setattr(measure, "card_of", lambda _: find("RTX 3060"))
     found = measuring(Wanted((), (Case("full", "sm90"), Case("lite", "sm80")), ((64, 64),)))
     assert [row["backend"] for row in found.rows] == ["sm80"]
-    assert found.lines[0] == (
-        "full, sm90, all KB: not measured on NVIDIA GeForce RTX 3060: needs a Hopper GPU"
-    )
+    assert mentions(found.lines[0], "full, sm90", "NVIDIA GeForce RTX 3060", "Hopper")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from benchmarks.time_model.__main__ import PAGE
 from benchmarks.time_model.fit import predicted
 from kernels.time_model.cards import cards, find
 from kernels.time_model.prediction import calibration, predict
+from tests.helpers.errors import mentions
 
 
 def test_the_page_agrees_with_the_calibration_and_the_check():
@@ -43,9 +44,9 @@ def test_the_check_tells_fitted_times_from_predicted_ones(make_report):
     for row in report["model"]:
         row["predicted_ms"] = row["ms"] * (1.01 if row["all"] else 1.2)
     text = page.check(report)
-    assert text.startswith("NVIDIA H200; PyTorch 2.11.0, Python 3.12.3; 2026-01-02; commit 0123")
-    assert "Of the 10 times that the fit took part in, the largest difference is 1 %" in text
-    assert "Of the 10 times that it did not, the largest difference is 20 %" in text
+    assert mentions(text, "NVIDIA H200", "Python 3.12.3", "commit 0123")
+    assert mentions(text, "10 times", "difference is 1 %")
+    assert mentions(text, "that it did not", "difference is 20 %")
     assert text.count("| +20 % | predicted |") == text.count("| +1 % | fitted |") == 10
 
 

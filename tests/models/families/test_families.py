@@ -25,6 +25,7 @@ from models.precision import Precision
 from models.transformer_net import ALL_VARIANTS, VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
+from tests.helpers.errors import mentions, refused
 from utils.images.writing import write_pixels
 
 SMALL = NetworkConfig(1, (8, 8, 8), 5)
@@ -122,7 +123,7 @@ def test_a_file_is_recognized_by_its_format(weights, network, tmp_path):
 
 def test_a_network_is_no_style(tmp_path):
     path = save_tiny(tmp_path / "net.safetensors")
-    with pytest.raises(CheckpointError, match=r"'net\.safetensors' is an any-style network, no"):
+    with refused(CheckpointError, "any-style network", file="net.safetensors"):
         family_of(path).read(path)
 
 
@@ -168,7 +169,7 @@ def test_a_code_is_the_encoders_of_the_picture_at_its_size(network):
 
 def test_a_picture_that_is_too_narrow_is_refused(network):
     assert network.encode(picture(320, 16)).values.isfinite().all()
-    with pytest.raises(ValueError, match="too narrow for a style picture: at 350x16 pixels"):
+    with pytest.raises(ValueError, match="350x16 pixels"):
         network.encode(picture(350, 16))
 
 
@@ -184,7 +185,7 @@ def test_a_code_of_another_network_is_made_again_from_the_kept_picture(network, 
     again = family.load(files, Networks(network))
     assert again.network == network
     assert torch.equal(again.state["code"], network.encode(pixels).values)
-    assert f"computed anew from its picture for the network {network.digest[:12]}" in again.remark
+    assert str(network.digest[:12]) in again.remark
 
 
 def test_a_second_code_is_kept_beside_the_first_and_read_again(network, other, tmp_path):
@@ -240,11 +241,9 @@ def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_pat
     files = StyleFiles(tmp_path / "code.safetensors")
     save_code(files.weights, StyleCode(torch.zeros(1, 16), other.digest))
     family = FAMILIES[ANY_STYLE]
-    with pytest.raises(
-        CheckpointError, match=rf"network {other.digest[:12]}, .*no any-style network is installed"
-    ):
+    with pytest.raises(CheckpointError, match=f"{other.digest[:12]}, .*no any-style network"):
         family.load(files, Networks())
-    with pytest.raises(CheckpointError, match="the picture was not kept"):
+    with pytest.raises(CheckpointError, match="picture was not kept"):
         family.load(files, Networks(network))
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     damaged = StyleFiles(files.weights, picture=tmp_path / "picture.png")
@@ -255,24 +254,22 @@ def test_a_code_without_its_network_says_what_is_missing(network, other, tmp_pat
 def test_a_code_of_another_length_is_refused(network, tmp_path):
     files = StyleFiles(tmp_path / "code.safetensors")
     save_code(files.weights, StyleCode(torch.zeros(1, 15), network.digest))
-    with pytest.raises(CheckpointError, match="15 numbers, but its network needs 16"):
+    with pytest.raises(CheckpointError, match=r"15 numbers.*16"):
         FAMILIES[ANY_STYLE].load(files, Networks(network))
 
 
 def test_the_any_style_network_says_what_it_lacks(network):
     family = FAMILIES[ANY_STYLE]
     assert family.limitations("baseline", CPU, Precision.fp32, network) == ()
-    assert family.limitations("fused", CPU, Precision.fp32, network) == (
-        "the any-style network's convolutions run on PyTorch's kernels",
-    )
+    assert family.limitations("fused", CPU, Precision.fp32, network) == (family.kernels_remark,)
     on_a_gpu = family.limitations("fused", torch.device("cuda"), Precision.tf32, network)
-    assert on_a_gpu == (
-        "it has no CUDA graph in TF32",
-        "the any-style network's convolutions run on PyTorch's kernels",
-    )
+    graph, kernels = on_a_gpu
+    assert mentions(graph, "CUDA graph", "TF32")
+    assert kernels == family.kernels_remark
     assert "Fused norm" in family.limitations("norm", CPU, Precision.fp32, network)[0]
     on_a_gpu = family.limitations("baseline", torch.device("cuda"), Precision.int8, network)
-    assert on_a_gpu == ("it computes in FP16, since it does not support INT8",)
+    (precision,) = on_a_gpu
+    assert mentions(precision, "FP16", "INT8")
     assert family.describe(network) == f"Any style (custom, {network.digest[:12]})"
 
 

@@ -83,7 +83,7 @@ def test_a_precision_that_the_runtime_lacks_is_refused_and_not_replaced(network,
             there.to(precision.value.dtype)(picture(48, 64).to(precision.value.dtype))
     with (
         torch.autocast("cpu", torch.bfloat16),
-        pytest.raises(RuntimeFault, match=r"computes in FP32.* here, not in AMP"),
+        pytest.raises(RuntimeFault, match=r"FP32.*AMP"),
     ):
         there(picture(48, 64))
 

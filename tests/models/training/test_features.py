@@ -21,6 +21,7 @@ from models.training.download.whole_file import fetch
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features, load_vgg
 from models.training.vgg_layers import LAYERS
+from tests.helpers.errors import mentions
 
 
 def test_one_network_in_either_input_convention_sees_the_same(vgg_state: dict[str, Tensor]) -> None:
@@ -69,7 +70,7 @@ def test_a_torch_file_is_read_once_its_input_is_told(
 ) -> None:
     path = tmp_path / "vgg.pth"
     torch.save(vgg_state, path)
-    with pytest.raises(TrainingError, match=r"does not say .* --vgg-input caffe or torchvision"):
+    with pytest.raises(TrainingError, match="--vgg-input caffe or torchvision"):
         load_vgg(path)
     assert load_vgg(path, "torchvision")(torch.rand(1, 3, 32, 32))["relu3_4"].isfinite().all()
 
@@ -85,13 +86,13 @@ def test_what_is_not_vgg_is_told_in_a_sentence(
     assert "does not exist" in told(tmp_path / "absent.pth")
     page = tmp_path / "page.pth"
     page.write_text("<!doctype html><html>404</html>")
-    assert told(page) == "'page.pth' is not a file of weights, or is damaged or truncated"
+    assert mentions(told(page), "page.pth", "weights")
     cut = tmp_path / "cut.safetensors"
     cut.write_bytes(vgg_file.read_bytes()[:5000])
-    assert "'cut.safetensors' is a damaged safetensors file" in told(cut)
+    assert mentions(told(cut), "cut.safetensors", "safetensors file")
     listed = tmp_path / "list.pth"
     torch.save([1, 2], listed)
-    assert "holds no table of weights" in told(listed)
+    assert "no table of weights" in told(listed)
     partial_state = {k: v for k, v in vgg_state.items() if k != "features.16.bias"}
     save_file(partial_state, tmp_path / "partial.safetensors")
     assert told(tmp_path / "partial.safetensors").endswith("type or shape: features.16.bias")
@@ -162,7 +163,7 @@ def test_a_download_is_checked_and_kept(tmp_path: Path) -> None:
             fetch(address, cache, "00000000")
         assert list(cache.iterdir()) == []
         path = fetch(address, cache, sha256(data).hexdigest()[:8], lambda *at: seen.append(at))
-        with pytest.raises(TrainingError, match=r"vgg2\.pth \(.*\); pass .* with --vgg") as refused:
+        with pytest.raises(TrainingError, match=r"vgg2\.pth .* with --vgg") as refused:
             fetch(f"{server}/vgg2.pth", cache, "")
         answer: Any = refused.value.__cause__
         assert answer.closed
@@ -170,5 +171,5 @@ def test_a_download_is_checked_and_kept(tmp_path: Path) -> None:
     assert seen[-1] == (len(data), len(data))
     # the server is gone: the file comes from the cache
     assert fetch(address, cache, "unasked") == path
-    with pytest.raises(TrainingError, match=r"could not be downloaded .* with --vgg"):
+    with pytest.raises(TrainingError, match=r"downloaded .* with --vgg"):
         fetch(f"{server}/other.pth", cache, "")

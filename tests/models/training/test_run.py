@@ -18,6 +18,7 @@ from models.training.trainer import train
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import CPU, TINY, photographs, small_files, style, tiny_run
 
 # The recipe
@@ -208,8 +209,8 @@ def test_a_run_is_not_resumed_with_other_settings(features: Vgg19Features, tmp_p
     )
     with pytest.raises(TrainingError) as caught:
         resume_run(tmp_path / "run.pt", tiny_run(features, other))
-    assert "style size 64 rather than 32" in str(caught.value)
-    assert "lr 0.001 rather than 0.01" in str(caught.value)
+    assert mentions(str(caught.value), "size 64", "32")
+    assert mentions(str(caught.value), "lr 0.001", "0.01")
     assert "another" not in str(caught.value)
 
 
@@ -218,10 +219,10 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(
     features: Vgg19Features, tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "run.pt").write_bytes(content)
-    with pytest.raises(TrainingError, match="is not a training checkpoint, or is damaged"):
+    with pytest.raises(TrainingError, match="a training checkpoint"):
         resume_run(tmp_path / "run.pt", tiny_run(features))
     torch.save({"conv": torch.ones(1)}, tmp_path / "weights.pt")
-    with pytest.raises(TrainingError, match="is not a training checkpoint"):
+    with pytest.raises(TrainingError, match="a training checkpoint"):
         resume_run(tmp_path / "weights.pt", tiny_run(features))
 
 
@@ -267,7 +268,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     next(run.network.parameters()).data[0] = torch.nan
     with pytest.raises(TrainingError) as caught:
         next(steps)
-    assert "stopped at iteration 4: the loss is no longer a finite number" in str(caught.value)
+    assert mentions(str(caught.value), "iteration 4", "a finite number")
     assert "iteration 2 are kept" in str(caught.value)
     assert all(torch.equal(v, good[k]) for k, v in run.network.state_dict().items())
     fresh = tiny_run(features)
@@ -281,7 +282,7 @@ def test_a_run_that_breaks_at_once_says_that_nothing_was_learned(
 ) -> None:
     bad = {k: v + torch.nan for k, v in tiny_run(features).network.state_dict().items()}
     run = Run(TINY, features, photographs(), style(), CPU, bad)
-    with pytest.raises(TrainingError, match=r"no checkpoint was written yet; try a smaller --lr"):
+    with pytest.raises(TrainingError, match="--lr"):
         next(train(run, tmp_path / "run.pt"))
     assert not (tmp_path / "run.pt").exists()
 
@@ -296,7 +297,7 @@ def test_a_full_disk_is_told_and_leaves_the_checkpoint_before(
             break
     with (
         small_files(100_000),
-        pytest.raises(TrainingError, match=r"iteration 4 could not be written \(File too large\)"),
+        pytest.raises(TrainingError, match=r"iteration 4 .*\(File too large\)"),
     ):
         next(steps)
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]

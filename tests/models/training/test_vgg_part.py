@@ -25,6 +25,7 @@ from models.training.download.vgg_part import PART_BYTES, check_part, fetch_part
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features, load_vgg
 from models.training.vgg_layers import layer_shapes
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import small_files
 from tests.models.training.range_server import Served, serving
 from tools import vgg_hashes
@@ -132,7 +133,7 @@ def test_a_server_without_ranges_leads_to_the_whole_file_which_is_asked_for(
         served.headers = {}
     with serving(served), pytest.raises(WholeFileNeededError) as caught:
         fetch_part(served.address, part(tmp_path), {})
-    assert "(575 MB) with --vgg-download whole" in str(caught.value)
+    assert mentions(str(caught.value), "575 MB", "--vgg-download whole")
     assert len(served.requests) == 1
     assert list(part(tmp_path).parent.iterdir()) == []
 
@@ -156,7 +157,7 @@ def test_a_file_that_changes_in_between_is_refused(
             served.headers = {name: second}
 
     served.before = change
-    assert "changed on the server meanwhile" in told(served, tmp_path)
+    assert "changed on the server" in told(served, tmp_path)
 
 
 def test_a_file_of_another_length_in_between_is_refused(legacy: bytes, tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_file_of_another_length_in_between_is_refused(legacy: bytes, tmp_path:
         served.data = legacy + bytes(number - 1)
 
     served.before = grow
-    assert "changed on the server meanwhile" in told(served, tmp_path)
+    assert "changed on the server" in told(served, tmp_path)
 
 
 def test_a_connection_that_breaks_off_leaves_nothing(legacy: bytes, tmp_path: Path) -> None:
@@ -178,9 +179,7 @@ def test_a_truncated_file_is_refused(
     whole: dict[str, Tensor], tmp_path: Path, zipped: bool
 ) -> None:
     data = saved(whole, zipped=zipped)
-    assert "VGG-19's first layers cannot be downloaded alone: the file on the server is" in told(
-        Served(data[:-4]), tmp_path
-    )
+    assert mentions(told(Served(data[:-4]), tmp_path), "cannot be downloaded alone", "the file on")
 
 
 @pytest.mark.parametrize("wrong", ["shape", "type", "missing", "not finite"])
@@ -205,7 +204,7 @@ def test_a_storage_elsewhere_than_expected_is_refused(legacy: bytes, tmp_path: P
     count = (64).to_bytes(8, "little")  # the size of features.0.bias and features.2.bias
     broken = legacy.replace(count, (65).to_bytes(8, "little"))
     assert broken != legacy
-    assert "a wrong size for a storage" in told(Served(broken), tmp_path)
+    assert "wrong size" in told(Served(broken), tmp_path)
 
 
 def test_a_cancelled_download_leaves_nothing(legacy: bytes, tmp_path: Path) -> None:
@@ -234,7 +233,7 @@ def test_known_checksums_prove_the_part_and_refuse_another(
         some = dict(list(hashes.items())[:-1])
         assert not fetch_part(served.address, tmp_path / "some" / "part.safetensors", some)
     other = hashes | {"features.5.bias": "0" * 64}
-    assert "checksum of features.5.bias is wrong" in told(Served(legacy), tmp_path / "other", other)
+    assert "checksum of features.5.bias" in told(Served(legacy), tmp_path / "other", other)
 
 
 def test_a_part_that_was_damaged_later_is_deleted_with_a_sentence(
@@ -252,12 +251,12 @@ def test_a_part_that_was_damaged_later_is_deleted_with_a_sentence(
         damaged = bytearray(path.read_bytes())
         damaged[-5] ^= 1
         path.write_bytes(damaged)
-        with pytest.raises(TrainingError, match="damaged after the download and has been deleted"):
+        with pytest.raises(TrainingError, match=r"damaged .*deleted"):
             cached_vgg()
         assert len(served.requests) == asked
         assert cached_vgg(note=notes.append) == path
     assert len(notes) == 2
-    assert "No checksum is published for a part of the file" in notes[0]
+    assert "No checksum" in notes[0]
     path.with_name(f"{path.name}.sha256").unlink()
     with pytest.raises(TrainingError, match="has been deleted"):
         check_part(path)
@@ -286,7 +285,7 @@ def test_the_table_of_checksums_is_filled_from_a_whole_file_alone(
     file, table = tmp_path / "vgg.pth", tmp_path / "table.json"
     file.write_bytes(legacy)
     assert vgg_hashes.main([str(file), "--table", str(table)]) == 1
-    assert "does not begin with dcbb9e9d" in capsys.readouterr().err
+    assert "begin with dcbb9e9d" in capsys.readouterr().err
     assert not table.exists()
     prefix = hashlib.sha256(legacy).hexdigest()[:8]
     monkeypatch.setattr(vgg_hashes, "TORCHVISION_PREFIX", prefix)

@@ -89,6 +89,7 @@ MUTANTS = (
         "stride = key_stride or self.config.key_stride(*size)\n        for inject",
         "stride = key_stride or 1\n        for inject",
         (f"{_VIT}::test_large_pictures_share_keys_by_themselves",),
+        breaks=("docs/explanation/any-style.md",),
     ),
     Mutant(
         "the first pair of a batch decides the style of all",
@@ -103,6 +104,7 @@ MUTANTS = (
         'if weights_digest(stored) != metadata.get("sha256"):',
         "if False:",
         ("tests/models/test_vit_checkpoints.py::test_a_flipped_bit_is_noticed",),
+        breaks=("any-style",),
     ),
     Mutant(
         "every process follows its own gradients",

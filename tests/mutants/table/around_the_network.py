@@ -254,6 +254,7 @@ MUTANTS = (
         (
             "tests/models/inference/test_frame_styler.py::test_more_frames_than_there_are_buffers_for_are_refused",
         ),
+        breaks=("docs/explanation/architecture.md",),
     ),
     Mutant(
         "a frame of other strides is read where its copy was freed",

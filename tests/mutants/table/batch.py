@@ -92,6 +92,7 @@ MUTANTS = (
         'with locked(self._root / "queue", PATIENCE_S, keep=True):',
         "if True:",
         (f"{_JOBS}::test_processes_that_add_at_once_lose_nothing",),
+        breaks=("QueueError",),
     ),
     Mutant(
         "a job that kills every process is begun for ever",

@@ -36,6 +36,7 @@ MUTANTS = (
         "if not wanted.overwrite:",
         "if False:",
         (f"{_EXPORT}::test_what_is_there_is_replaced_only_if_that_is_asked_for",),
+        breaks=("ExportError",),
     ),
     Mutant(
         "a file says where it was made",
@@ -57,6 +58,7 @@ MUTANTS = (
         "if used != TYPES[precision]:",
         "if False:",
         (f"{_VARIANTS}::test_openvino_that_would_compute_in_something_else_is_not_used",),
+        breaks=("RuntimeFault",),
     ),
     Mutant(
         "OpenVINO reports over the network that it is used",
@@ -86,6 +88,7 @@ MUTANTS = (
         "raise EngineError(str(exc)) from exc\n    except (RuntimeError, MemoryError",
         "raise\n    except (RuntimeError, MemoryError",
         (f"{_ENGINE}::test_a_fault_of_the_runtime_is_an_error_and_not_another_network",),
+        breaks=("EngineError",),
     ),
     Mutant(
         "a stored choice of a runtime that is gone keeps the window from starting",

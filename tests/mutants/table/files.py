@@ -64,6 +64,7 @@ MUTANTS = (
         "            kept[_ORIENTATION] = 1\n",
         "            kept[_ORIENTATION] = found[_ORIENTATION]\n",
         (f"{_ORIGIN}::test_exif_data_are_kept_upright",),
+        breaks=("metadata",),
     ),
     Mutant(
         "a gain map that only the second picture names is not noticed",
@@ -99,6 +100,7 @@ MUTANTS = (
         "if broken := _not_finite(state):",
         "if broken := []:",
         (f"{_CHECKPOINTS}::test_weights_that_are_not_finite_are_refused",),
+        breaks=("CheckpointError", "checkpoints"),
     ),
     Mutant(
         "code in a checkpoint is run",
@@ -106,6 +108,7 @@ MUTANTS = (
         "weights_only=True",
         "weights_only=False",
         (f"{_CHECKPOINTS}::test_code_in_a_checkpoint_is_never_run",),
+        breaks=("UnsafeFileError",),
     ),
     Mutant(
         "a write that fails half way destroys the old file",
@@ -173,6 +176,7 @@ MUTANTS = (
         "if target in sources:",
         "if False:",
         (f"{_STYLIZE}::test_an_input_is_never_overwritten",),
+        breaks=("StylizeError",),
     ),
     Mutant(
         "a saved picture loses its transparency",
@@ -197,6 +201,7 @@ MUTANTS = (
             "tests/utils/images/test_picture_files.py::"
             "test_a_picture_too_large_for_memory_is_refused_by_its_header",
         ),
+        breaks=("ImageError", "pictures"),
     ),
     Mutant(
         "a bad picture of a strip is skipped in silence",
@@ -204,6 +209,7 @@ MUTANTS = (
         'tr("{fault}; skipped.", fault=capitalized(fault)) if fault else ""',
         '""',
         ("tests/app/sources/test_pictures.py::test_a_bad_picture_in_a_strip_is_skipped_aloud",),
+        breaks=("folders",),
     ),
     Mutant(
         "one bad value in the settings file costs them all",
@@ -211,6 +217,7 @@ MUTANTS = (
         "value = field.default\n",
         "return cls()\n",
         ("tests/app/test_settings.py::test_a_bad_value_costs_only_itself",),
+        breaks=("settings",),
     ),
     Mutant(
         "everybody may read the settings file, which may hold a password",
@@ -234,6 +241,7 @@ MUTANTS = (
         "if style.builtin:",
         "if False:",
         ("tests/app/styles/test_catalog.py::test_only_the_users_own_styles_can_be_removed",),
+        breaks=("StyleError",),
     ),
     Mutant(
         "a style that could not be installed leaves half a folder",

@@ -494,6 +494,7 @@ MUTANTS = (
         "if silent and len(silent) == tracks:",
         "if False:",
         (f"{_COPYING}::test_a_film_whose_only_sound_is_of_an_unknown_kind_is_refused",),
+        breaks=("FilmError", "film exports"),
     ),
     Mutant(
         "sound that was trimmed off is heard in Matroska",

@@ -140,6 +140,7 @@ MUTANTS = (
         "if each not in names:",
         "if False:",
         (f"{_FILE}test_what_is_no_file_of_a_style_is_refused_in_one_sentence",),
+        breaks=("styles",),
     ),
     Mutant(
         "a file of a style may unpack to any size",

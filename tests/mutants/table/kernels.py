@@ -77,6 +77,7 @@ MUTANTS = (
         "if not status.ready:",
         "if False:",
         ("tests/kernels/table/test_registry.py::test_a_kernel_says_why_it_cannot_run",),
+        breaks=("KernelUnavailable",),
     ),
     Mutant(
         "the window's start loads the library of transformers",
@@ -132,6 +133,7 @@ MUTANTS = (
             "tests/kernels/jit/test_cuda_tools.py::"
             "test_an_nvrtc_newer_than_the_driver_is_one_sentence",
         ),
+        breaks=("BuildError",),
     ),
     Mutant(
         "a bool is passed in the eight bytes of a long long",

@@ -197,6 +197,23 @@ MUTANTS = (
         (f"{_TOOL}::test_an_update_keeps_translations_and_takes_out_what_is_gone",),
     ),
     Mutant(
+        "a sentence of a command changes without a review",
+        "app/batch/shard.py",
+        "nothing says which shard this is: none of",
+        "this shard has no number: none of",
+        ("tests/tools/test_texts.py::test_the_file_has_the_sentences_of_the_program",),
+    ),
+    Mutant(
+        "an error forgets its fields",
+        "utils/translation/texts.py",
+        "    return Filled.of(shown.format(**values), template, texts)\n",
+        "    return Filled.of(shown.format(**values), template, {})\n",
+        (
+            "tests/utils/translation/test_texts.py::"
+            "test_a_text_keeps_its_english_template_and_its_fields",
+        ),
+    ),
+    Mutant(
         "numbers stay English",
         "app/ui/languages.py",
         "    numbers.use(number)\n",

@@ -115,6 +115,7 @@ MUTANTS = (
         "if not PARAMETERS[name].valid(value):",
         "if False:",
         ("tests/app/looks/test_look.py::test_what_is_no_look_says_why_in_one_sentence",),
+        breaks=("LookError",),
     ),
     Mutant(
         "a damaged file of looks is overwritten",

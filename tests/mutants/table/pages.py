@@ -7,28 +7,151 @@ from tests.mutants.mutant import Mutant
 _BOUNDS = ("tests/docs/test_bounds.py",)
 _REGULAR = "tests/utils/files/test_regular.py"
 
-# The fault, the file, the line of the bound, and another bound.
-_OTHER_BOUNDS = (
-    ("larger checkpoints are read", "models/checkpoints.py", "= 100 << 20", "= 101 << 20"),
-    ("a larger style.toml is read", "utils/files/toml.py", "MAX_BYTES = 1 <<", "MAX_BYTES = 2 <<"),
-    ("larger frames are decoded", "utils/opencv.py", "= 50_000_000", "= 60_000_000"),
-    ("larger parts of a stream are read", "app/sources/web.py", "= 64 << 20", "= 65 << 20"),
-    ("larger pictures are opened", "utils/images/opening.py", "= 200_000_000", "= 250_000_000"),
-    ("more old logs stay", "app/diagnostics/log_file.py", "OLD_FILES = 2", "OLD_FILES = 3"),
-    ("a larger wheel is built", "tools/build_wheels.py", "= 60_000_000", "= 80_000_000"),
-    ("parts of films are longer", "app/export/film/parts/request.py", "PART = 240", "PART = 250"),
-    ("devices share shorter parts", "app/export/film/parts/split.py", "= 48  #", "= 24  #"),
-    ("a recording has longer pauses", "app/export/video_recorder.py", "GAP_S = 2.0", "GAP_S = 9.0"),
-    ("an arrow key goes further", "app/ui/main_window/commands.py", "SEEK_S = 5.0", "SEEK_S = 9.0"),
-    ("previews are older", "app/live/previews/painter.py", "RENEW_S = 10.0", "RENEW_S = 90.0"),
-    ("a fade takes longer", "app/ui/showing/slideshow.py", "FADE_S = 2.0", "FADE_S = 3.0"),
-    ("a header may take longer", "app/server/connections.py", "HEADER_S = 10.0", "HEADER_S = 60.0"),
-    ("more connections are there", "app/server/connections.py", "MOST = 1024", "MOST = 2048"),
-    ("a folder is looked at less", "app/commands/queue/command.py", "_S = 2.0", "_S = 20.0"),
-)
+# By page: the fault, the file, the line of the bound, and another bound.
+_OTHER_BOUNDS = {
+    ".github/SECURITY.md": (
+        ("larger checkpoints are read", "models/checkpoints.py", "= 100 << 20", "= 101 << 20"),
+        (
+            "a larger style.toml is read",
+            "utils/files/toml.py",
+            "MAX_BYTES = 1 <<",
+            "MAX_BYTES = 2 <<",
+        ),
+        ("larger frames are decoded", "utils/opencv.py", "= 50_000_000", "= 60_000_000"),
+        ("larger parts of a stream are read", "app/sources/web.py", "= 64 << 20", "= 65 << 20"),
+    ),
+    "docs/reference/manual.md": (
+        ("larger pictures are opened", "utils/images/opening.py", "= 200_000_000", "= 250_000_000"),
+        (
+            "a recording has longer pauses",
+            "app/export/video_recorder.py",
+            "GAP_S = 2.0",
+            "GAP_S = 9.0",
+        ),
+        (
+            "an arrow key goes further",
+            "app/ui/main_window/commands.py",
+            "SEEK_S = 5.0",
+            "SEEK_S = 9.0",
+        ),
+        ("previews are older", "app/live/previews/painter.py", "RENEW_S = 10.0", "RENEW_S = 90.0"),
+        ("a fade takes longer", "app/ui/showing/slideshow.py", "FADE_S = 2.0", "FADE_S = 3.0"),
+        (
+            "a style is shown longer",
+            "app/settings.py",
+            "slideshow_seconds: float = 10",
+            "slideshow_seconds: float = 20",
+        ),
+    ),
+    "docs/how-to/installing.md": (
+        ("a larger wheel is built", "tools/build_wheels.py", "= 60_000_000", "= 80_000_000"),
+    ),
+    "docs/reference/files.md": (
+        ("more old logs stay", "app/diagnostics/log_file.py", "OLD_FILES = 2", "OLD_FILES = 3"),
+    ),
+    "docs/how-to/films.md": (
+        (
+            "parts of films are longer",
+            "app/export/film/parts/request.py",
+            "PART = 240",
+            "PART = 250",
+        ),
+        ("devices share shorter parts", "app/export/film/parts/split.py", "= 48  #", "= 24  #"),
+    ),
+    "docs/reference/serve.md": (
+        (
+            "a header may take longer",
+            "app/server/connections.py",
+            "HEADER_S = 10.0",
+            "HEADER_S = 60.0",
+        ),
+        ("more connections are there", "app/server/connections.py", "MOST = 1024", "MOST = 2048"),
+    ),
+    "docs/reference/command-line.md": (
+        ("a folder is looked at less", "app/commands/queue/command.py", "_S = 2.0", "_S = 20.0"),
+    ),
+    "docs/how-to/export.md": (
+        (
+            "smaller pictures are exported",
+            "models/runtimes/program.py",
+            "SMALLEST = 16 ",
+            "SMALLEST = 8 ",
+        ),
+    ),
+    "docs/explanation/kernels.md": (
+        (
+            "motion is measured in larger copies",
+            "kernels/frames/noise.py",
+            "TRACKED = 128 ",
+            "TRACKED = 256 ",
+        ),
+    ),
+    "docs/reference/kernel_fusion/attention-operations.md": (
+        (
+            "fewer queries are multiplied",
+            "kernels/ops/general/attention/product.py",
+            "MOST_DEPTH = 64,",
+            "MOST_DEPTH = 32,",
+        ),
+        (
+            "wider heads are multiplied",
+            "kernels/ops/general/attention/product.py",
+            "MOST_DEPTH = 64, 256",
+            "MOST_DEPTH = 64, 512",
+        ),
+    ),
+    "docs/reference/kernel_fusion/linear-and-convolution.md": (
+        (
+            "a part has fewer rows",
+            "kernels/ops/general/linear/api.py",
+            "PART = 2048",
+            "PART = 1024",
+        ),
+    ),
+    "docs/reference/kernel_fusion/loss.md": (
+        (
+            "a chunk has fewer rows",
+            "kernels/ops/general/loss/linear.py",
+            "FEWEST_ON_CPU = 512,",
+            "FEWEST_ON_CPU = 256,",
+        ),
+        (
+            "a chunk has fewer rows on the CPU",
+            "kernels/ops/general/loss/linear.py",
+            "= 512, 1024",
+            "= 512, 512",
+        ),
+    ),
+    "docs/reference/kernel_fusion/library-benchmarks.md": (
+        (
+            "slow operations run less often",
+            "benchmarks/operations/ways.py",
+            "LEAST_RUNS = 5",
+            "LEAST_RUNS = 3",
+        ),
+        (
+            "fast operations run more often",
+            "benchmarks/operations/command.py",
+            '"cuda": 50}',
+            '"cuda": 99}',
+        ),
+    ),
+}
 
 MUTANTS = (
-    *(Mutant(name, file, old, new, _BOUNDS) for name, file, old, new in _OTHER_BOUNDS),
+    *(
+        Mutant(name, file, old, new, _BOUNDS, breaks=(page,))
+        for page, rows in _OTHER_BOUNDS.items()
+        for name, file, old, new in rows
+    ),
+    Mutant(
+        "five styles are mixed",
+        "app/options.py",
+        "MOST_MIXED = 4 ",
+        "MOST_MIXED = 5 ",
+        ("tests/app/engine/test_style_weights.py",),
+        breaks=("docs/how-to/any-style.md",),
+    ),
     Mutant(
         "a large file is read before it is refused",
         "utils/files/regular.py",
@@ -51,6 +174,7 @@ MUTANTS = (
         (
             "tests/app/sources/test_hostile_servers.py::test_a_request_reads_no_file_of_this_machine",
         ),
+        breaks=("addresses",),
     ),
     Mutant(
         "the time of an answer tells how much of a token is right",

@@ -21,6 +21,7 @@ MUTANTS = (
         "    if address not in LOOPBACK:\n",
         "    if False:\n",
         (f"{_ACCESS}::test_no_other_machine_can_reach_the_server",),
+        breaks=("AddressError",),
     ),
     Mutant(
         "a name that was pointed at loopback is answered",
@@ -35,6 +36,7 @@ MUTANTS = (
         "        if origin is not None and ",
         "        if origin == '' and ",
         (_OTHERS,),
+        breaks=("Refused",),
     ),
     Mutant(
         "the beginning of a token is enough",
@@ -49,6 +51,7 @@ MUTANTS = (
         "    if others:\n",
         "    if False:\n",
         (f"{_ACCESS}::test_a_token_file_that_others_can_read_is_refused",),
+        breaks=("TokenError",),
     ),
     Mutant(
         "requests without the token use up the minute",

@@ -44,6 +44,7 @@ MUTANTS = (
             "tests/app/diagnostics/test_privacy.py::"
             "test_names_in_quotation_marks_paths_and_addresses_are_removed",
         ),
+        breaks=("reports",),
     ),
     Mutant(
         "a report that failed cannot be asked for again",
@@ -75,6 +76,7 @@ MUTANTS = (
         "padding: 4px 10px; min-height: 28px;",
         "padding: 4px 10px; min-height: 20px;",
         ("tests/app/ui/window/test_targets.py::test_what_is_clicked_is_40_pixels_high",),
+        breaks=("docs/reference/accessibility.md",),
     ),
     Mutant(
         "a muted text is too faint in the light theme",

@@ -58,6 +58,7 @@ MUTANTS = (
         "if theirs.get(name) != value",
         "if False",
         ("tests/models/training/test_run.py::test_a_run_is_not_resumed_with_other_settings",),
+        breaks=("resumes",),
     ),
     Mutant(
         "the layers may come from two versions of VGG-19's file",
@@ -79,6 +80,7 @@ MUTANTS = (
         "if sha256 is not None and",
         "if False and",
         (f"{_PART}::test_known_checksums_prove_the_part_and_refuse_another",),
+        breaks=("TrainingError", "vgg"),
     ),
     Mutant(
         "a part that was damaged later is trained with",

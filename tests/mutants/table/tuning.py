@@ -42,6 +42,7 @@ MUTANTS = (
         "if times.ratio < 1 - max(LEAST_GAIN, times.spread):",
         "if times.ratio < 1 - LEAST_GAIN:",
         (f"{_SWEEP}::test_what_is_faster_by_less_than_the_scatter_does_not_win",),
+        breaks=("docs/how-to/tuning.md",),
     ),
     Mutant(
         "a candidate that stores other values is timed",

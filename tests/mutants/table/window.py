@@ -76,6 +76,7 @@ MUTANTS = (
             "tests/app/ui/controllers/test_drop_parser.py::"
             "test_files_of_this_machine_may_be_named_with_their_host",
         ),
+        breaks=("drops",),
     ),
     Mutant(
         "both sides of the split view show the styled picture",

@@ -309,7 +309,7 @@ def test_a_running_styleforge_is_neither_replaced_nor_removed(windows, folder):
     try:
         assert program.stdout.readline() == b"running\n"
         assert windows.install(folder) == FAILED
-        assert "StyleForge is running; close it" in log(folder)
+        assert "StyleForge is running" in log(folder)
         assert windows.uninstall(folder) == FAILED
         assert files(folder) == before
         assert windows.registered()
@@ -353,7 +353,7 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(windows, folder):
     assert files(folder) == {"env.new/mine.txt": b"mine"}
     assert not (folder / "setup.log").exists()
     (told,) = windows.user.rglob("StyleForge-setup.log")
-    assert "holds other files: choose an empty or a new one." in told.read_text("utf-8")
+    assert "holds other files" in told.read_text("utf-8")
 
 
 def test_a_second_folder_is_refused_while_there_is_an_installation(windows, folder):

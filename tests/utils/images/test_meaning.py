@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
+from tests.helpers.errors import mentions
 from tests.helpers.profiles import SRGB, gamma, profile
 from utils.images.conversion import to_rgb
 from utils.images.opening import ImageError, opened
@@ -264,13 +265,13 @@ def test_code_points_of_avif_and_heic_are_colors(tmp_path: Path, write: Any) -> 
         write(path, 9, transfer)
         read = read_picture(path)
         assert near(read.pixels[9, 9].tolist(), P3_COLOR, 3)
-        assert read.loss == "it is HDR: its colors are painted as they are stored"
+        assert "HDR" in read.loss
 
 
 def test_hdr_of_a_png_is_reported(tmp_path: Path) -> None:
     read = png(tmp_path / "pq.png", (30000,) * 3, 16, 2, (b"cICP", bytes([9, 16, 0, 1])))
     assert near(shown(read), [117] * 3)
-    assert read.loss == "it is HDR: its colors are painted as they are stored"
+    assert "HDR" in read.loss
 
 
 @pytest.mark.parametrize(
@@ -283,14 +284,14 @@ def test_a_sound_tiff_of_an_unknown_kind_is_not_called_damaged(
 ) -> None:
     path = tmp_path / "kind.tif"
     photometric = 1 if len(pixel) == 1 else 2
-    with pytest.raises(ImageError, match="is a TIFF picture of an unsupported type"):
+    with pytest.raises(ImageError, match=r"TIFF .*unsupported"):
         tiff(path, pixel, photometric)
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ImageError, match="is a TIFF picture that is truncated or damaged"):
+    with pytest.raises(ImageError, match=r"TIFF .*damaged"):
         read_picture(path)
 
 
 def test_a_gray_float_tiff_keeps_its_range(tmp_path: Path) -> None:
     read = tiff(tmp_path / "float.tif", np.full(1, 0.5, np.float32), 1)
     assert near(shown(read), [128] * 3)
-    assert read.loss == "its 32 bits per channel became 8"
+    assert mentions(read.loss, "32 bits", "8")

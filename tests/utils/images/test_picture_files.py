@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
+from tests.helpers.errors import mentions, refused
 from tests.helpers.fakes import numbered
 from tests.helpers.there import there
 from utils.files.signatures import what_is
@@ -143,7 +144,7 @@ def test_more_than_eight_bits_per_channel_are_kept_or_told(tmp_path: Path) -> No
         assert (read.bits, read.loss) == (16, "")
         assert np.array_equal(there(read.deep), deep)
     cv2.imwrite(str(tmp_path / "deep.ppm"), deep)
-    assert read_picture(tmp_path / "deep.ppm").loss == "its 16 bits per channel became 8"
+    assert mentions(read_picture(tmp_path / "deep.ppm").loss, "16 bits", "8")
     Image.fromarray(deep[..., 0]).save(tmp_path / "gray.png")
     assert np.array_equal(there(read_picture(tmp_path / "gray.png").deep), deep)
     Image.fromarray(deep[..., 0].astype(np.float32)).save(tmp_path / "float.tif")
@@ -232,7 +233,7 @@ def test_a_truncated_picture_says_so(tmp_path: Path, ending: str) -> None:
 
 
 def test_a_missing_picture_and_a_folder_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match=r"nothing\.png' does not exist"):
+    with refused(ImageError, "does not exist", file=str(tmp_path / "nothing.png")):
         read_pixels(tmp_path / "nothing.png")
     with pytest.raises(ImageError, match="is a folder"):
         read_pixels(tmp_path)
@@ -244,7 +245,7 @@ def test_a_picture_too_large_for_memory_is_refused_by_its_header(
     size = b"IHDR" + struct.pack(">IIBBBBB", 30000, 30000, 8, 2, 0, 0, 0)
     chunks = struct.pack(">I", 13) + size + struct.pack(">I", zlib.crc32(size)) + b"\0\0\1\0IDAT"
     (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunks + bytes(260))
-    with pytest.raises(ImageError, match=r"'bomb\.png' is too large: more than 200 megapixels"):
+    with refused(ImageError, file="bomb.png", n="200"):
         read_pixels(tmp_path / "bomb.png")
     monkeypatch.setattr(opening, "MAX_PIXELS", 99)
     Image.new("RGB", (10, 10)).save(tmp_path / "small.png")

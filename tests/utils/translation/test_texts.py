@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 
 from app.errors import ADVICE, Problem
 from utils.translation import files, texts
 from utils.translation.languages import LANGUAGES
-from utils.translation.texts import tr, trn
+from utils.translation.texts import Filled, tr, trn
 
 
 @pytest.fixture
@@ -35,6 +36,18 @@ def test_a_text_is_english_until_a_language_is_chosen():
 def test_placeholders_may_change_their_order(speak):
     speak("de", **{"{a} of {b}": "von {b} {a}"})
     assert tr("{a} of {b}", a=1, b=2) == "von 2 1"
+
+
+def test_a_text_keeps_its_english_template_and_its_fields(speak):
+    speak("de", **{"{file} is {error}": "{file} ist {error}"})
+    text = tr("{file} is {error}", file="a.png", error=ValueError("torn"))
+    assert text == "a.png ist torn"
+    for kept in (text, pickle.loads(pickle.dumps(text))):
+        assert isinstance(kept, Filled)
+        assert kept.template == "{file} is {error}"
+        assert kept.values == {"file": "a.png", "error": "torn"}
+    many = trn("{n} picture", "{n} pictures", 2)
+    assert (many.template, many.values) == ("{n} pictures", {"n": "2"})
 
 
 def test_what_is_not_translated_yet_stays_english(speak):

@@ -15,8 +15,10 @@ import pytest
 
 from app.batch.error import StylizeError
 from app.batch.jobs.places import Place, place_of, remote_jobs
+from app.errors import ADVICE
 from tests.app.commands.conftest import STYLE, stylized
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.films import Look, packets_of, times_of, write_film
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -60,7 +62,15 @@ def test_an_address_is_a_path_that_keeps_its_slashes():
 
 def test_addresses_are_for_a_cluster(style, capsys):
     assert stylized("s3://bucket/photos", "-o", "out") == 1
-    assert "addresses such as s3://bucket/photos need --cluster" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "s3://bucket/photos", "--cluster")
+
+
+def test_without_ray_it_is_said_what_to_install(style, photo, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert stylized(photo, "-o", tmp_path / "out.png", "--cluster", "auto") == 1
+    error, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert "styleforge[cluster]" in error
+    assert advice == ADVICE["ClusterError"]
 
 
 @needs_arrow

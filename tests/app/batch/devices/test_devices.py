@@ -17,6 +17,7 @@ from app.cli import main
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
 from tests.helpers.crew_worker import answers
+from tests.helpers.errors import mentions
 from tests.helpers.films import Look, packets_of, times_of, write_film
 from utils.images.writing import write_pixels
 
@@ -43,7 +44,7 @@ def test_a_list_names_devices_and_all_is_every_gpu(monkeypatch):
 
 
 def test_a_device_that_is_not_there_or_is_named_twice_is_refused(monkeypatch):
-    with pytest.raises(StylizeError, match="there is no device 'cuda:99'"):
+    with pytest.raises(StylizeError, match="no device 'cuda:99'"):
         devices_of("cpu,cuda:99")
     where = "app.batch.devices.choice.resolve"
     monkeypatch.setattr(where, lambda name: torch.device("cuda:0"))
@@ -103,7 +104,7 @@ def test_a_film_whose_frames_depend_on_those_before_is_of_one_device(
 ):
     film = write_film(tmp_path / "film.mp4", range(0, 5005, 1001))
     assert shared(film, "-o", tmp_path / "out.mp4", "--size", "32", *look) == 0
-    assert f"film.mp4 is painted on one device: {why}" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "film.mp4", "one device", why)
     assert len(times_of(tmp_path / "out.mp4")) == 5
 
 
@@ -122,7 +123,8 @@ def test_what_a_killed_process_has_not_answered_goes_to_the_others():
         said = list(crew.run("work", tasks))
     answered = [message.item for message in said if isinstance(message, Answer)]
     assert Counter(answered) == Counter(item for task in tasks for item in task)
-    assert losses == ["the process for a was ended by signal 9; the others go on"]
+    (loss,) = losses
+    assert mentions(loss, "for a ", "signal 9")
 
 
 @pytest.mark.full
@@ -130,7 +132,7 @@ def test_what_a_killed_process_has_not_answered_goes_to_the_others():
 def test_a_run_whose_processes_all_die_ends_with_a_sentence():
     with Crew(("a",), answers, ("dies",), lambda text: None) as crew:
         crew.ready()
-        with pytest.raises(CrewError, match="of all devices ended before the work did"):
+        with pytest.raises(CrewError, match="all devices ended"):
             list(crew.run("work", [(1,), (2,), (3,)]))
 
 
@@ -149,6 +151,6 @@ def test_the_process_that_is_idle_takes_what_comes_next():
 def test_a_device_that_cannot_be_used_ends_the_run_before_it_begins():
     with (
         Crew(("a", "b"), answers, ("quick", "refuses"), lambda text: None) as crew,
-        pytest.raises(CrewError, match="this device is not there"),
+        pytest.raises(CrewError, match="device is not there"),
     ):
         crew.ready()

@@ -21,6 +21,7 @@ from app.export.film.job import FilmProgress
 from app.export.film.reader import FilmReading, film_info, read_frames
 from tests.app.commands.conftest import STYLE
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.films import Look, packets_of, times_of, write_film
 from utils.images.writing import write_pixels
 
@@ -76,9 +77,8 @@ def test_a_folder_of_pictures_and_films_that_processes_share_is_that_of_one(
     failed = {Path(event["source"]).name for event in told if event["state"] == "failed"}
     assert failed == {"bad.png", "broken.mp4"}
     alone = [event["text"] for event in said if event["event"] == "note"]
-    assert [text for text in alone if "on one device" in text] == [
-        "short.mkv is painted on one device: it has no second key frame to split it at"
-    ]
+    (text,) = [text for text in alone if "on one device" in text]
+    assert mentions(text, "short.mkv", "key frame")
     assert (said[-1]["done"], said[-1]["failed"]) == (10, 2)
     entries = json.loads(manifest.read_text())["entries"]
     assert Counter(entry["state"] for entry in entries) == {"done": 10, "failed": 2}
@@ -171,7 +171,8 @@ def test_a_process_that_is_killed_among_the_pictures_keeps_neither_them_nor_the_
     assert stylized("cpu,cpu", album, "-o", out) == 0
     said = events(capsys)
     problems = [event["text"] for event in said if event["event"] == "problem"]
-    assert problems == ["the process for cpu was ended by signal 9; the others go on"]
+    (problem,) = problems
+    assert mentions(problem, "for cpu ", "signal 9")
     made = Counter(Path(e["result"]).name for e in said if e["event"] in ("picture", "film"))
     assert made == Counter([*(f"{number}.png" for number in range(8)), "film.mkv"])
     assert times_of(out / "film.mkv") == times_of(album / "film.mkv")
@@ -219,7 +220,7 @@ def test_a_run_that_is_stopped_in_whole_films_goes_on_with_them(
     with monkeypatch.context() as patch:
         patch.setattr(command, "make_reporter", lambda *_: Stopper())
         assert stylized("cpu,cpu", folder, "-o", out, *how) == 130
-    assert "of 3 films painted on one device; finished parts" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "3 films", "finished parts")
     assert not list(out.glob("*.mkv"))
     assert stylized("cpu,cpu", folder, "-o", out, *how, "--progress", "json") == 0
     assert events(capsys)[-1]["done"] == 3

@@ -22,6 +22,7 @@ from app.frame import Frame
 from models.families.feed_forward import FeedForwardFamily
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import Negative
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -46,7 +47,7 @@ def test_batches_have_the_results_of_one_after_another(style, album, tmp_path, c
     assert "of them in" not in capsys.readouterr().err
     assert stylized(album, "-o", tmp_path / "together", "--batch", "2") == 0
     told = capsys.readouterr().err
-    assert f"9 pictures in {tmp_path / 'together'}, 6 of them in batches of 2 (Fused," in told
+    assert mentions(told, "9 pictures", str(tmp_path / "together"), "6 of them", "batches of 2")
     names = sorted(path.name for path in (tmp_path / "alone").iterdir())
     assert names == sorted(path.name for path in (tmp_path / "together").iterdir())
     assert len(names) == 9
@@ -61,7 +62,7 @@ def test_a_damaged_picture_does_not_take_its_batch_with_it(style, album, tmp_pat
     assert stylized(album, "-o", tmp_path / "out", "--batch", "4") == 1
     told = capsys.readouterr().err
     assert told.count("styleforge: ") == 1
-    assert f"'{damaged}' is a PNG picture that is truncated or damaged" in told
+    assert mentions(told, str(damaged), "truncated or damaged")
     assert "8 pictures in" in told
     assert "of them in" not in told
 
@@ -69,7 +70,7 @@ def test_a_damaged_picture_does_not_take_its_batch_with_it(style, album, tmp_pat
 @pytest.mark.parametrize("batch", ["0", "65", "two"])
 def test_a_batch_is_a_whole_number(style, photo, tmp_path, capsys, batch):
     assert stylized(photo, "-o", tmp_path / "out", "--batch", batch) == 2
-    assert f"the batch must be a whole number from 1 to 64, not {batch}" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "1 to 64", f"not {batch}")
 
 
 def limits(batch: int | None = None, memory_bytes: float = 1e12, **config) -> Limits:
@@ -184,9 +185,8 @@ def test_a_batch_that_does_not_fit_is_styled_one_by_one_and_says_so(overlapping,
     overlapping.fails = {2}
     made = list(line.begin([opened(tmp_path, 0), opened(tmp_path, 1)]))
     assert indices(made) == [0, 1]
-    assert made[0].notices == (
-        "0.png and the 1 after it are stylized one after another: ran out of memory",
-    )
+    (notice,) = made[0].notices
+    assert mentions(notice, "0.png", "the 1 after it", "out of memory")
     assert made[1].notices == ()
     overlapping.fails = {1}
     (failed,) = line.begin([opened(tmp_path, 2)])
@@ -198,7 +198,7 @@ def test_a_size_that_does_not_fit_fails_every_picture_of_a_batch(overlapping, tm
     small = limits(2, 20 * 14 * BYTES_PER_PIXEL, size=64)
     line = Styling(cast("Engine", overlapping), small, [])
     made = list(line.begin([opened(tmp_path, 0), opened(tmp_path, 1)]))
-    assert all("does not fit into memory at size 64" in str(cast("Failed", m).error) for m in made)
+    assert all("memory at size 64" in str(cast("Failed", m).error) for m in made)
     assert len(made) == 2
     assert overlapping.calls == []
 
@@ -218,7 +218,7 @@ def test_on_a_gpu_a_folder_in_batches_has_the_results_of_one_after_another(
         out = tmp_path / f"out{len(batch)}"
         assert main(["stylize", str(album), "-o", str(out), *flags, *batch]) == 0
         told = capsys.readouterr().err
-        assert ("16 of them in batches of 8" in told) == (not batch)
+        assert ("batches of 8" in told) == (not batch)
     hopper = network == "full" and torch.cuda.get_device_capability() == (9, 0)
     for path in album.iterdir():
         alone = read_pixels(tmp_path / "out2" / path.name).astype(int)

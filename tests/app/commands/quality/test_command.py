@@ -28,6 +28,7 @@ from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
 from tests.benchmarks.quality.conftest import RECIPE, arguments
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
 
@@ -60,7 +61,7 @@ def test_quality_measures_every_style_and_size(place: Path, capsys) -> None:
     candy, mosaic = quality["styles"]
     assert candy["recipe"] == RECIPE
     assert [row["network"] for row in candy["networks"]] == ["full", "lite"]
-    assert mosaic["networks"][-1]["not_run"] == "the pack has no lite network"
+    assert "no lite network" in mosaic["networks"][-1]["not_run"]
     for row in candy["networks"]:
         assert row["objective"] > 0
         assert row["still"] > 0
@@ -228,11 +229,11 @@ def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -
     assert {name.split("/")[0] for name in stored["weights"]} == {"candy", "mosaic"}
     kept = report.read_bytes()
     assert main([*add, "--size", "96"]) == 1
-    assert "was measured with another size" in capsys.readouterr().err
+    assert "another size" in capsys.readouterr().err
     assert report.read_bytes() == kept
     report.write_text("[1]")
     assert main(add) == 1
-    assert "'quality.json' is not a quality report" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "quality.json", "report")
 
 
 def test_a_report_to_add_to_begins_with_the_first_style_added(place: Path) -> None:
@@ -332,13 +333,13 @@ def test_a_pack_that_does_not_say_its_recipe_is_refused(place: Path, capsys) -> 
     path = place / "packs" / "mosaic" / "style.toml"
     path.write_text(path.read_text("utf-8").replace("style_scales", "scales"), "utf-8")
     assert main(arguments(place)) == 1
-    assert "'mosaic/style.toml' does not say what" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "mosaic/style.toml", "does not say")
 
 
 def test_a_photograph_too_narrow_for_its_size_is_refused(place: Path, capsys) -> None:
     write_pixels(place / "photos" / "strip.png", picture(300, 60))
     assert main(arguments(place)) == 1
-    assert "'strip.png' is too narrow: at --size 80" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "strip.png", "too narrow", "--size 80")
 
 
 @pytest.mark.full
@@ -356,5 +357,5 @@ def test_a_style_of_a_picture_is_refused_with_the_reason(place: Path, capsys) ->
     path.write_text('family = "any-style"\n' + path.read_text("utf-8"), "utf-8")
     assert main(arguments(place)) == 1
     said = capsys.readouterr().err
-    assert "quality measures networks of a single style, and" in said
-    assert "is a code of an any-style network" in said
+    assert "a single style" in said
+    assert "any-style network" in said

@@ -26,6 +26,7 @@ from models.training.style_pack import PackTexts, write_pack
 from models.training.trainer import Progress
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
+from tests.helpers.errors import mentions
 from tests.models.training.conftest import command, small_files, tiny_run
 
 # The pack
@@ -45,7 +46,7 @@ def test_a_full_disk_leaves_the_older_pack_alone(tmp_path: Path, features: Vgg19
     state = tiny_run(features).network.state_dict()
     target = tmp_path / "packs" / "wave"
     write_pack(target, PackTexts("Old"), state, picture(), {})
-    with small_files(50_000), pytest.raises(TrainingError, match=r"'.*wave' could not be written"):
+    with small_files(50_000), pytest.raises(TrainingError, match="wave' could not be"):
         write_pack(target, PackTexts("New"), state, picture(), {})
     assert load_pack(target).title == "Old"
     assert [path.name for path in target.parent.iterdir()] == ["wave"]
@@ -88,7 +89,7 @@ def test_the_command_makes_a_pack_the_program_reads(
 
     again = command(folder, style_file, vgg_file, out, "--iterations", "1")
     assert main(again) == 1
-    assert "great_wave' exists; choose another --name" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "great_wave", "exists", "--name")
     assert main([*again, "--overwrite", "--init", str(pack.weights)]) == 0
     weights = tmp_path / "alone.safetensors"
     assert main(command(folder, style_file, vgg_file, weights, "--iterations", "1")) == 0
@@ -166,7 +167,7 @@ def test_a_folder_that_is_no_pack_is_never_replaced(
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
     assert main(command(folder, style_file, vgg_file, tmp_path / "out", "--overwrite")) == 1
-    assert "exists and is not a style pack" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "exists", "a style pack")
     assert mine.read_text() == "mine"
 
 
@@ -205,7 +206,7 @@ def test_ctrl_c_keeps_what_was_learned_and_resume_goes_on(
     assert (out / "great_wave.preview.png").is_file()
 
     assert main(argv) == 1
-    assert "holds an unfinished run; pass --resume" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, "an unfinished run", "--resume")
     assert main([*argv, "--resume"]) == 0
     resumed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     iterations = [e["iteration"] for e in resumed if e["event"] == "progress"]

@@ -14,6 +14,7 @@ from app.export.film.reader import open_film
 from app.sound.film_sound import FilmSound
 from app.sources.video_decoder import VideoReader
 from tests.app.export.film.conftest import copy, request
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import number_of
 from tests.helpers.films import Look, packets_of, remuxed, times_of, write_film
 from tests.helpers.sound import beginnings, write_talkie
@@ -79,21 +80,20 @@ def test_the_sound_of_a_matroska_film_comes_through_with_its_subtitles(tmp_path)
 
 def test_subtitles_that_the_file_cannot_hold_are_named(film, tmp_path):
     report = copy(film, tmp_path / "out.mkv")
-    assert report.remarks == (
-        "a track is left out, since Matroska files cannot hold it: subtitles (mov_text)",
-    )
+    (remark,) = report.remarks
+    assert mentions(remark, "Matroska", "subtitles (mov_text)")
 
 
 def test_sound_that_the_file_cannot_hold_ends_the_film_before_it_is_made(tmp_path):
     film = write_film(tmp_path / "film.avi", range(12), sound="adpcm_ms", base=Fraction(1, 30))
-    with pytest.raises(FilmError, match=r"cannot make 'out.mp4' from 'film.avi': MP4 files cannot"):
+    with pytest.raises(FilmError, match=r"'out.mp4' .*'film.avi'.*MP4"):
         request(film, tmp_path / "out.mp4")
 
 
 def test_sound_that_is_refused_in_the_head_of_the_file_ends_the_film_before_it_is_made(tmp_path):
     """QuickTime files accept FLAC as a codec, but not as a stream."""
     film = write_film(tmp_path / "film.mkv", sound="flac", base=Fraction(1, 1000))
-    with pytest.raises(FilmError, match=r"QuickTime files cannot hold its sound \(flac\)"):
+    with pytest.raises(FilmError, match=r"QuickTime .*\(flac\)"):
         request(film, tmp_path / "out.mov")
 
 
@@ -111,7 +111,7 @@ def test_packets_of_sound_without_a_time_are_left_out_and_counted(film, tmp_path
     hidden = 1  # AAC's first packet, by the film's edit list
     lost = len(packets_of(film, "audio")) - len(packets) - hidden
     assert lost == 1
-    assert copied.all_remarks[-1] == "1 packet has no timestamp (sound)"
+    assert mentions(copied.all_remarks[-1], "1 packet", "timestamp", "sound")
 
 
 class Backwards:
@@ -287,9 +287,8 @@ def test_a_second_track_of_an_unknown_kind_is_left_out_with_a_remark(tmp_path, s
     film = with_sounds(tmp_path / f"film.{source}", ["aac", "aac"], unknown=1)
     report = copy(film, tmp_path / f"out.{ending}")
     title = {"mp4": "MP4", "mov": "QuickTime", "mkv": "Matroska"}[ending]
-    assert report.remarks == (
-        f"1 of its sound tracks (unknown codec) is left out: it cannot be copied to {title} files",
-    )
+    (remark,) = report.remarks
+    assert mentions(remark, "1 of", "(unknown codec)", title)
     assert report.faults == ()
     with av.open(str(tmp_path / f"out.{ending}")) as made:
         assert [stream.type for stream in made.streams] == ["video", "audio"]
@@ -301,25 +300,24 @@ def test_a_second_track_of_an_unknown_kind_is_left_out_with_a_remark(tmp_path, s
 def test_tracks_that_the_file_cannot_hold_are_left_out_while_one_is_kept(tmp_path):
     film = with_sounds(tmp_path / "film.mkv", ["flac", "aac", "flac", "aac"], unknown=1)
     report = copy(film, tmp_path / "out.mov")
-    assert report.remarks == (
-        "2 of its sound tracks (flac) are left out: they cannot be copied to QuickTime files",
-        "1 of its sound tracks (unknown codec) is left out: it cannot be copied to QuickTime files",
-    )
+    known, unknown = report.remarks
+    assert mentions(known, "2 of", "(flac)", "QuickTime")
+    assert mentions(unknown, "1 of", "(unknown codec)", "QuickTime")
     with av.open(str(tmp_path / "out.mov")) as made:
         assert [stream.codec_context.name for stream in made.streams.audio] == ["aac"]
-    assert copy(film, tmp_path / "out.mkv").remarks[0].startswith("1 of its sound tracks")
+    assert copy(film, tmp_path / "out.mkv").remarks[0].startswith("1 of its sound")
 
 
 @pytest.mark.parametrize("ending", ["mp4", "mkv"])
 def test_a_film_whose_only_sound_is_of_an_unknown_kind_is_refused(tmp_path, ending):
     film = with_sounds(tmp_path / "film.mp4", ["aac"], unknown=1)
-    with pytest.raises(FilmError, match=r"its sound is of an unknown kind, which cannot be copied"):
+    with pytest.raises(FilmError, match="unknown kind"):
         request(film, tmp_path / f"out.{ending}")
 
 
 def test_the_kind_of_sound_that_another_file_holds_is_named_beside_an_unknown_one(tmp_path):
     film = with_sounds(tmp_path / "film.mkv", ["flac", "aac"], unknown=1)
-    with pytest.raises(FilmError, match=r"QuickTime files cannot hold its sound \(flac\)"):
+    with pytest.raises(FilmError, match=r"QuickTime .*\(flac\)"):
         request(film, tmp_path / "out.mov")
 
 

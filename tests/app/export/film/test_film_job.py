@@ -24,6 +24,7 @@ from app.export.film.job import FilmCancelled, FilmJob
 from app.export.film.reader import FilmReading, film_info, read_frames
 from app.export.film.store import SegmentStore, store_folder
 from tests.app.export.film.conftest import Plain, copy, request
+from tests.helpers.errors import mentions
 from tests.helpers.films import (
     BT601,
     BT709,
@@ -110,7 +111,8 @@ def test_an_odd_size_is_cut_to_an_even_one_and_said(tmp_path):
     look = Look(pixels="yuv444p")
     film = write_film(tmp_path / "film.mp4", picture=lambda n: numbered(n, 75, 61), look=look)
     report = copy(film, tmp_path / "out.mp4")
-    assert report.remarks == ("it has 74x60 instead of 75x61 pixels, since H.264 needs even sizes",)
+    (remark,) = report.remarks
+    assert mentions(remark, "74x60", "75x61", "H.264")
     lossless = copy(film, tmp_path / "out.mkv", "ffv1")
     assert lossless.remarks == ()
     assert pictures(tmp_path / "out.mkv")[0].shape == (61, 75, 3)
@@ -241,7 +243,7 @@ def test_a_second_process_is_kept_out(tmp_path):
     job = FilmJob(request(film, out), Plain())
     with (
         SegmentStore(out, job._identity()),
-        pytest.raises(FilmError, match=r"another process is making 'out.mp4'"),
+        pytest.raises(FilmError, match=r"another process .*'out.mp4'"),
     ):
         job.run()
 
@@ -249,7 +251,7 @@ def test_a_second_process_is_kept_out(tmp_path):
 def test_a_cancelled_film_keeps_what_is_finished(tmp_path):
     film, out = write_film(tmp_path / "film.mp4", range(0, 60_000, 1001)), tmp_path / "out.mp4"
     job = FilmJob(request(film, out), Plain(), lambda progress: progress.done > 30 and job.cancel())
-    with pytest.raises(FilmCancelled, match=r"'out.mp4' was cancelled; \d+ frames are finished"):
+    with pytest.raises(FilmCancelled, match=r"'out.mp4' .*\d+ frames are"):
         job.run()
     assert not out.exists()
     report = copy(film, out)
@@ -294,7 +296,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path):
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(FilmError, match=r"cannot make 'out.mp4' from .*8 frames are finish"):
+        with pytest.raises(FilmError, match=r"'out.mp4' .*8 frames"):
             copy(film, out)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -322,7 +324,7 @@ def test_a_disk_that_holds_the_parts_and_not_the_film_keeps_them(tmp_path, endin
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (whole * 2 // 3, before[1]))
     try:
-        with pytest.raises(FilmError, match=r"cannot make .*; 12 frames are finished"):
+        with pytest.raises(FilmError, match=r"cannot make .*12 frames"):
             copy(film, out, codec)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -343,7 +345,7 @@ def test_damaged_packets_are_passed_over_and_counted(tmp_path):
     out = tmp_path / "out.mp4"
     report = copy(film, out)
     assert report.frames == len(packets) - 1
-    assert report.faults[0] == "1 packet could not be decoded"
+    assert mentions(report.faults[0], "1 packet", "decoded")
     assert len(times_of(out)) == report.frames
 
 
@@ -356,7 +358,7 @@ def test_a_film_that_was_cut_off_is_made_up_to_there_and_says_so(tmp_path):
     out = tmp_path / "out.mp4"
     report = copy(made, out)
     assert 10 < report.frames < 55
-    assert f"only {report.frames} of 60 declared frames could be read" in report.faults
+    assert any(f"{report.frames} of 60" in each for each in report.faults)
     assert len(times_of(out)) == report.frames
 
 

@@ -116,7 +116,7 @@ def test_a_film_in_ten_bits_without_a_clock_of_its_own_is_read(tmp_path):
 def test_what_is_no_film_is_named(tmp_path):
     path = tmp_path / "film.mp4"
     path.write_bytes(b"no film" * 100)
-    with pytest.raises(FilmError, match=r"^'film.mp4' cannot be read as a film: invalid data"):
+    with pytest.raises(FilmError, match=r"'film.mp4' .*invalid data"):
         film_info(path)
 
 

@@ -159,7 +159,7 @@ def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
         write(self, source, path)
 
     monkeypatch.setattr(Pt2File, "write", wrong)
-    with pytest.raises(ExportError, match=r"not kept: the output of PyTorch .* the limit is"):
+    with pytest.raises(ExportError, match=r"not kept: .*PyTorch .*limit"):
         export_network(styles, "sketch", out / "sketch.pt2", Wanted())
     assert list(out.iterdir()) == []
 
@@ -220,7 +220,7 @@ def test_a_program_says_whose_style_it_is_and_holds_no_example(styles, out):
 @pytest.mark.full
 def test_what_is_there_is_replaced_only_if_that_is_asked_for(styles, out):
     (out / "sketch.py").write_text("mine", "utf-8")
-    with pytest.raises(ExportError, match=r"sketch\.py' exists already; --overwrite replaces it"):
+    with pytest.raises(ExportError, match=r"sketch\.py' exists .*--overwrite"):
         export_network(styles, "sketch", out / "sketch.pt2", Wanted(lite=True))
     assert [file.name for file in out.iterdir()] == ["sketch.py"]
     export_network(styles, "sketch", out / "sketch.pt2", Wanted(lite=True, overwrite=True))
@@ -262,9 +262,7 @@ def test_a_style_of_a_picture_is_exported_in_one_size(tmp_path, out):
     source = tmp_path / "painting.png"
     Image.fromarray(picture(96, 72, seed=5)).save(source)
     style = catalog.install_picture(source)
-    with pytest.raises(
-        ExportError, match="needs a size, as in --size 1280x720: in its network, the"
-    ):
+    with pytest.raises(ExportError, match="--size 1280x720"):
         export_network(catalog, style.key, out / "painting.onnx", Wanted())
     wanted = Wanted(lite=True, size=(72, 56))
     exported = export_network(catalog, style.key, out / "painting.onnx", wanted)
@@ -280,7 +278,7 @@ def test_the_command_says_what_it_wrote_and_how_it_was_checked(tmp_path, monkeyp
     assert main(["export", "sketch", str(path), "--pictures", "uint8", "--precision", "fp16"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"Wrote {path} (")
-    assert "Checked in PyTorch at 160x112 and 88x136: differs from StyleForge by" in out
+    assert "160x112 and 88x136" in out
     assert f"python {path.with_suffix('.py')} photo.jpg styled.png" in out
     assert main(["export", "sketch", str(path)]) == 1
     assert "--overwrite" in capsys.readouterr().err

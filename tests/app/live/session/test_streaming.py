@@ -16,6 +16,7 @@ from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.live.session import Session
 from tests.app.live.session.streams import Clockwork, give, styled_with
+from tests.helpers.errors import mentions
 from tests.helpers.sessions import end
 
 
@@ -34,7 +35,7 @@ def test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_open
 
     with qtbot.waitSignal(session.problem, timeout=5000) as blocker:
         give(session, Unplugged())
-    assert blocker.args[0].summary == "Could not read clockwork: the cable is gone"
+    assert mentions(blocker.args[0].summary, "clockwork", "the cable is gone")
     qtbot.waitUntil(lambda: session.info is None, timeout=2000)
     give(session, Clockwork())
     styled_with(qtbot, session)
@@ -93,7 +94,8 @@ def test_an_engine_fault_is_said_once_and_the_next_choice_goes_on(session, qtbot
     session.config = replace(session.config, kernels="norm")
     qtbot.waitUntil(lambda: bool(problems), timeout=5000)
     qtbot.wait(200)
-    assert [p.summary for p in problems] == ["Could not style this frame: no such kernel"]
+    (problem,) = problems
+    assert "no such kernel" in problem.summary
     session.config = replace(session.config, kernels="fused")
     styled_with(qtbot, session, kernels="fused")
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtGui import QImage
 
 from app.ui.controllers.drop_parser import parse_drop, parse_style_drop
+from tests.helpers.errors import mentions
 
 
 def dropped(*names: str | Path) -> QMimeData:
@@ -28,14 +29,14 @@ def test_several_pictures_make_a_strip_and_what_else_there_is_stays_out():
     drop = parse_drop(dropped("/x/a.jpg", "/x/b.png", "/x/notes.txt"))
     assert drop.spec == ["/x/a.jpg", "/x/b.png"]
     assert drop.queue == (Path("/x/a.jpg"), Path("/x/b.png"))
-    assert drop.detail == "2 pictures; 1 other file left out"
+    assert "2 pictures; 1 other" in drop.detail
 
 
 @pytest.mark.parametrize("name", ["a.pth", "a.PT", "a.safetensors"])
 def test_weights_offer_to_install_a_style(name):
     drop = parse_drop(dropped(f"/x/{name}"))
     assert drop.weights == Path(f"/x/{name}")
-    assert drop.title == "Drop to install this style"
+    assert "install this style" in drop.title
 
 
 def test_a_folder_opens_and_a_pack_installs(tmp_path):
@@ -64,7 +65,7 @@ def test_films_beside_one_another_can_be_queued_alone():
     assert (films.spec, films.queue) == (None, (Path("/x/a.mp4"), Path("/x/b.ts")))
     both = parse_drop(dropped("/x/a.mp4", "/x/b.png", "/x/c.png"))
     assert both.spec == ["/x/b.png", "/x/c.png"]
-    assert both.detail == "2 pictures and 1 film"
+    assert mentions(both.detail, "2 pictures", "1 film")
     assert len(both.queue) == 3
 
 
@@ -93,13 +94,13 @@ def test_prose_and_nothing_are_no_drop():
 def test_a_folder_among_dropped_pictures_stands_for_what_it_holds(tmp_path):
     drop = parse_drop(dropped(tmp_path, tmp_path / "a.png", tmp_path / "a.txt"))
     assert drop.spec == [str(tmp_path), str(tmp_path / "a.png")]
-    assert drop.detail.startswith("1 picture and 1 folder; ")
-    assert drop.detail.endswith("1 other file left out")
+    assert mentions(drop.detail, "1 picture", "1 folder")
+    assert "1 other file" in drop.detail
 
 
 def test_two_styles_at_once_are_refused():
     several = parse_drop(dropped("/x/a.pth", "/x/b.styleforge"))
-    assert several.title == "Drop to install these 2 styles"
+    assert "install these 2" in several.title
     assert several.styles == (Path("/x/a.pth"), Path("/x/b.styleforge"))
 
 
@@ -111,10 +112,11 @@ def test_a_dropped_address_keeps_its_escapes():
 
 def test_on_the_gallery_pictures_are_styles(tmp_path):
     one = parse_style_drop(dropped("/x/a.png"))
-    assert (one.title, one.pictures) == ("Drop to make a style from 'a.png'", (Path("/x/a.png"),))
+    assert mentions(one.title, "make a style", "a.png")
+    assert one.pictures == (Path("/x/a.png"),)
     several = parse_style_drop(dropped("/x/a.png", "/x/b.jpg", "/x/c.txt", tmp_path))
-    assert several.title == "Drop to make a style from each of 2 pictures"
-    assert several.detail == "2 other files left out"
+    assert mentions(several.title, "make a style", "2 pictures")
+    assert "2 other files" in several.detail
     assert several.pictures == (Path("/x/a.png"), Path("/x/b.jpg"))
 
 

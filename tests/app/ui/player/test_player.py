@@ -166,7 +166,7 @@ def test_where_nothing_can_be_heard_the_bar_and_a_notice_say_why(
     assert mute.toolTip() == bar.volume.toolTip() == SILENCE
     assert not bar.volume.isEnabled()
     assert bar._mute.isVisible()
-    assert window.notices.text == f"{SILENCE}. The video plays without sound."
+    assert SILENCE in window.notices.text
     qtbot.waitUntil(lambda: session.position > 0.2)
 
 

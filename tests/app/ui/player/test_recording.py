@@ -156,5 +156,5 @@ def test_of_a_source_without_sound_a_recording_says_that_it_has_none(playing, fi
         playing.session.open("scene")
     qtbot.waitUntil(lambda: playing.session.silence is None, timeout=20_000)
     press(playing, "record")
-    assert playing.notices.text.endswith("without sound, since the source has none")
+    assert "without sound" in playing.notices.text
     press(playing, "record")

@@ -11,6 +11,7 @@ from app.ui.speed.words import COMPILING, faster_words, plain_words
 from app.ui.viewport.stats_rows import bottleneck_words
 from kernels.jit import build
 from models.precision import Precision
+from tests.helpers.errors import mentions
 
 DRIVER = "there is an NVIDIA driver, but PyTorch 2.9 is a CPU build"
 
@@ -76,7 +77,8 @@ def test_compiling_is_said_while_it_lasts_and_what_it_gained_after(qapp, monkeyp
     fps = 9.0
     watch.compare()
     watch.compare()
-    assert said == ["Faster now: 9 pictures a second instead of 4"]
+    (sentence,) = said
+    assert mentions(sentence, "9 pictures a second", "4")
     watch.deleteLater()
 
 
@@ -91,6 +93,6 @@ def test_nothing_is_said_where_nothing_is_compiled(qapp, monkeypatch):
 
 
 def test_the_figures_say_in_plain_words_what_slows_a_stream_down():
-    assert bottleneck_words(Bottleneck("network")) == "Slowed down by: computing the style"
-    assert bottleneck_words(Bottleneck("camera", 30.2)) == "Slowed down by: camera: 30 fps"
+    assert "computing the style" in bottleneck_words(Bottleneck("network"))
+    assert "camera: 30 fps" in bottleneck_words(Bottleneck("camera", 30.2))
     assert bottleneck_words(None) == ""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QPixmap
 from PySide6.QtTest import QTest
 
 from app.ui.widgets.mix_wheel import MixWheel, WheelStyle, corners, place_of, shares_at
+from tests.helpers.errors import mentions
 
 TITLES = ("Wave", "Candy", "Night", "Scream")
 
@@ -98,7 +99,7 @@ def test_it_tells_a_screen_reader_what_is_mixed(qtbot):
     assert wheel.accessibleName() == "Shares of the mix"
     assert wheel.accessibleDescription() == "Wave 50 %, Candy 30 %, Night 20 %"
     assert wheel.value() == 50
-    assert wheel.toolTip().startswith("Wave 50 %, Candy 30 %, Night 20 %. Drag")
+    assert mentions(wheel.toolTip(), "Wave 50 %", "Candy 30 %", "Night 20 %")
     QTest.keyClick(wheel, Qt.Key.Key_Home)
     assert wheel.value() == 34
 

@@ -25,6 +25,7 @@ from app.ui.viewport.frame_painter import as_image
 from app.ui.viewport.scaling import scale_frame
 from app.ui.viewport.viewport import Viewport
 from models.precision import Precision
+from tests.helpers.errors import mentions
 from tests.helpers.windows import show_window
 from utils.opencv import cv2
 
@@ -214,9 +215,8 @@ def test_the_ratio_is_shown_whatever_it_is():
 def test_the_ratio_is_withheld_while_the_pictures_differ():
     words = comparison(agrees=False)
     assert ratio_text(words) == "withheld"
-    assert difference_text(words) == (
-        "Pictures differ by 7.5 of 255, PSNR 84.0 dB, outside the bound: "
-        "largest difference at most 0.5 of 255."
+    assert mentions(
+        difference_text(words), "7.5 of 255", "84.0 dB", "outside the bound", "0.5 of 255"
     )
 
 
@@ -234,9 +234,7 @@ def test_a_pace_says_that_it_is_of_the_network_alone():
 
 def test_a_comparison_says_at_what_size_and_precision_it_was_made():
     assert conditions_text(comparison()) == "At 48x32, FP32"
-    assert "At 48x32, FP32. The pictures look identical: largest difference 0.02" in summary(
-        comparison()
-    )
+    assert mentions(summary(comparison()), "48x32, FP32", "identical", "0.02")
 
 
 def test_a_screen_reader_hears_the_comparison(viewport):

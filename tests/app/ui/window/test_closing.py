@@ -15,6 +15,7 @@ from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_export import films, frames, record
 from tests.app.ui.window.test_film_export import film, held, playing
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import write_video
 from tests.helpers.windows import show_window
 from utils.images.reading import read_pixels
@@ -36,7 +37,7 @@ def test_quitting_while_recording_asks_and_keeps_the_film(moving, films, qtbot, 
     record(moving, qtbot)
     press(moving, "quit") if way == "Q" else moving.close()
     assert moving.isVisible()
-    assert asked(moving) == "If you quit now: the recording ends and is saved"
+    assert "the recording ends" in asked(moving)
     assert moving.actions_by_key["record"].isChecked()
     moving.questions.accept.click()
     closed(moving, qtbot)
@@ -72,10 +73,7 @@ def test_everything_that_runs_is_in_one_question(playing, film, held, films, tmp
     playing.film_exporter.export(film, out)
     qtbot.waitUntil(lambda: len(held.seen) == 4, timeout=5000)
     playing.close()
-    assert asked(playing) == (
-        "If you quit now: the recording ends and is saved; "
-        "the export of out.mp4 stops and can be resumed at the next start"
-    )
+    assert mentions(asked(playing), "the recording", "out.mp4")
     playing.questions.accept.click()
     qtbot.wait(100)
     assert playing.isVisible()  # the export ends after its batch, which waits

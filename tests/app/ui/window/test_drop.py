@@ -25,6 +25,7 @@ from app.styles.catalog import Catalog
 from app.ui.training.window import TrainingWindow
 from models.transformer_net import TransformerNetBaseline
 from tests.app.ui.window.conftest import press
+from tests.helpers.errors import mentions
 from utils.images.writing import write_pixels
 from utils.pyav import av
 
@@ -174,7 +175,7 @@ def test_a_dropped_film_of_a_camera_opens(window, session, tmp_path, qtbot, name
 def test_a_dropped_document_is_refused_with_a_reason(window):
     drop(window, files(Path("/x/letter.pdf")))
     [problem] = window.problems.problems
-    assert problem.summary.startswith("'letter.pdf' cannot be opened. Pictures,")
+    assert mentions(problem.summary, "letter.pdf", "cannot be opened")
     assert window.viewport._drop_hint is None
 
 
@@ -202,10 +203,7 @@ def test_weights_that_cannot_be_used_are_refused_before_anything_is_asked(window
     drop(window, files(path))
     qtbot.waitUntil(lambda: bool(window.problems.problems))
     [problem] = window.problems.problems
-    assert problem.summary == (
-        r"Could not install 'letter\x1b[31m.pth': "
-        r"'letter\x1b[31m.pth' is not a checkpoint: it is a text file"
-    )
+    assert mentions(problem.summary, r"letter\x1b[31m.pth", "a text file")
     assert not window.questions.isVisible()
 
 
@@ -273,6 +271,6 @@ def test_several_styles_are_dropped_at_once_and_a_damaged_one_stops_none(
     drop(window.gallery, files(candy, broken, mosaic))
     qtbot.waitUntil(lambda: session.config.style == "mosaic_2", timeout=10000)
     assert window.gallery.keys == ["candy", "mosaic", "udnie", "candy_2", "mosaic_2"]
-    assert window.notices.text == "Installed Candy 2, Mosaic 2"
+    assert "Candy 2, Mosaic 2" in window.notices.text
     (problem,) = window.problems.problems
-    assert "'broken.styleforge' is not a style file" in problem.summary
+    assert mentions(problem.summary, "broken.styleforge", "a style file")

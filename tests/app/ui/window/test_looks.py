@@ -19,6 +19,7 @@ from app.settings import Settings
 from app.ui.looks.controller import LAST
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
+from tests.helpers.errors import mentions
 from utils.images.metadata import read_metadata
 from utils.images.writing import write_pixels
 
@@ -114,8 +115,8 @@ def test_a_damaged_file_of_looks_is_one_sentence(session, qtbot):
     qtbot.addWidget(window)
     qtbot.waitUntil(lambda: bool(window.problems.problems), timeout=5000)
     [problem] = window.problems.problems
-    assert problem.summary.startswith("Not all saved looks in ")
-    assert "it is not valid JSON" in problem.summary
+    assert "Not all saved looks" in problem.summary
+    assert "not valid JSON" in problem.summary
 
 
 def test_the_last_looks_are_in_the_strip_once_they_were_on_screen(
@@ -138,7 +139,7 @@ def test_a_look_of_a_style_that_is_gone_says_so(window, looks, session):
     before = session.config
     assert not looks.use(Look((("lost", 1.0),)))
     assert session.config == before
-    assert window.problems.problems[0].summary == "The style 'lost' of this look is not installed"
+    assert mentions(window.problems.problems[0].summary, "lost", "not installed")
 
 
 @pytest.mark.parametrize("ending", ["png", "jpg"])
@@ -155,7 +156,7 @@ def test_a_dropped_snapshot_brings_its_look_back(streaming, session, tmp_path, q
     drop(streaming, path)
     qtbot.waitUntil(lambda: Look.of(session.config) == Look.of(made), timeout=5000)
     assert session.info == info
-    assert streaming.notices.text == f"Painting with the look of 'snapshot.{ending}'"
+    assert f"snapshot.{ending}" in streaming.notices.text
     streaming.notices.offer_button.click()
     qtbot.waitUntil(lambda: session.info.title.startswith("snapshot"), timeout=5000)
 
@@ -172,6 +173,4 @@ def test_a_snapshot_with_a_damaged_look_says_so_and_is_opened(streaming, session
     assert KEY in read_metadata(path)
     drop(streaming, path)
     qtbot.waitUntil(lambda: session.info.title.startswith("bad"), timeout=5000)
-    assert streaming.problems.problems[0].summary == (
-        "The look in 'bad.png' cannot be used: the shares of its styles do not add up to 1"
-    )
+    assert mentions(streaming.problems.problems[0].summary, "bad.png", "shares")

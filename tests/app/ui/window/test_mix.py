@@ -14,6 +14,7 @@ from app.ui.controllers.settings_mapping import config_from_settings, settings_w
 from app.ui.gallery.cards_view import MIME
 from models.precision import Precision
 from tests.app.ui.window.conftest import COLORS, install_colors, press
+from tests.helpers.errors import mentions
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_up_to_four_styles_are_mixed_and_a_fifth_is_refused(window, session, col
     before = session.config
     window.mixer.toggle_mix("wheat")
     assert session.config == before
-    assert window.notices.text.startswith("At most 4 styles can be mixed")
+    assert "At most 4 styles" in window.notices.text
     assert not options(window)["Wheat"]
     assert options(window)["Teal"]
 
@@ -173,18 +174,15 @@ def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window,
         index = box.model().index(row, 0)
         return bool(index.flags() & enabled), box.itemData(row, Qt.ItemDataRole.ToolTipRole)
 
-    assert state(panel.precision, "INT8") == (
-        False,
-        "INT8: The any-style network does not support INT8",
-    )
+    offered, reason = state(panel.precision, "INT8")
+    assert not offered
+    assert mentions(reason, "INT8:", "any-style network")
     assert state(panel.precision, "FP16")[0]
     allowed, said = state(panel.kernels, "Fused norm")
     assert not allowed
-    assert said == "Fused norm: The any-style network does not run with Fused norm"
+    assert mentions(said, "Fused norm:", "any-style network")
     assert panel.kernels.currentText() == "Fused"
-    assert panel.kernels_remark.text() == (
-        "The any-style network's convolutions run on PyTorch's kernels"
-    )
+    assert "PyTorch's kernels" in panel.kernels_remark.text()
     window.mixer.choose_style("candy")
     assert state(panel.precision, "INT8")[0]
     assert state(panel.kernels, "Fused norm")[0]
@@ -252,5 +250,5 @@ def test_a_card_of_another_kind_is_not_mixed_and_the_reason_is_told(window, sess
     window.resize(1600, 900)
     with qtbot.waitSignal(session.notice) as blocker:
         drop_on(window, "candy", "red")
-    assert "Red and Candy cannot be mixed" in blocker.args[0]
+    assert mentions(blocker.args[0], "Red", "Candy", "cannot be mixed")
     assert session.config.styles == ("gold",)

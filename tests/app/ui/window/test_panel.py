@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from app.engine.config import EngineConfig
-from app.parameters import AUTO
+from app.parameters import AUTO, PARAMETERS
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.actions.table import ACTIONS
@@ -25,6 +25,7 @@ from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import install_colors, press
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import NetworkCamera
 
 
@@ -73,7 +74,7 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
         "Smooth or sharp",
-        "Style", "Strength", "Mix with", "Share of the second style", "Keep colors",
+        "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title, "Keep colors",
         "Detail", "Texture", "Keep fine detail",
         "Motion", "Less flicker",
         "Device",
@@ -172,7 +173,7 @@ def test_a_mix_is_named_on_the_picture_and_in_the_gallery(window, session):
     assert window.mixer.label() == "Candy 60 %, Udnie 40 %"
     model = window.gallery.model
     said = model.index(2).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said == "Udnie, key 3, 40 % of the mix"
+    assert mentions(said, "Udnie", "key 3", "40 %")
     session.config = replace(session.config, mix=None)
     assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Udnie, key 3"
 

@@ -31,6 +31,7 @@ from models.families.keys import ANY_STYLE
 from models.families.style_codes import load_code
 from tests.app.ui.window.conftest import press
 from tests.helpers.any_style import save_tiny
+from tests.helpers.errors import mentions
 from utils.files import toml
 from utils.images.reading import read_pixels
 
@@ -122,7 +123,7 @@ def test_a_picture_dropped_on_the_viewport_is_still_opened(
 def test_a_drag_over_the_styles_says_what_a_drop_would_do(window, network, painting):
     place, *rest = at(files(painting))
     QApplication.sendEvent(window.gallery, QDragEnterEvent(place.toPoint(), *rest))
-    assert window.gallery.drop_hint == "Drop to make a style from 'red_sea.png'"
+    assert mentions(window.gallery.drop_hint, "make a style", "red_sea.png")
     QApplication.sendEvent(window.gallery, QDragLeaveEvent())
     assert window.gallery.drop_hint == ""
 
@@ -313,7 +314,7 @@ def test_a_style_is_prepared_for_the_lite_network_in_the_background(
     window.mixer.choose_style(style.key)
     assert session.engine.config.style == "candy"
     qtbot.waitUntil(lambda: session.engine.config.style == style.key, timeout=10_000)
-    assert "Preparing 'Red Sea': finding its style" in said
+    assert any(mentions(each, "Red Sea", "its style") for each in said)
     assert len(list(style.weights.parent.glob("code-*.safetensors"))) == 1
     said.clear()
     window.mixer.choose_style("candy")
@@ -355,7 +356,7 @@ def test_a_style_that_cannot_be_prepared_is_told_and_the_one_before_stays(
     session.styles_changed.emit()
     style.weights.write_bytes(b"nothing")
     window.mixer.choose_style(style.key)
-    assert "is not a style code" in only_problem(window, qtbot).summary
+    assert "a style code" in only_problem(window, qtbot).summary
     qtbot.waitUntil(lambda: session.config.style == "candy")
 
 
@@ -382,16 +383,16 @@ def test_f2_renames_the_chosen_style(window, session, red_sea, qtbot):
 
 def test_a_title_of_another_style_is_refused(window, session, red_sea, qtbot):
     session.user_styles.rename(red_sea, "candy")
-    assert "another style is already named 'candy'" in only_problem(window, qtbot).summary
+    assert mentions(only_problem(window, qtbot).summary, "another style", "candy")
     assert session.catalog.get(red_sea).title == "Red Sea"
 
 
 def test_what_is_built_in_says_that_it_cannot_be_renamed(window, session):
     press(window, "rename_style")
-    assert window.notices.text == "Candy is built in and cannot be renamed"
+    assert mentions(window.notices.text, "Candy", "built in")
     rename = menu(window, "candy")["&Rename..."]
     assert not rename.isEnabled()
-    assert rename.toolTip() == "Candy is built in and cannot be renamed"
+    assert mentions(rename.toolTip(), "Candy", "built in")
 
 
 def test_a_style_is_exported_and_installed_elsewhere(
@@ -413,12 +414,12 @@ def test_a_style_is_exported_and_installed_elsewhere(
     press(window, "export_style")
     dialog.filesSelected.emit([str(painting / "style")])
     dialog.close()
-    assert "'Red Sea' could not be exported" in only_problem(window, qtbot).summary
+    assert mentions(only_problem(window, qtbot).summary, "Red Sea", "exported")
 
 
 def test_a_style_of_a_picture_is_removed_as_others_are(window, session, red_sea, qtbot):
     menu(window, red_sea)["Remo&ve..."].trigger()
-    assert "Remove the style 'Red Sea'" in window.questions.accessibleDescription()
+    assert mentions(window.questions.accessibleDescription(), "Remove", "Red Sea")
     with qtbot.waitSignal(session.styles_changed, timeout=5000):
         window.questions.accept.click()
     assert session.config.style == "candy"
@@ -443,7 +444,7 @@ def test_a_run_that_is_not_finished_is_not_replaced(window, session, red_sea, mo
     studio = window.training_launcher.window
     assert studio is not None
     [problem] = studio.problems.problems
-    assert problem.summary.startswith("'Red Sea' cannot be trained while the training of")
+    assert mentions(problem.summary, "Red Sea", "while the training")
     assert studio.form._picture is None
     studio.close()
 
@@ -453,7 +454,7 @@ def test_a_style_with_a_network_of_its_own_is_not_trained_again(window, session,
     window.mixer.choose_style("mosaic")
     action = window.actions_by_key["train_picture"]
     assert not action.isEnabled()
-    assert action.toolTip() == "Mosaic already has its own network"
+    assert mentions(action.toolTip(), "Mosaic", "its own network")
     assert not menu(window, "mosaic")["&Train this style properly..."].isEnabled()
 
 

@@ -35,6 +35,7 @@ from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_drop import drop, files
 from tests.app.ui.window.test_keys import controls
 from tests.conftest import picture as pixels
+from tests.helpers.errors import mentions
 from tests.helpers.fakes import write_video
 from tests.stress.gui_gaps import Watch, most_computed_ms
 from utils.images.reading import read_pixels
@@ -205,7 +206,7 @@ def test_files_dropped_on_the_page_are_added_and_others_are_told(queue, session,
     letter.write_bytes(b"%PDF-1.4")
     with qtbot.waitSignal(session.problem) as told:
         drop(queue.page, files(*album, letter))
-    assert "'letter.pdf' is neither a picture nor a film" in told.args[0].summary
+    assert mentions(told.args[0].summary, "letter.pdf", "neither")
     assert titles(queue) == ["0", "1", "2", "3", "4", "5"]
     assert [row.title for row in queue.page.list.chosen()] == [path.name for path in album]
 
@@ -296,7 +297,7 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
     assert phases[:2] == [Phase.STARTING, Phase.RUNNING]
     done, skipped, failed = RowState.DONE, RowState.SKIPPED, RowState.FAILED
     assert states(queue) == [done, skipped, failed, done, failed]
-    assert "2.png' is not a picture but an HTML page" in queue.rows[2].detail
+    assert mentions(queue.rows[2].detail, "2.png", "an HTML page")
     assert queue.rows[4].words == "1 of 6 failed"
     assert read_pixels(out / "0-candy.png").shape == (18, 24, 3)
     assert read_pixels(out / "1-candy.png").shape == (4, 4, 3)
@@ -329,7 +330,7 @@ def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session
     qtbot.waitUntil(lambda: queue.runner.number is not None, timeout=LONG)
     window.close()
     assert window.isVisible()
-    assert "the queue stops and can be continued" in window.questions.accessibleDescription()
+    assert "can be continued" in window.questions.accessibleDescription()
     window.questions.accept.click()
     qtbot.waitUntil(lambda: not window.isVisible(), timeout=LONG)
     jobs = JobQueue.default()
@@ -362,7 +363,7 @@ def test_a_process_that_is_killed_is_followed_by_another_one(queue, session, alb
     number = queue.runner.number
     with qtbot.waitSignal(session.notice, timeout=LONG) as told:
         psutil.Process(queue.runner._process._process.processId()).kill()
-    assert told.args[0].startswith("The queue continues: the system killed the process")
+    assert "the system killed" in told.args[0]
     qtbot.waitUntil(lambda: not queue.runner.running, timeout=LONG)
     settled(queue, qtbot)
     assert states(queue) == [RowState.DONE] * len(album)

@@ -75,7 +75,7 @@ def test_every_change_is_undone_and_done_again(window, session):
 def test_the_menu_names_what_is_undone(window, session):
     undo, redo = (window.actions_by_key[key] for key in ("undo", "redo"))
     assert (undo.text(), undo.isEnabled(), redo.isEnabled()) == ("Undo", False, False)
-    assert undo.toolTip() == "There is nothing to undo"
+    assert "nothing to undo" in undo.toolTip()
     drag(window.panel.controls["strength"], -30)
     assert (undo.text(), undo.isEnabled()) == ("Undo Strength", True)
     press(window, "style_2")

@@ -18,6 +18,7 @@ from app.virtual_camera import sender
 from app.virtual_camera.choice import CameraChoice
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_keys import controls
+from tests.helpers.errors import mentions
 from tests.helpers.virtual_cameras import NAME, FakeCameras, FakeReaders, fake_cameras
 from utils.images.writing import write_pixels
 
@@ -106,7 +107,7 @@ def test_without_a_camera_the_window_says_what_to_install_and_the_switch_goes_ba
     press(streaming, "virtual_camera")
     qtbot.waitUntil(lambda: bool(streaming.problems.problems))
     summary = streaming.problems.problems[0].summary
-    assert summary.startswith("Could not switch the virtual camera on: ")
+    assert "virtual camera on" in summary
     assert not is_checked(streaming)
     assert not streaming.status.camera.isVisible()
 
@@ -117,9 +118,7 @@ def test_a_camera_that_fails_is_a_problem_and_the_switch_goes_back(on, cameras, 
 
     cameras.before_send = fail
     qtbot.waitUntil(lambda: bool(on.problems.problems))
-    assert on.problems.problems[0].summary == (
-        f"The virtual camera {NAME} failed: the device is gone"
-    )
+    assert mentions(on.problems.problems[0].summary, NAME, "the device is gone")
     assert not is_checked(on)
     assert cameras.opened[0].closed.is_set()
 

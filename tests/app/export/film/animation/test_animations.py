@@ -19,6 +19,7 @@ from app.sources.video_decoder import AnimationReader
 from tests.app.export.film.conftest import Plain, request
 from tests.app.export.film.test_film_job import stopped
 from tests.helpers.animations import DELAYS, flat, frames_of, write_animation
+from tests.helpers.errors import mentions
 from tests.helpers.films import times_of, write_film
 from tests.helpers.there import there
 from utils.images.animation import GIF_UNIT, read_animation
@@ -113,7 +114,7 @@ def test_soft_edges_become_hard_ones_in_a_gif_and_it_is_said(tmp_path):
 def test_an_animation_becomes_a_film_over_white(tmp_path, source):
     film = write_animation(tmp_path / f"a{source}", clear=True)
     (remark,) = made(film, out := tmp_path / "out.mp4").remarks
-    assert remark == "its transparent parts became white, since H.264 has no transparency"
+    assert mentions(remark, "became white", "H.264")
     shown = [sum(DELAYS[:number]) for number in range(6)]
     assert times_of(out) == [Fraction(time, 1000) for time in shown]
     first = next(read_frames(film_info(out), FilmReading())).frame.pixels
@@ -141,11 +142,9 @@ def test_a_film_that_is_too_fast_loses_frames_and_no_time(tmp_path, ending, most
     report = made(film, out := tmp_path / f"out{ending}")
     kind = {".gif": "GIF", ".webp": "WebP"}[ending]
     lost, sound = report.remarks
-    assert lost.startswith(
-        f"{20 - len(milliseconds(out))} of its 20 frames are left out, since {kind}"
-    )
+    assert mentions(lost, f"{20 - len(milliseconds(out))} of its 20 frames", kind)
     assert lost.endswith(f"show at most {most} a second")
-    assert sound == f"its sound is left out, since {kind} files hold only pictures"
+    assert mentions(sound, "its sound", kind)
     assert len(milliseconds(out)) <= kept
     assert min(milliseconds(out)) >= 1000 // most
     assert sum(milliseconds(out)) == pytest.approx(200, abs=10)
@@ -211,7 +210,7 @@ def test_an_animation_that_is_too_long_for_its_format_says_so_and_keeps_what_is_
 ):
     film = write_animation(tmp_path / "a.gif")
     monkeypatch.setattr(webp, "MOST_BYTES", 300)
-    with pytest.raises(FilmError, match=r"more than the 4 GB .* 6 frames are finished"):
+    with pytest.raises(FilmError, match=r"4 GB .* 6 frames"):
         made(film, tmp_path / "out.webp")
     monkeypatch.undo()
     assert made(film, tmp_path / "out.webp").resumed == 6
