@@ -26,7 +26,7 @@ from kernels.ops.general.attention import product
 from kernels.ops.general.linear.api import PART as ROWS_OF_PART
 from kernels.ops.general.loss import linear
 from models import checkpoints
-from models.runtimes.program import SMALLEST
+from models.pictures import MIN_SIDE
 from tools.build_wheels import MAX_BYTES as MOST_OF_A_WHEEL
 from utils import opencv
 from utils.files import toml
@@ -108,7 +108,7 @@ BOUNDS = {
     "side of a picture": (
         "docs/how-to/export.md",
         r"Height and width are at least (\d+)",
-        SMALLEST,
+        MIN_SIDE,
     ),
     "copy for motion": (
         "docs/explanation/kernels.md",

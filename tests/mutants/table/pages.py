@@ -73,9 +73,9 @@ _OTHER_BOUNDS = {
     "docs/how-to/export.md": (
         (
             "smaller pictures are exported",
-            "models/runtimes/program.py",
-            "SMALLEST = 16 ",
-            "SMALLEST = 8 ",
+            "models/pictures.py",
+            "MIN_SIDE = 16",
+            "MIN_SIDE = 8",
         ),
     ),
     "docs/explanation/kernels.md": (

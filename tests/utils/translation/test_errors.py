@@ -12,7 +12,7 @@ import pytest
 from app.engine.result import RunInfo
 from app.ui.speed.words import plain_words
 from kernels.jit import build
-from kernels.table import operation as table
+from kernels.table import registry as table
 from models.checkpoints import CheckpointError, load_checkpoint
 from models.precision import Precision
 from tests.helpers.errors import mentions
