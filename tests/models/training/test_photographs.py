@@ -112,7 +112,7 @@ def test_a_folder_without_photographs_is_told_in_a_sentence(folder: Path, tmp_pa
     with pytest.raises(TrainingError, match="holds no photographs"):
         find_photographs(tmp_path / "empty")
     (tmp_path / "empty" / "a.jpg").write_bytes(b"nothing")
-    with pytest.raises(TrainingError, match="no photograph can be used: .*'a.jpg'"):
+    with pytest.raises(TrainingError, match=r"no photograph can be used: .*'a.jpg'"):
         load_photographs(find_photographs(tmp_path / "empty"), 36, limit=10)
 
 
