@@ -143,7 +143,9 @@ def test_a_process_with_few_files_serves_beside_a_crowd_and_writes_nothing(tmp_p
 def test_no_files_left_is_said_once_and_the_server_recovers(
     start: Start, paper: PaperPainter, caplog: pytest.LogCaptureFixture
 ):
-    where = start(paper).base_url
+    client = start(paper)
+    where = client.base_url
+    client.get("/api/health")  # its loop has opened its own files
     request = f"GET /api/health HTTP/1.0\r\nHost: {where.host}:{where.port}\r\n\r\n"
     with socket.socket() as asking:
         with resource_limit("RLIMIT_NOFILE", 0):  # a socket with a timeout could not connect
