@@ -137,25 +137,16 @@ def _measured(
             found["failed"][name] = f"{type(error).__name__}: {error}"[:300]
             traceback.print_exc(limit=-3)
 
-    def plan_figures(name: str, plan: SequentialPlan[Any]) -> None:
-        plan.frames.copy_(frames)
-        plan.replay()
-        first = plan.pictures.clone()
-        plan.replay()
-        found["bit-equal"][name] = bool(torch.equal(plan.pictures, first))
-        _tell_error(found, name, first, exact)
-        found["ms"][name] = _frame_ms(plan.replay)
-        found["us"][name] = _steps_us(plan)
-
     def native_plan() -> None:
         plan = VitCache(network.config).plan(
             network.state_dict, code.to(DEVICE), dtype, DEVICE, (1, height, width)
         )
         found["plan"] = type(plan).__name__
-        plan_figures(PLAN, plan)
+        _plan_figures(found, PLAN, plan, frames, exact)
 
     def torch_plan() -> None:
-        plan_figures(WITHOUT_NATIVE, _torch_plan(network, code, dtype, (1, height, width)))
+        plan = _torch_plan(network, code, dtype, (1, height, width))
+        _plan_figures(found, WITHOUT_NATIVE, plan, frames, exact)
 
     attempt(PLAN, native_plan)
     attempt(WITHOUT_NATIVE, torch_plan)
@@ -181,6 +172,23 @@ def _measured(
         if compiled and not suffix:
             attempt(f"{COMPILED}{suffix}", compiled_in_graph)
     return {name: value for name, value in found.items() if value}
+
+
+def _plan_figures(
+    found: dict[str, Any],
+    name: str,
+    plan: SequentialPlan[Any],
+    frames: Tensor,
+    exact: Tensor | None,
+) -> None:
+    plan.frames.copy_(frames)
+    plan.replay()
+    first = plan.pictures.clone()
+    plan.replay()
+    found["bit-equal"][name] = bool(torch.equal(plan.pictures, first))
+    _tell_error(found, name, first, exact)
+    found["ms"][name] = _frame_ms(plan.replay)
+    found["us"][name] = _steps_us(plan)
 
 
 def _torch_plan(

@@ -21,7 +21,7 @@ ANY = "any"  # the wheel without images
 # The first words of the images that only the wheel `kernel-fusion` contains: the program runs none
 # of their operations, and its wheel has no room for them.
 FOR_ANY_MODEL = (
-    *("elementwise", "library"),
+    *("elementwise", "general"),
     *("fusion", "fusion_cuda", "group_norm", "reduction", "reduction_cuda"),
     *("loss", "loss_cuda", "optim", "optim_cuda"),
     *("attention_parts", "attention_parts_cuda", "model_inputs", "model_inputs_cuda"),

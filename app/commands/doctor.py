@@ -246,9 +246,9 @@ def check_compiler() -> Iterator[Finding]:
 def _libraries_of_the_program() -> list[Library]:
     """Return all libraries but the operations for any model, without images in the wheel."""
     from kernels.jit.libraries import LIBRARIES
-    from kernels.table.registry import LIBRARY, OPS
+    from kernels.table.registry import GENERAL, OPS
 
-    for_any_model = [op for op in OPS.values() if op.family == LIBRARY]
+    for_any_model = [op for op in OPS.values() if op.family == GENERAL]
     others = {op.library_on(device) for op in for_any_model for device in ("cpu", "cuda")}
     return [library for name, library in LIBRARIES.items() if name not in others]
 

@@ -25,7 +25,7 @@ from benchmarks.operations.optimizers import GROUP, OPTIMIZERS, measured_optimiz
 from benchmarks.storing import store
 from benchmarks.tables.library import library_table
 from benchmarks.tables.origin import where
-from kernels.table.registry import LIBRARY, Operation, prepare, statuses
+from kernels.table.registry import GENERAL, Operation, prepare, statuses
 from utils.devices import resolve
 from utils.provenance import commit_of, machine_info
 from utils.tf32 import tf32_allowed
@@ -140,7 +140,7 @@ def report(
         "versions": {"torch": torch.__version__, "python": sys.version.split()[0]},
         "commit": commit_of(Path(__file__)),
         "runs_of_each": runs,
-        "kernels": [asdict(each) for each in statuses(device, LIBRARY)],
+        "kernels": [asdict(each) for each in statuses(device, GENERAL)],
         "library": rows,
     }
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmarks.operations.case import Case, changed, shape_of
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, OPS, Operation, Timed
+from kernels.table.registry import GENERAL, OPS, Operation, Timed
 
 
 def operations(group: str | None = None, device: str = "cpu") -> list[Operation]:
@@ -23,7 +23,7 @@ def operations(group: str | None = None, device: str = "cpu") -> list[Operation]
     Raises:
         ValueError: If a group is unknown.
     """
-    rows = [op for op in OPS.values() if op.family == LIBRARY]
+    rows = [op for op in OPS.values() if op.family == GENERAL]
     groups = dict.fromkeys(op.group for op in rows)
     chosen = list(groups) if group is None else group.split(",")
     for name in chosen:

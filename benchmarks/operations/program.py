@@ -18,7 +18,7 @@ import torch
 from benchmarks.operations import style_cases, transformer_cases
 from benchmarks.operations.case import Case, in_float64, results
 from benchmarks.operations.ways import Call, calls_within, compiled, error, in_turn, time_of
-from kernels.table.registry import LIBRARY, OPS, prepare, statuses
+from kernels.table.registry import GENERAL, OPS, prepare, statuses
 from utils.benchmark import in_graph
 from utils.tf32 import tf32_allowed
 
@@ -49,7 +49,7 @@ def report(
         header: The first entries of the report.
         told: Called with every row.
     """
-    names = [op.name for op in OPS.values() if op.family != LIBRARY]
+    names = [op.name for op in OPS.values() if op.family != GENERAL]
     prepare(names)
     rows: list[dict[str, Any]] = []
     on_gpu = device.type == "cuda"

@@ -20,7 +20,7 @@ from kernels.ops import (
 )
 from kernels.ops.style.convolution.api import unavailable_reason
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, OPS, Operation
+from kernels.table.registry import GENERAL, OPS, Operation
 
 # Operations with explicit cases below or in transformer_cases. The other two instance norm
 # operations run the same kernels on a GPU, and backward operations are not measured alone. Any
@@ -67,7 +67,7 @@ def cases(device: torch.device) -> Iterator[Case]:
 def sampled_cases(device: torch.device) -> Iterator[Case]:
     """Yield the samples of every operation that has a GPU kernel but no cases of its own here."""
     for op in OPS.values():
-        if op.name in WRITTEN_OUT or op.family == LIBRARY or not op.cuda or op.mutates:
+        if op.name in WRITTEN_OUT or op.family == GENERAL or not op.cuda or op.mutates:
             continue
         for sample in op.samples():
             yield _sampled(op, [changed(value, lambda x: x.to(device)) for value in sample])

@@ -22,7 +22,7 @@ from kernels.table import autograd, signature, ways
 from kernels.table.autograd import tensors_of
 from kernels.table.direct import device_of_plain
 from kernels.table.launcher import without_autocast
-from kernels.table.names import LIBRARY, NAMESPACE, STYLE, family_of, group_of
+from kernels.table.names import GENERAL, NAMESPACE, STYLE, family_of, group_of
 from kernels.table.parts import Cpu, Cuda, Gradient, Hidden, Timed
 from kernels.table.status import NATIVE, REFERENCE, KernelStatus, KernelUnavailable
 from utils.translation.texts import mark, tr
@@ -70,7 +70,7 @@ class Operation:
         timed: How to time it. If None, it is timed on its samples, against its reference.
         aliases: Other names of the operation, in Python alone.
         is_flat: Whether `kernel_fusion.kernels` has it, by all its names, besides its group.
-        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, LIBRARY. By default,
+        family: The kind of network it is for: STYLE, TRANSFORMER or, for any, GENERAL. By default,
             its folder says it.
         name: Name of the function and of the operation in PyTorch's namespace `styleforge`.
         group: The folder or module that declared it, without its package.
@@ -278,7 +278,7 @@ class Operation:
             raise KernelUnavailable(f"{self.name}: no native CUDA kernel in {tensors[0].dtype}")
         if self.refuses is not None and (reason := self.refuses(**arguments)):
             raise KernelUnavailable(f"{self.name}: {reason}")
-        if device != "cuda" or self.family == LIBRARY:
+        if device != "cuda" or self.family == GENERAL:
             return
         if any(x.numel() >= 1 << 31 for x in tensors):
             raise KernelUnavailable(

@@ -13,13 +13,14 @@ import torch
 
 from kernels.jit import build
 from kernels.table.names import FRAMES as FRAMES
-from kernels.table.names import LIBRARY as LIBRARY
+from kernels.table.names import GENERAL as GENERAL
 from kernels.table.names import NETWORK as NETWORK
 from kernels.table.names import OPERATIONS as OPERATIONS
 from kernels.table.names import SMOOTHING as SMOOTHING
 from kernels.table.names import STYLE as STYLE
 from kernels.table.names import TEXTURE as TEXTURE
 from kernels.table.names import TRANSFORMER as TRANSFORMER
+from kernels.table.names import family_named
 from kernels.table.operation import ALIASES as ALIASES
 from kernels.table.operation import OPS as OPS
 from kernels.table.operation import Operation as Operation
@@ -42,7 +43,10 @@ def statuses(
 
     Args:
         device: A device or its name; the index does not matter.
-        family: "style", "transformer" or "library": only these operations. Defaults to all.
+        family: "style", "transformer" or "general": only these operations. Defaults to all.
+
+    Raises:
+        ValueError: If the family does not exist.
     """
     kind = torch.device(device).type
     ops = _of_family(family)
@@ -77,11 +81,12 @@ def prepare(
     Args:
         names: Operations or their aliases. Defaults to all of them, smoothing, the network and the
             libraries around it.
-        family: "style", "transformer" or "library": without names, only that family.
+        family: "style", "transformer" or "general": without names, only that family.
         force: Whether to retry failed builds.
 
     Raises:
         KeyError: If an operation does not exist.
+        ValueError: If the family does not exist.
     """
     chosen = _of_family(family) if names is None else list(map(_op, names))
     for library in dict.fromkeys(op.cpu.library for op in chosen if op.cpu.library):
@@ -105,7 +110,10 @@ def _op(name: str) -> Operation:
 
 
 def _of_family(family: str | None) -> list[Operation]:
-    return [op for op in OPS.values() if family is None or op.family == family]
+    if family is None:
+        return list(OPS.values())
+    found = family_named(family)
+    return [op for op in OPS.values() if op.family == found]
 
 
 # Libraries without operations, by device: what runs with them, and what without.

@@ -9,12 +9,12 @@ import pytest
 
 import kernel_fusion as kf
 from kernels.ops.general.elementwise.functions import FUNCTIONS
-from kernels.table.registry import LIBRARY, OPS, prepare
+from kernels.table.registry import GENERAL, OPS, prepare
 from tools import operations_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-ROWS = [op for op in OPS.values() if op.family == LIBRARY and not op.name.endswith("_backward")]
+ROWS = [op for op in OPS.values() if op.family == GENERAL and not op.name.endswith("_backward")]
 PAGES = {
     page.stem: text
     for page in sorted(DOCS.rglob("*.md"))
@@ -37,7 +37,7 @@ def test_the_examples_of_a_guide_run_one_after_another(page, capsys):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run_one_after_another(page, capsys):
-    found = prepare(family=LIBRARY)
+    found = prepare(family=GENERAL)
     if any("no C++ compiler" in status.reason for status in found):
         pytest.skip(found[0].reason)
     names: dict[str, object] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels.table.registry import LIBRARY, OPS
+from kernels.table.registry import GENERAL, OPS
 from tests.sanitizer.launch_all_kernels import main, operations
 from tests.sanitizer.watch import Watch
 
@@ -28,7 +28,7 @@ def samples(name: str) -> int:
 
 def test_operations_are_launched_by_their_names():
     watch = Watch(nothing, only=["add_*", "mean_abs"], without=["*_backward", "add_norm*"])
-    operations([LIBRARY], watch, CPU)
+    operations([GENERAL], watch, CPU)
     names = "add_relu", "add_relu_masked", "add_sigmoid", "mean_abs"
     assert set(names).isdisjoint(watch.left_out)
     assert {"add_norm", "mul_tanh"} <= set(watch.left_out)
@@ -61,7 +61,7 @@ def test_after_a_lost_context_what_was_not_reached_is_told(capsys):
             raise RuntimeError(ERROR)
 
     watch = Watch(finish, only=["add_relu", "mul_tanh", "mean_abs"])
-    operations([LIBRARY], watch, CPU)
+    operations([GENERAL], watch, CPU)
     said = "add_relu 1: CUDA error: an illegal memory access was encountered"
     assert watch.failed == [said]
     assert watch.launched == {"operations": 3}
@@ -87,7 +87,7 @@ def test_what_is_not_there_is_a_sentence(given, said, capsys):
 
 @pytest.mark.gpu
 def test_on_a_gpu_chosen_operations_and_layers_are_launched(capsys):
-    assert main(["library", "sm80", "--only", "mean_abs", "encoder/*"]) == 0
+    assert main(["general", "sm80", "--only", "mean_abs", "encoder/*"]) == 0
     launched, left_out = capsys.readouterr().out.splitlines()
     assert not launched.startswith("0 ")
     assert " 0 layers" not in launched

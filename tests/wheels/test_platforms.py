@@ -12,7 +12,7 @@ import pytest
 from kernels.driver import images
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.prebuilt import IMAGES, MANIFEST, image_name
-from kernels.table.registry import LIBRARY, OPS
+from kernels.table.registry import GENERAL, OPS
 from tools import build_wheels
 from tools.build_wheels import WheelError
 from tools.prebuild.__main__ import write_manifest
@@ -90,14 +90,14 @@ def test_the_programs_wheel_holds_no_image_of_operations_for_any_model(key, fold
 
 
 def test_what_the_programs_wheel_leaves_out_is_what_the_family_runs_on():
-    rows = [op for op in OPS.values() if op.family == LIBRARY]
+    rows = [op for op in OPS.values() if op.family == GENERAL]
     assert rows
     on_cpu = {op.library_on("cpu") for op in rows} - {""}
     on_gpu = {op.library_on("cuda") for op in rows} - {""}
     sources = {Path(source).stem for name in on_gpu for source in LIBRARIES[name].cuda}
     described = {f"{name}_abi" for name in on_gpu}  # they have no image
     assert set(FOR_ANY_MODEL) == on_cpu | on_gpu | (sources - described)
-    others = [op for op in OPS.values() if op.family != LIBRARY]
+    others = [op for op in OPS.values() if op.family != GENERAL]
     used = {op.library_on(device) for op in others for device in ("cpu", "cuda")}
     assert not used & set(FOR_ANY_MODEL)
 

@@ -18,7 +18,7 @@ from app.commands import doctor
 from app.unused_gpu import mending_command
 from kernels.jit import build
 from kernels.jit.libraries import LIBRARIES
-from kernels.table.registry import LIBRARY, OPS
+from kernels.table.registry import GENERAL, OPS
 from tests.helpers.errors import mentions
 from utils import system
 from utils.system import Missing
@@ -58,7 +58,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
 
 def test_every_operation_says_what_it_runs_on_and_why(native_kernels):
     told = says(doctor.run_check(lambda: doctor.check_kernels(build=True)))
-    others = {name for name, op in OPS.items() if op.family == LIBRARY}
+    others = {name for name, op in OPS.items() if op.family == GENERAL}
     of_the_program = [s for s in native_kernels if s.name not in others]
     assert of_the_program
     for status in of_the_program:

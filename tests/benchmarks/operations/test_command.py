@@ -18,7 +18,7 @@ from benchmarks.operations.ways import OURS, error, timed
 from benchmarks.tables.library import HEADER, library_table
 from benchmarks.tables.pages import markdown, refreshed
 from kernel_fusion.__main__ import main
-from kernels.table.registry import LIBRARY, OPS
+from kernels.table.registry import GENERAL, OPS
 
 CPU = torch.device("cpu")
 FP32 = {"FP32": torch.float32}
@@ -40,7 +40,7 @@ def test_an_operation_is_measured_by_being_registered():
     cases = list(library_cases.cases(CPU, library_cases.operations(), [(32, 64), (8, 32)], FP32))
     names = [case.operation for case in cases]
     assert set(names) == {
-        op.name for op in OPS.values() if op.family == LIBRARY and not op.mutates
+        op.name for op in OPS.values() if op.family == GENERAL and not op.mutates
     } - {name for name in OPS if name.endswith("_backward")}
     assert all(names.count(name) == 2 and OPS[name].timed is not None for name in names)
 

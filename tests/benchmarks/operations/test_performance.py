@@ -9,7 +9,7 @@ from benchmarks.operations import library_cases, measure
 from benchmarks.operations.case import DTYPES, Case, Run, results
 from benchmarks.operations.ways import EAGER, OURS, size_of
 from kernels.table.autograd import tensors_of
-from kernels.table.registry import LIBRARY, Operation, prepare
+from kernels.table.registry import GENERAL, Operation, prepare
 
 CPU = torch.device("cpu")
 # Relative to the largest value, in FP32. Other families may have twice the error of PyTorch's
@@ -23,7 +23,7 @@ KEPT_MORE = {"block_sparse_attention": 2.0, "block_sparse_forward": 1e-5, "slidi
 
 @pytest.fixture(scope="module", autouse=True)
 def native() -> None:
-    prepare(family=LIBRARY)
+    prepare(family=GENERAL)
 
 
 def case_of(op: Operation, precision: str, rows: int, columns: int) -> Case:

@@ -12,7 +12,7 @@ from app.cli import main
 from benchmarks.operations import program, style_cases, transformer_cases
 from benchmarks.operations.case import Case, Draw, Run, in_float64, results
 from benchmarks.operations.program import GRAPH, OURS, OURS_GRAPH, OWN_GRAPH
-from kernels.table.registry import LIBRARY, OPS, TRANSFORMER
+from kernels.table.registry import GENERAL, OPS, TRANSFORMER
 
 STORED = Path(__file__).parents[3] / "benchmarks" / "reports" / "operations.json"
 
@@ -119,7 +119,7 @@ def test_without_a_gpu_the_operations_of_transformers_alone_are_measured(
     report = json.loads(stored.read_text("utf-8"))
     assert {row["operation"] for row in report["rows"]} >= {"attention", "feed-forward"}
     told = {status["name"] for status in report["kernels"]}
-    assert told == {op.name for op in OPS.values() if op.family != LIBRARY}
+    assert told == {op.name for op in OPS.values() if op.family != GENERAL}
     for row in report["rows"]:
         assert set(row["us"]) == {"PyTorch", OURS}
         unit = {"FP32": 1e-6, "FP16": 2**-10, "BF16": 2**-7}[row["precision"]]
@@ -133,7 +133,7 @@ def test_what_has_no_cases_of_its_own_is_measured_on_its_samples(monkeypatch):
     monkeypatch.setattr(style_cases, "WRITTEN_OUT", ())
     found = list(style_cases.sampled_cases(device))
     assert {case.operation for case in found} == {
-        op.name for op in OPS.values() if op.cuda and not op.mutates and op.family != LIBRARY
+        op.name for op in OPS.values() if op.cuda and not op.mutates and op.family != GENERAL
     }
     for case in {case.operation: case for case in found}.values():
         # The last sample is in BF16 or FP16.

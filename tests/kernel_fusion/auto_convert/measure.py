@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from kernel_fusion.auto_convert import ModelConverter
 from kernel_fusion.auto_convert.comparison import calling, difference, exact
 from kernel_fusion.auto_convert.inputs import Inputs, inputs_of
-from kernels.table.registry import LIBRARY, prepare
+from kernels.table.registry import GENERAL, prepare
 from utils.benchmark import interleave
 from utils.provenance import commit_of, machine_info
 
@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    prepare(family=LIBRARY)  # otherwise PyTorch's operations would be measured instead
+    prepare(family=GENERAL)  # otherwise PyTorch's operations would be measured instead
     report = {
         "taken": datetime.now(UTC).date().isoformat(),
         "machine": machine_info(torch.device(given.device)),

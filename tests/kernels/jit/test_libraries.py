@@ -26,7 +26,7 @@ def test_what_ships_is_found():
         *("attention_parts", "elementwise", "fusion", "group_norm", "instance_norm"),
         *("loss", "model_inputs", "optim", "reduction", "smoothing", "texture"),
     ]
-    assert {"library", "network", "operations", "transformer"} < set(on_gpu)
+    assert {"general", "network", "operations", "transformer"} < set(on_gpu)
     assert {"attention_parts_cuda", "enlarging_cuda", "fusion_cuda", "loss_cuda"} < set(on_gpu)
     assert {"model_inputs_cuda", "optim_cuda", "reduction_cuda", "token_norm_cuda"} < set(on_gpu)
     assert all(source.is_file() for library in LIBRARIES.values() for source in library.sources)

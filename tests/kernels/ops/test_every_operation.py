@@ -13,7 +13,7 @@ from torch import Tensor
 import kernel_fusion as kf
 from kernels.self_test.compile_worker import self_test
 from kernels.table.autograd import packed, tensors_of
-from kernels.table.registry import LIBRARY, OPS, STYLE, Operation, prepare, statuses
+from kernels.table.registry import GENERAL, OPS, STYLE, Operation, prepare, statuses
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # they return their results
@@ -21,7 +21,7 @@ FUNCTIONS = [op for op in OPS.values() if not op.mutates]  # they return their r
 
 def is_composed(op: Operation) -> bool:
     """Return whether the dispatcher sees other operations, PyTorch's and ours, in its place."""
-    return op.family == LIBRARY and op.is_composite
+    return op.family == GENERAL and op.is_composite
 
 
 def takes_a_list(op: Operation) -> bool:

@@ -17,7 +17,7 @@ from kernels.jit import build
 from kernels.table import autograd, operation
 from kernels.table.operation import ALIASES, OPS, Operation, named
 from kernels.table.parts import Gradient, Hidden
-from kernels.table.registry import LIBRARY, STYLE, TRANSFORMER, prepare, statuses
+from kernels.table.registry import GENERAL, STYLE, TRANSFORMER, prepare, statuses
 
 numbers = itertools.count()
 
@@ -67,7 +67,7 @@ def test_an_alias_is_a_name_of_the_same_row(row):
     assert not hasattr(torch.ops.styleforge, "doubled")
 
 
-@pytest.mark.parametrize(("family", "dtype"), [(LIBRARY, torch.float32), (STYLE, torch.bfloat16)])
+@pytest.mark.parametrize(("family", "dtype"), [(GENERAL, torch.float32), (STYLE, torch.bfloat16)])
 def test_autocast_chooses_what_operations_of_style_networks_alone_multiply_in(row, family, dtype):
     def product(x: Tensor) -> Tensor: ...
 
@@ -197,10 +197,10 @@ def test_the_program_asks_for_no_library_of_operations_for_any_model(device, mon
     for family in (STYLE, TRANSFORMER):
         prepare(family=family)
         listed = {status.name for status in statuses(device, family)}
-        assert not listed & {op.name for op in OPS.values() if op.family == LIBRARY}
-    assert not {"elementwise", LIBRARY} & set(asked)
-    assert {s.name for s in statuses("cpu", LIBRARY)} == {
-        op.name for op in OPS.values() if op.family == LIBRARY
+        assert not listed & {op.name for op in OPS.values() if op.family == GENERAL}
+    assert not {"elementwise", GENERAL} & set(asked)
+    assert {s.name for s in statuses("cpu", GENERAL)} == {
+        op.name for op in OPS.values() if op.family == GENERAL
     }
     assert "elementwise" in asked
 
@@ -228,3 +228,9 @@ def test_the_status_says_what_is_native_what_is_not_and_why():
         (line,) = (each for each in text.splitlines() if f"cpu   {row.name} " in each)
         assert row.runs in line
         assert row.reason in line
+
+
+def test_a_family_is_known_by_its_earlier_name_and_others_are_refused():
+    assert statuses("cpu", "library") == statuses("cpu", "general")
+    with pytest.raises(ValueError, match=r"no family 'libary'; expected one of style, .*general"):
+        statuses("cpu", "libary")

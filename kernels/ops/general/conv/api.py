@@ -18,7 +18,7 @@ from kernels.ops.general.conv import composed as convolved
 from kernels.ops.general.conv.composed import Sizes
 from kernels.ops.general.linear.api import normal
 from kernels.ops.general.linear.timed import TIMED
-from kernels.table.names import LIBRARY
+from kernels.table.names import GENERAL
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 from kernels.table.philox import draw_state
@@ -84,7 +84,7 @@ def _convolution(**parts: Any) -> Callable[[Callable[P, Tensor]], Callable[P, Te
 
         return Operation(
             cpu=Cpu("elementwise", named="PyTorch's convolution, and our kernels around it"),
-            cuda=Cuda(LIBRARY),
+            cuda=Cuda(GENERAL),
             complete=complete,
             tolerance_scale=8,
             timed=TIMED[signature.__name__],

@@ -28,7 +28,7 @@ from kernels.ops.general.elementwise.arguments import channel_weights
 from kernels.ops.general.elementwise.declaration import elementwise
 from kernels.ops.general.elementwise.functions import TYPES
 from kernels.ops.general.elementwise.timed import TIMED
-from kernels.table.names import LIBRARY
+from kernels.table.names import GENERAL
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient
 
@@ -201,7 +201,7 @@ def prelu_bias(x: Tensor, alpha: Tensor, bias: Tensor) -> Tensor:
     reference=reference.backward,
     samples=samples.of_backward,
     cpu=Cpu(on_cpu.LIBRARY_ON_CPU, on_cpu.backward),
-    cuda=Cuda(LIBRARY, on_cuda.backward, dtypes=tuple(TYPES)),
+    cuda=Cuda(GENERAL, on_cuda.backward, dtypes=tuple(TYPES)),
     refuses=_refuses_backward,
     tolerance_scale=4,
 )
@@ -231,7 +231,7 @@ def elementwise_backward(
     reference=sums.reference_sums,
     samples=samples.of_sums,
     cpu=Cpu(on_cpu.LIBRARY_ON_CPU, on_cpu.backward_sums),
-    cuda=Cuda(LIBRARY, on_cuda.backward_sums, dtypes=tuple(TYPES)),
+    cuda=Cuda(GENERAL, on_cuda.backward_sums, dtypes=tuple(TYPES)),
     refuses=_refuses_backward,
     tolerance_scale=16,
 )

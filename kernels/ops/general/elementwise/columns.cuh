@@ -3,7 +3,7 @@
 // order of all sums is fixed.
 #pragma once
 
-#include "library.h"
+#include "general.h"
 #include "columns.h"
 #include "group.cuh"
 

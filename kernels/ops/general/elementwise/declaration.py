@@ -15,7 +15,7 @@ from kernels.ops.general.elementwise.functions import FUNCTIONS, TYPES, Function
 from kernels.ops.general.elementwise.timed import TIMED, pair
 from kernels.table.autograd import Grad, Kept
 from kernels.table.launcher import CpuLauncher, CudaLauncher
-from kernels.table.names import LIBRARY, NAMESPACE
+from kernels.table.names import GENERAL, NAMESPACE
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda, Gradient, Timed
 from kernels.table.philox import draw_state
@@ -62,7 +62,7 @@ def elementwise(
             reference=means,
             samples=samples,
             cpu=Cpu(on_cpu.LIBRARY_ON_CPU, launch_cpu),
-            cuda=Cuda(LIBRARY, launch_cuda, dtypes=tuple(TYPES)),
+            cuda=Cuda(GENERAL, launch_cuda, dtypes=tuple(TYPES)),
             gradient=Gradient(own.save, own.backward, recorded=instead),
             complete=_drawn if row.drops else None,
             refuses=_refuses,

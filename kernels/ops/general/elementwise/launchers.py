@@ -17,7 +17,7 @@ from kernels.ops.general.elementwise.layout import (
     StyleforgeTotals,
     Walk,
 )
-from kernels.table.names import LIBRARY
+from kernels.table.names import GENERAL
 
 STRUCTURES = {
     "StyleforgeElements": StyleforgeElements,
@@ -124,4 +124,4 @@ class LibraryKernels:
         return -(-columns // (lanes * (16 // _BYTES[dtype])))
 
 
-register(LIBRARY, LibraryKernels)
+register(GENERAL, LibraryKernels)

@@ -3,7 +3,7 @@
 // such as rows and a bias for their columns, are walked without a division.
 #pragma once
 
-#include "library.h"
+#include "general.h"
 #include "group.cuh"
 
 namespace styleforge {

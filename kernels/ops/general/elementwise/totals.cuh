@@ -3,7 +3,7 @@
 #pragma once
 
 #include "include/common/dtypes.cuh"
-#include "library.h"
+#include "general.h"
 #include "columns.h"
 
 namespace styleforge {

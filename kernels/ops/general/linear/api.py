@@ -17,7 +17,7 @@ from kernels.ops.general.attention.attend import attend
 from kernels.ops.general.elementwise.api import add_relu, add_sigmoid, bias_gelu
 from kernels.ops.general.fusion.api import add_norm
 from kernels.ops.general.linear.timed import TIMED
-from kernels.table.names import LIBRARY
+from kernels.table.names import GENERAL
 from kernels.table.operation import Operation
 from kernels.table.parts import Cpu, Cuda
 
@@ -320,7 +320,7 @@ def _samples_layer() -> Iterator[tuple[Any, ...]]:
     reference=_linear_activation_reference,
     samples=_samples,
     cpu=Cpu("elementwise", named=ON_CPU),
-    cuda=Cuda(LIBRARY),
+    cuda=Cuda(GENERAL),
     composed=_linear_activation,
     tolerance_scale=4,
     timed=TIMED["linear_activation"],
@@ -346,7 +346,7 @@ def linear_activation(
     reference=_ffn_reference,
     samples=_samples_ffn,
     cpu=Cpu("elementwise", named=ON_CPU),
-    cuda=Cuda(LIBRARY),
+    cuda=Cuda(GENERAL),
     composed=_ffn,
     tolerance_scale=4,
     timed=TIMED["ffn"],
@@ -376,7 +376,7 @@ def ffn(
     reference=_transformer_layer_reference,
     samples=_samples_layer,
     cpu=Cpu("elementwise", named="PyTorch's products and attention, and our elementwise kernels"),
-    cuda=Cuda(LIBRARY),
+    cuda=Cuda(GENERAL),
     composed=_transformer_layer,
     tolerance_scale=8,
     timed=TIMED["transformer_layer"],

@@ -27,5 +27,5 @@ class EmulatedLibrary(LibraryKernels):
 def built_or_skipped(folder: Path) -> EmulatedLibrary:
     """Compile every kernel; without a compiler or CUDA's headers, the test is skipped."""
     return EmulatedLibrary(
-        *emulated_kernels.built_or_skipped(folder, "library", {}, "emulator.h", flag="-O1")
+        *emulated_kernels.built_or_skipped(folder, "general", {}, "emulator.h", flag="-O1")
     )

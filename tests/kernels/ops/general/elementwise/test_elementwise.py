@@ -15,7 +15,7 @@ import kernel_fusion as kf
 from kernels.jit import build
 from kernels.ops.general.elementwise import reference
 from kernels.table.philox import kept_elements, kept_scale
-from kernels.table.registry import LIBRARY, OPS, Operation, prepare
+from kernels.table.registry import GENERAL, OPS, Operation, prepare
 from tests.helpers.daily import matrix
 from tests.kernels.ops.general.elementwise.far import assert_as_pytorch, far_numbers
 
@@ -65,7 +65,7 @@ ON = pytest.mark.parametrize("device", DEVICES)
 
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
-    found = prepare(family=LIBRARY)
+    found = prepare(family=GENERAL)
     for status in found:
         if "no C++ compiler" in status.reason:
             pytest.skip(status.reason)

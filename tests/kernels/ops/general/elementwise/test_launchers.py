@@ -23,16 +23,16 @@ MULTIPROCESSORS = 132
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    described = stubs.description_once("library", tmp_path_factory.mktemp("abi"))
+    described = stubs.description_once("general", tmp_path_factory.mktemp("abi"))
     folder = tmp_path_factory.mktemp("images")
-    write_images("library", described, folder)
+    write_images("general", described, folder)
     return folder
 
 
 @pytest.fixture
 def library(folder, tmp_path):
     driver = Driver(str(stubs.driver_stub(tmp_path)))
-    images = ImageList.read(folder, "library")
+    images = ImageList.read(folder, "general")
     return LibraryKernels(images, folder, (9, 0), 0, driver)
 
 
@@ -116,4 +116,4 @@ def test_a_block_has_one_tile_of_rows_with_a_bias(library, monkeypatch, dtype):
 def test_a_gpu_that_no_image_is_for_is_an_error(folder, tmp_path):
     driver = Driver(str(stubs.driver_stub(tmp_path)))
     with pytest.raises(BuildError, match="compute capability"):
-        LibraryKernels(ImageList.read(folder, "library"), folder, (5, 0), 0, driver)
+        LibraryKernels(ImageList.read(folder, "general"), folder, (5, 0), 0, driver)

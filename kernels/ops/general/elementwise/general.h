@@ -1,5 +1,5 @@
 // Launch parameters of the kernels of operations for any model. Sources that include this file form
-// the library `library`.
+// the library `general`.
 #pragma once
 
 #include "call.h"

@@ -8,7 +8,7 @@
 #include "include/common/describe.h"
 #include "columns.h"
 #include "functors.h"
-#include "library.h"
+#include "general.h"
 
 namespace styleforge {
 namespace {
@@ -96,7 +96,7 @@ std::string elementwise_passes() {
 }  // namespace
 }  // namespace styleforge
 
-extern "C" const char* styleforge_library_abi() {
+extern "C" const char* styleforge_general_abi() {
     using namespace styleforge;
     static const std::string text =
         object({{"structs", structs()}, {"elementwise", elementwise_passes()}});
