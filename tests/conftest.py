@@ -10,7 +10,9 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # A screen large enough for the window. The path is relative, since Qt would end it at "C:".
 os.environ.setdefault(
@@ -38,6 +40,9 @@ from tests.helpers.x_screens import managed_screen, virtual_screen
 from utils.files import toml
 from utils.translation import numbers
 
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
 # Tests share only the compiled kernels with the user: building them is slow.
 os.environ.setdefault(
     "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
@@ -53,6 +58,17 @@ SCHEDULER = os.sched_getscheduler(0) if hasattr(os, "sched_getscheduler") else N
 
 # glibc keeps memory that threads freed for later threads.
 _TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+PATIENCE = 30_000  # ms of a wait for the window; the machine may do other work beside the tests
+
+
+@pytest.fixture
+def qtbot(qtbot: QtBot) -> QtBot:
+    """Return pytest-qt's bot, whose waits end after PATIENCE by default."""
+    for name in ("waitUntil", "waitSignal", "waitSignals"):
+        setattr(qtbot, name, partial(getattr(qtbot, name), timeout=PATIENCE))
+    return qtbot
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
