@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine.post.optical_flow import displaced
 from utils.opencv import cv2
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -120,7 +121,7 @@ def backward_motion(
     backward = np.asarray(flow.calc(new, old, np.empty(0)), np.float32)
     forward = np.asarray(flow.calc(old, new, np.empty(0)), np.float32)
     height, width = old.shape
-    x, y = _places(backward)
+    x, y = displaced(backward)
     inside = (x >= 0) & (y >= 0) & (x <= width - 1) & (y <= height - 1)
     back = np.asarray(cv2.remap(forward, x, y, cv2.INTER_LINEAR), np.float32)
     apart = np.square(backward + back).sum(2)
@@ -141,13 +142,5 @@ def difference_along(
     `motion` is [H, W, 2], from `now` to `before` in pixels right and down; `seen` is [H, W], the
     pixels to compare, at least one.
     """
-    moved = cv2.remap(before, *_places(motion), _CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    moved = cv2.remap(before, *displaced(motion), _CUBIC, borderMode=cv2.BORDER_REPLICATE)
     return float(np.asarray(cv2.absdiff(moved, now))[seen].mean(dtype=np.float64))
-
-
-def _places(motion: _Floats) -> tuple[_Floats, _Floats]:
-    """Return [H, W] each: the source of each pixel, in pixels from the left and the top."""
-    height, width, _ = motion.shape
-    x = motion[..., 0] + np.arange(width, dtype=np.float32)
-    y = motion[..., 1] + np.arange(height, dtype=np.float32)[:, None]
-    return x, y

@@ -307,8 +307,8 @@ MUTANTS = (
     Mutant(
         "the flicker of a film counts its motion",
         "benchmarks/quality/film_flicker.py",
-        "cv2.remap(before, *_places(motion),",
-        "cv2.remap(before, *_places(0 * motion),",
+        "cv2.remap(before, *displaced(motion),",
+        "cv2.remap(before, *displaced(0 * motion),",
         (
             "tests/benchmarks/quality/test_film_flicker.py::test_a_style_that_moves_with_its_source_does_not_flicker",
         ),

@@ -1,1 +1,1 @@
-"""Norms and reductions for any model: references and kernel launches."""
+"""Norms joined with the sum before them or the activation after them, for any model."""

@@ -1,1 +1,1 @@
-"""Enlarging of planes to twice their size, and back."""
+"""The margin of a convolution that enlarges bilinearly, and the interleaving of its phases."""

@@ -1,1 +1,1 @@
-"""Norms over tokens and pooled planes."""
+"""The layer norm of tokens fused with its inputs: statistics, bias, residual, pooled planes."""
