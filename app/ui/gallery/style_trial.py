@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QCursor, QGuiApplication, QKeyEvent, QMouseEvent
 
 from app.live.session import Session
 from app.ui.gallery.style_gallery import StyleGallery
@@ -21,7 +21,7 @@ class StyleTrial(QObject):
     """Shows a style of `gallery` on the picture without choosing it.
 
     The chosen style returns when the pointer leaves the card, the focus leaves the cards, or
-    `stop` is called.
+    `stop` is called. A card that appears or scrolls under a resting pointer is not tried.
 
     Args:
         on_hover: Returns whether resting the pointer on a card tries its style.
@@ -40,11 +40,11 @@ class StyleTrial(QObject):
         self._session, self._gallery, self._on_hover = session, gallery, on_hover
         self._choose, self._show_title = choose, show_title
         self._hovered = ""
+        self._pointer = QCursor.pos()
         self._rested = QTimer(self, interval=DELAY_MS, singleShot=True)
         self._rested.timeout.connect(self._try_hovered)
         session.tried_changed.connect(self._show)
-        gallery.view.entered.connect(self._enter)
-        gallery.view.viewportEntered.connect(self._leave)
+        gallery.view.entered.connect(self._stop_other)
         gallery.view.installEventFilter(self)
         gallery.view.viewport().installEventFilter(self)
 
@@ -77,6 +77,10 @@ class StyleTrial(QObject):
         kind = event.type()
         if kind in (QEvent.Type.Leave, QEvent.Type.FocusOut, QEvent.Type.Hide):
             self._leave()
+        elif kind == QEvent.Type.Show:
+            self._pointer = QCursor.pos()
+        elif kind == QEvent.Type.MouseMove and isinstance(event, QMouseEvent):
+            self._pointer_moved(event)
         elif kind == QEvent.Type.MouseButtonPress:
             self._rested.stop()
         elif kind == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
@@ -93,13 +97,26 @@ class StyleTrial(QObject):
             return True
         return False
 
-    def _enter(self, index: QModelIndex) -> None:
-        self._hovered = str(index.data(KEY))
-        if self.key and self.key != self._hovered:
+    def _pointer_moved(self, event: QMouseEvent) -> None:
+        """Start the delay on the card that the pointer moved onto."""
+        pointer = event.globalPosition().toPoint()
+        if pointer == self._pointer:  # Qt sends a move when a widget appears under the pointer
+            return
+        self._pointer = pointer
+        index = self._gallery.view.indexAt(event.position().toPoint())
+        if not index.isValid():
+            self._leave()
+        elif (key := str(index.data(KEY))) != self._hovered:
+            self._hovered = key
+            self._stop_other(index)
+            pressed = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
+            if self._on_hover() and not pressed:
+                self._rested.start()
+
+    def _stop_other(self, index: QModelIndex) -> None:
+        """End the trial of another card than the one under the pointer."""
+        if self.key and self.key != str(index.data(KEY)):
             self.stop()
-        pressed = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
-        if self._on_hover() and not pressed:
-            self._rested.start()
 
     def _leave(self) -> None:
         self._hovered = ""

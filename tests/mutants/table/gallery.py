@@ -100,6 +100,20 @@ MUTANTS = (
         (f"{_TRIAL}test_leaving_the_card_brings_the_own_style_back",),
     ),
     Mutant(
+        "a card that appears under a resting pointer is tried",
+        "app/ui/gallery/style_trial.py",
+        "if pointer == self._pointer:",
+        "if not pointer:",
+        (f"{_TRIAL}test_a_card_that_appears_under_a_resting_pointer_is_not_tried",),
+    ),
+    Mutant(
+        "a trial goes on while another card scrolls under the pointer",
+        "app/ui/gallery/style_trial.py",
+        "gallery.view.entered.connect(self._stop_other)",
+        "pass",
+        (f"{_TRIAL}test_a_card_that_scrolls_under_the_pointer_ends_the_trial_of_another",),
+    ),
+    Mutant(
         "favorites stand among the other styles",
         "app/ui/gallery/arranging.py",
         "return not favorite, 0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 
 from app.settings import Settings
@@ -24,10 +25,10 @@ def shown(window) -> str:
 def point_at(window, key: str) -> None:
     view = window.gallery.view
     index = window.gallery.model.index(window.gallery.model.row_of(key))
-    # on X11, a pointer left on the card by the previous test's window sends no event
-    QTest.mouseMove(window.viewport, QPoint(100, 100))
+    center = view.visualRect(index).center()
+    QTest.mouseMove(view.viewport(), center + QPoint(2, 0))  # the pointer may rest on the center
     QTest.qWait(20)
-    QTest.mouseMove(view.viewport(), view.visualRect(index).center())
+    QTest.mouseMove(view.viewport(), center)
 
 
 def leave(window) -> None:
@@ -50,6 +51,25 @@ def test_pointing_at_a_card_shows_its_style_after_a_moment(streaming, qtbot):
     qtbot.waitUntil(lambda: shown(streaming) == "mosaic")
     index = streaming.gallery.model.index(1)
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Mosaic, key 2, being tried"
+
+
+def test_a_card_that_appears_under_a_resting_pointer_is_not_tried(streaming, qtbot):
+    view = streaming.gallery.view
+    center = view.visualRect(streaming.gallery.model.index(1)).center()
+    view.hide()
+    QCursor.setPos(view.viewport().mapToGlobal(center))
+    view.show()
+    QTest.mouseMove(view.viewport(), center)  # Qt sends this move, to where the pointer rests
+    view.entered.emit(streaming.gallery.model.index(1))  # also sent when cards scroll
+    qtbot.wait(2 * DELAY_MS)
+    assert streaming.session.choice.tried == ""
+    QTest.mouseMove(view.viewport(), center + QPoint(1, 0))
+    qtbot.waitUntil(lambda: shown(streaming) == "mosaic")
+
+
+def test_a_card_that_scrolls_under_the_pointer_ends_the_trial_of_another(trying, qtbot):
+    trying.gallery.view.entered.emit(trying.gallery.model.index(2))
+    qtbot.waitUntil(lambda: shown(trying) == "candy")
 
 
 def test_leaving_the_card_brings_the_own_style_back(trying, qtbot):
