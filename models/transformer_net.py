@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
+from kernels.network.cpu.plan import unsupported
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.table.registry import OPS, STYLE, statuses
@@ -22,6 +23,7 @@ from models.checkpoints import check_dimensions, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor
 from models.inference.cuda import PlanCache
+from models.inference.winograd import WinogradExecutor
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
 from models.pictures import check_pictures, padded
@@ -191,7 +193,8 @@ class TransformerNet(TransformerNetBaseline):
 class TransformerNetFused(TransformerNet):
     """The network as fused units, by exact rewrites only, with one executor per device.
 
-    On the CPU, models.inference.cpu runs it. On a GPU with gradients disabled, the native network
+    On the CPU, in FP32 and with gradients disabled, the native network of kernels.network.cpu runs
+    it, otherwise models.inference.cpu. On a GPU with gradients disabled, the native network
     of kernels.network.dispatch runs it if supported, otherwise models.inference.layerwise; both run
     in a CUDA graph. Not thread-safe: the executors own buffers.
     """
@@ -206,6 +209,7 @@ class TransformerNetFused(TransformerNet):
     ) -> None:
         super().__init__(num_residual_blocks, widths, end_kernel)
         self._cpu, self._cuda = CpuExecutor(), PlanCache(_layers)
+        self._winograd = WinogradExecutor()
 
     @classmethod
     def limitations(
@@ -217,7 +221,8 @@ class TransformerNetFused(TransformerNet):
         int8: bool = False,
     ) -> tuple[str, ...]:
         if device.type != "cuda":
-            return super().limitations(device, dtype, shape)
+            reason = unsupported(shape) if dtype is torch.float32 else ""
+            return (*filter(None, [reason]), *super().limitations(device, dtype, shape))
         reason = unavailable_reason(shape, device, dtype)
         if int8 and not reason:
             reason = unavailable_reason(shape, device, dtype, int8=True)
@@ -226,7 +231,14 @@ class TransformerNetFused(TransformerNet):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         check_pictures(x)
         plan = self._plan(x)
-        return super().forward(x, mark) if plan is None else plan(x, mark)
+        if plan is not None:
+            return plan(x, mark)
+        native = self._winograd.plan(self.shape, self._state, x)
+        if native is None:
+            return super().forward(x, mark)
+        height, width = x.shape[-2:]
+        y = self._winograd(native, padded(x, MULTIPLE), mark, by_layer=self.by_layer)
+        return y[..., :height, :width]
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
         """Return CUDA graphs for one input size, N, H and W, which also accept uint8 pictures.
@@ -252,12 +264,14 @@ class TransformerNetFused(TransformerNet):
 
     def _apply(self, *args: Any, **kwargs: Any) -> TransformerNetFused:
         self._cuda.forget_weights()
+        self._winograd.forget_weights()
         # PyTorch: its parameter `fn` has no annotation.
         return super()._apply(*args, **kwargs)  # pyright: ignore[reportUnknownMemberType]
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Load weights as nn.Module does, and make the native network read them again."""
         self._cuda.forget_weights()
+        self._winograd.forget_weights()
         return super().load_state_dict(*args, **kwargs)
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:

@@ -110,16 +110,16 @@ def checked(folder: Path, name: str, made: Mapping[str, str]) -> bytes:
 def targets() -> tuple[str, ...]:
     """Return the targets that run on this machine, best first; () on unknown machines.
 
-    An example is ("linux-x86_64_v3", "linux-x86_64_v2"). The levels come from the x86-64 psABI; v3
-    has AVX2 and FMA.
+    An example is ("linux-x86_64_v3", "linux-x86_64_v2"). The levels come from the x86-64 psABI: v3
+    has AVX2 and FMA, v4 AVX-512, for which only some libraries have an image.
     """
     system = _SYSTEMS.get(sys.platform)
     machine = _MACHINES.get(platform.machine().lower())
     if system is None or machine is None:
         return ()
     if machine == "x86_64":
-        modern = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
-        return tuple(f"{system}-x86_64_v{level}" for level in ((3, 2) if modern else (2,)))
+        best = {"AVX512": 4, "AVX2": 3}.get(torch.backends.cpu.get_cpu_capability(), 2)
+        return tuple(f"{system}-x86_64_v{level}" for level in range(best, 1, -1))
     return (f"{system}-{machine}",)
 
 

@@ -34,14 +34,17 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.jit.nvrtc import CompilationError
 from kernels.network import dispatch
+from kernels.network.cpu.launchers import CpuNetwork
 from kernels.self_test.frames import self_test as self_test_frames
 from kernels.self_test.frames import self_test_smoothing, self_test_texture
 from kernels.self_test.network import self_test as self_test_network
+from kernels.self_test.network_cpu import self_test as self_test_network_cpu
 from kernels.self_test.tuned import test_tuned
-from kernels.table.names import FRAMES, NETWORK, SMOOTHING, TEXTURE
+from kernels.table.names import FRAMES, NETWORK, NETWORK_CPU, SMOOTHING, TEXTURE
 from kernels.table.operation import OPS, Operation
 
 ENOUGH_DB = 50.0  # FP16 reaches 60 on the small network of the self-test
+ENOUGH_DB_IN_FP32 = 90.0  # the CPU reaches 110
 MOST_APART = 3  # of 255, for the kernels around the network; rounding explains 2
 
 
@@ -56,6 +59,8 @@ def main(name: str, folder: Path, *sources: str) -> None:
             built = str(_compile(name, folder, list(sources)))
             build.adopt(name, build.load_built_file(LIBRARIES[name], Path(built)))
         self_test([op for op in OPS.values() if op.cpu.library == name and not op.is_composite])
+        if name == NETWORK_CPU:
+            _test_network_cpu()
         if name == TEXTURE:
             _test_texture()
         if name == SMOOTHING:
@@ -109,6 +114,12 @@ def _one_of_each_kind() -> list[str]:
 def _test_network(device: torch.device) -> None:
     psnr = self_test_network(dispatch.shipped(device), device)
     if not psnr > ENOUGH_DB:
+        raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
+
+
+def _test_network_cpu() -> None:
+    psnr = self_test_network_cpu(CpuNetwork(build.handle(NETWORK_CPU)))
+    if not psnr > ENOUGH_DB_IN_FP32:
         raise BuildError(f"self-test failed: the network is right to {psnr:.0f} dB only")
 
 

@@ -88,14 +88,15 @@ def psnr(
         )
         actual = plan(x.to(dtype)).double()
         exact = {name: weight.double().to(device) for name, weight in weights.items()}
-        expected = _reference(exact, network.num_residual_blocks, x)
+        expected = reference(exact, network.num_residual_blocks, x)
     error = float((actual - expected).square().mean() / expected.square().mean())
     if math.isnan(error):
         return -math.inf
     return -10 * math.log10(error) if error > 0 else math.inf
 
 
-def _reference(weights: Mapping[str, Tensor], blocks: int, x: Tensor) -> Tensor:
+def reference(weights: Mapping[str, Tensor], blocks: int, x: Tensor) -> Tensor:
+    """Run the published layers in the dtype of the weights, FP64, on pictures [N, 3, H, W]."""
     height, width = x.shape[-2:]
 
     def conv(x: Tensor, name: str, stride: int = 1, enlarge: bool = False) -> Tensor:

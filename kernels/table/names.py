@@ -4,6 +4,7 @@ from __future__ import annotations
 
 NAMESPACE = "styleforge"  # of the operations in torch.ops
 NETWORK = "network"  # library of the whole network on a GPU, see kernels.network.dispatch
+NETWORK_CPU = "network_cpu"  # library of the network on the CPU, see kernels.network.cpu.launchers
 FRAMES = "frames"  # library around the network on a GPU, see kernels.frames.launchers
 SMOOTHING = "smoothing"  # library of smoothing on the CPU, see kernels.frames.native_smoothing
 TEXTURE = "texture"  # library of texture on the CPU, see kernels.frames.cpu_texture

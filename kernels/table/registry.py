@@ -15,6 +15,7 @@ from kernels.jit import build
 from kernels.table.names import FRAMES as FRAMES
 from kernels.table.names import GENERAL as GENERAL
 from kernels.table.names import NETWORK as NETWORK
+from kernels.table.names import NETWORK_CPU as NETWORK_CPU
 from kernels.table.names import OPERATIONS as OPERATIONS
 from kernels.table.names import SMOOTHING as SMOOTHING
 from kernels.table.names import STYLE as STYLE
@@ -119,6 +120,7 @@ def _of_family(family: str | None) -> list[Operation]:
 # Libraries without operations, by device: what runs with them, and what without.
 _WHOLE = {
     "cpu": {
+        NETWORK_CPU: ("the native network", "its layers, one after another"),
         TEXTURE: ("native texture", "OpenCV and NumPy"),
         SMOOTHING: ("native smoothing", "its reference, by NumPy and OpenCV"),
     },

@@ -45,7 +45,8 @@ class PreparedWeights:
     """A cache of weights in a kernel's layout, recomputed after a change of their source.
 
     It detects a change by the source's address (`.to`, a new parameter) and version counter
-    (`load_state_dict`, an optimizer's step), but not writes through `.data`.
+    (`load_state_dict`, an optimizer's step), but not writes through `.data`. Tensors that were
+    created in inference mode have no version counter, so it compares their values with a copy.
     """
 
     def __init__(self) -> None:
@@ -58,16 +59,24 @@ class PreparedWeights:
         dtype: torch.dtype,
         make: Callable[[Tensor], tuple[Tensor, ...]],
     ) -> tuple[Tensor, ...]:
-        """Return `make(source)` in `dtype` and channels last, cached until `source` changes."""
-        if source.is_inference():  # without a version counter, changes are not detectable
-            return _laid_out(make(source), dtype)
-        key = (source.data_ptr(), source._version, dtype)
+        """Return `make(source)` in `dtype`, cached until `source` changes.
+
+        Results of four dimensions are channels last, others contiguous.
+        """
+        counted = not source.is_inference()
+        key = (source.data_ptr(), source._version if counted else source.dtype, dtype)
         held = self._made.get(name)
-        if held is None or held[0] != key:
+        if held is None or held[0] != key or not (counted or torch.equal(held[1], source)):
             # The reference to the source prevents the reuse of its address.
-            held = self._made[name] = (key, source.detach(), _laid_out(make(source), dtype))
+            kept = source.detach() if counted else source.clone()
+            held = self._made[name] = (key, kept, _laid_out(make(source), dtype))
         return held[2]
 
 
 def _laid_out(weights: tuple[Tensor, ...], dtype: torch.dtype) -> tuple[Tensor, ...]:
-    return tuple(w.to(dtype).contiguous(memory_format=torch.channels_last) for w in weights)
+    return tuple(_dense(w.to(dtype)) for w in weights)
+
+
+def _dense(weight: Tensor) -> Tensor:
+    layout = torch.channels_last if weight.dim() == 4 else torch.contiguous_format
+    return weight.contiguous(memory_format=layout)

@@ -10,24 +10,32 @@ from pathlib import Path
 
 from kernels.jit.libraries import FOLDER, LIBRARIES, Library, is_exact
 from kernels.jit.prebuilt import image_name
+from kernels.table.names import NETWORK_CPU
 
 # By the name of the target: the compiler's target, and the processor.
 #
 # manylinux2014 promises glibc 2.17, and macOS 11 is the first release on arm64. The psABI names the
-# levels of x86-64: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013.
+# levels of x86-64: v2 is any processor since 2009, v3 (AVX2 and FMA) most since 2013, v4 those with
+# AVX-512.
 # The compiler builds each system's C library once, in one process at a time.
 TARGETS = {
     "linux-x86_64_v2": ("x86_64-linux-gnu.2.17", "x86_64_v2"),
     "linux-x86_64_v3": ("x86_64-linux-gnu.2.17", "x86_64_v3"),
+    "linux-x86_64_v4": ("x86_64-linux-gnu.2.17", "x86_64_v4"),
     "linux-arm64": ("aarch64-linux-gnu.2.17", "generic"),
     "macos-arm64": ("aarch64-macos.11.0", "apple_m1"),
     "windows-x86_64_v2": ("x86_64-windows-gnu", "x86_64_v2"),
     "windows-x86_64_v3": ("x86_64-windows-gnu", "x86_64_v3"),
+    "windows-x86_64_v4": ("x86_64-windows-gnu", "x86_64_v4"),
 }
 
+# The libraries that choose their own vectors. Others gain nothing from v4, and would round
+# differently there.
+WIDE = (NETWORK_CPU,)
+
 # The compiler builds a C library for each processor that it links for. The object file has all code
-# of a kernel, so one C library serves both levels of x86-64.
-LINKED_FOR = {"x86_64_v3": "x86_64_v2"}
+# of a kernel, so one C library serves all levels of x86-64.
+LINKED_FOR = {"x86_64_v3": "x86_64_v2", "x86_64_v4": "x86_64_v2"}
 
 # The same arithmetic as in kernels/jit/toolchain.py, so that results are bit-equal.
 FLAGS = [
@@ -75,7 +83,10 @@ def _jobs() -> list[tuple[Library, str]]:
     the other systems.
     """
     jobs = [
-        (library, target) for target in TARGETS for library in LIBRARIES.values() if library.cpu
+        (library, target)
+        for target in TARGETS
+        for library in LIBRARIES.values()
+        if library.cpu and (library.name in WIDE or not target.endswith("_v4"))
     ]
     first, *windows = (job for job in jobs if job[1].startswith("windows"))
     return [first, *(job for job in jobs if not job[1].startswith("windows")), *windows]

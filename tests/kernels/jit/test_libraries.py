@@ -24,7 +24,7 @@ def test_what_ships_is_found():
     on_gpu = [name for name, each in LIBRARIES.items() if each.cuda]
     assert on_cpu == [
         *("attention_parts", "elementwise", "fusion", "group_norm", "instance_norm"),
-        *("loss", "model_inputs", "optim", "reduction", "smoothing", "texture"),
+        *("loss", "model_inputs", "network_cpu", "optim", "reduction", "smoothing", "texture"),
     ]
     assert {"general", "network", "operations", "transformer"} < set(on_gpu)
     assert {"attention_parts_cuda", "enlarging_cuda", "fusion_cuda", "loss_cuda"} < set(on_gpu)

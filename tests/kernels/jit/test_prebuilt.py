@@ -232,7 +232,10 @@ def test_a_damaged_manifest_is_named(images, text):
 @pytest.mark.parametrize(
     ("system", "machine", "capability", "expected"),
     [
-        ("linux", "x86_64", "AVX512", ("linux-x86_64_v3", "linux-x86_64_v2")),
+        (
+            *("linux", "x86_64", "AVX512"),
+            ("linux-x86_64_v4", "linux-x86_64_v3", "linux-x86_64_v2"),
+        ),
         ("linux", "x86_64", "AVX2", ("linux-x86_64_v3", "linux-x86_64_v2")),
         ("linux", "x86_64", "DEFAULT", ("linux-x86_64_v2",)),
         ("linux", "aarch64", "DEFAULT", ("linux-arm64",)),
@@ -251,8 +254,8 @@ def test_a_machine_takes_what_its_processor_has(system, machine, capability, exp
 
 def test_every_target_has_a_name_that_a_machine_asks_for():
     asked = {
-        "linux-x86_64_v3", "linux-x86_64_v2", "linux-arm64",
-        "windows-x86_64_v3", "windows-x86_64_v2", "macos-arm64",
+        "linux-x86_64_v4", "linux-x86_64_v3", "linux-x86_64_v2", "linux-arm64",
+        "windows-x86_64_v4", "windows-x86_64_v3", "windows-x86_64_v2", "macos-arm64",
     }  # fmt: skip
     assert set(cpu.TARGETS) == asked
     names = [prebuilt.image_name(LIBRARIES[NAME], target) for target in asked]
@@ -275,4 +278,4 @@ def test_the_compilers_use_the_same_arithmetic(name):
     command = toolchain.cpu_command("c++", str(source), "library.so")
     arithmetic = {flag for flag in command if flag.startswith(("-f", "-O", "-std"))}
     assert arithmetic - {"-fPIC"} <= set(cpu.flags(source))
-    assert ("-ffp-contract=off" in arithmetic) is (name == "smoothing")
+    assert ("-ffp-contract=off" in arithmetic) is (name in ("network_cpu", "smoothing"))

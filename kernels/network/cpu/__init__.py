@@ -1,0 +1,1 @@
+"""The transformer network on a CPU: convolutions by Winograd's transforms."""

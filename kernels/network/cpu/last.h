@@ -1,0 +1,198 @@
+// The last layer: a large filter to the three colors, as nested 3x3 filters.
+//
+// Tiles step by the side of the nested filters, so that a transformed patch of the input serves all
+// of them. Lanes are eight channels on every processor; their sums are added after the transform
+// back, in a fixed order.
+#pragma once
+
+#include "include/cpu/parallel.h"
+#include "layer.h"
+#include "transforms.h"
+
+namespace styleforge::network {
+
+// Eight lanes, in one register or two.
+constexpr int kWide = kLanes < 8 ? kLanes : 8, kParts = 8 / kWide;
+using Wide = Floats<kWide>;
+
+class Last {
+    using Transform = F33;
+    static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
+    static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3, kEight = 8;
+    static constexpr int kAtOnce = kParts == 1 ? 4 : 2;      // tiles of a product
+    static constexpr int64_t kStrip = 24, kBand = 12;        // tiles of a job, across and down
+
+ public:
+    Last(const Layer& layer, Arena& arena)
+        : layer_(layer), inputs_(layer.inputs), cells_((layer.side + kCell - 1) / kCell),
+          down_((layer.height + kOutputs - 1) / kOutputs),
+          across_((layer.width + kOutputs - 1) / kOutputs),
+          strips_((across_ + kStrip - 1) / kStrip), bands_((down_ + kBand - 1) / kBand),
+          line_((kStrip + cells_ - 1 + kAtOnce) * inputs_), position_(cells_ * line_ + kChannels),
+          products_((kStrip + kAtOnce) * kColors * kEight),
+          scratch_(arena, kPositions * (position_ + products_), layer.threads) {}
+
+    void run() {
+        const auto work = [this](int64_t begin, int64_t end) {
+            scratch_.borrow([&](float* memory) {
+                for (int64_t job = begin; job < end; ++job)
+                    run_job(job % strips_ * kStrip, job / strips_, memory);
+            });
+        };
+        parallel_for(strips_ * bands_, layer_.threads, work, strips_ * bands_);
+    }
+
+ private:
+    // Paints a strip of a band. `cells_` lines of patches are in memory at a time.
+    void run_job(int64_t first, int64_t band, float* memory) const {
+        float* products = memory + kPositions * position_;
+        const int64_t left = across_ - first, tiles = left < kStrip ? left : kStrip;
+        const int64_t top = down_ * band / bands_, bottom = down_ * (band + 1) / bands_;
+        for (int64_t line = top; line < bottom + cells_ - 1; ++line) {
+            for (int64_t patch = 0; patch < tiles + cells_ - 1; ++patch)
+                load_patch(line, first + patch, memory + line % cells_ * line_ + patch * inputs_);
+            const int64_t tile = line - (cells_ - 1);
+            if (tile < top) continue;
+            for (int p = 0; p < kPositions; ++p)
+                for (int64_t t = 0; t < tiles; t += kAtOnce)
+                    multiply_tiles(p, tile, memory + p * position_ + t * inputs_,
+                                   products + p * products_ + t * kColors * kEight);
+            for (int64_t t = 0; t < tiles; ++t)
+                store_tile(tile, first + t, products + t * kColors * kEight);
+        }
+    }
+
+    // Transforms the patch that begins at a tile, with its norm and ReLU.
+    void load_patch(int64_t down, int64_t across, float* to) const {
+        const int64_t before = layer_.side / 2;
+        int64_t rows[kSide], columns[kSide];
+        for (int i = 0; i < kSide; ++i) {
+            rows[i] = reflected(down * kOutputs + i - before, layer_.height) * layer_.width * inputs_;
+            columns[i] = reflected(across * kOutputs + i - before, layer_.width) * inputs_;
+        }
+        for (int64_t c = 0; c < inputs_; c += kLanes) {
+            const Vector scale = load(layer_.scale + c), shift = load(layer_.shift + c);
+            Vector half[kPositions];
+#pragma GCC unroll 5
+            for (int j = 0; j < kSide; ++j) {
+                Vector column[kSide];
+#pragma GCC unroll 5
+                for (int i = 0; i < kSide; ++i)
+                    column[i] = loaded<false>(layer_, rows[i] + columns[j] + c, scale, shift);
+                Transform::input<1, kSide>(column, half + j);
+            }
+#pragma GCC unroll 5
+            for (int i = 0; i < kSide; ++i) {
+                Vector row[kSide];
+                Transform::input<1, 1>(half + i * kSide, row);
+#pragma GCC unroll 5
+                for (int j = 0; j < kSide; ++j) store(to + (i * kSide + j) * position_ + c, row[j]);
+            }
+        }
+    }
+
+    // Multiplies one position of neighboring tiles, under all nested filters. The weights are
+    // [position, cell below, cell beside and channel by eights, color, 8].
+    STYLEFORGE_INLINE void multiply_tiles(int p, int64_t tile, const float* from, float* to) const {
+        Wide sum[kAtOnce][kColors][kParts] = {};
+        const float* weights = layer_.weights + p * cells_ * cells_ * inputs_ * kColors;
+        for (int64_t cell = 0; cell < cells_; ++cell) {
+            const float* line = from + (tile + cell) % cells_ * line_;
+            for (int64_t k = 0; k < cells_ * inputs_; k += kEight) {  // cells beside run on
+#pragma GCC unroll 2
+                for (int part = 0; part < kParts; ++part) {
+                    Wide weight[kColors];
+#pragma GCC unroll 3
+                    for (int o = 0; o < kColors; ++o)
+                        weight[o] = load<Wide>(weights + o * kEight + part * kWide);
+#pragma GCC unroll 4
+                    for (int t = 0; t < kAtOnce; ++t) {
+                        const Wide value = load<Wide>(line + t * inputs_ + k + part * kWide);
+#pragma GCC unroll 3
+                        for (int o = 0; o < kColors; ++o)
+                            sum[t][o][part] = fma(value, weight[o], sum[t][o][part]);
+                    }
+                }
+                weights += kColors * kEight;
+            }
+        }
+        for (int t = 0; t < kAtOnce; ++t)
+            for (int o = 0; o < kColors; ++o)
+                for (int part = 0; part < kParts; ++part)
+                    store(to + (t * kColors + o) * kEight + part * kWide, sum[t][o][part]);
+    }
+
+    void store_tile(int64_t down, int64_t across, const float* from) const {
+        const int64_t y = down * kOutputs, x = across * kOutputs;
+        const int64_t left_rows = layer_.height - y, left_columns = layer_.width - x;
+        const int bottom = left_rows < kOutputs ? static_cast<int>(left_rows) : kOutputs;
+        const int right = left_columns < kOutputs ? static_cast<int>(left_columns) : kOutputs;
+        float* to = static_cast<float*>(layer_.result) + (y * layer_.width + x) * kColors;
+        for (int o = 0; o < kColors; ++o) {
+            Floats<4> pairs[12];  // of the nine pixels, the sums of lanes i and i + 4
+            Wide half[kOutputs * kSide][kParts], pixels[kOutputs * kOutputs][kParts];
+            for (int part = 0; part < kParts; ++part) {
+                Wide products[kSide], column[kOutputs], row[kOutputs];
+#pragma GCC unroll 5
+                for (int j = 0; j < kSide; ++j) {
+#pragma GCC unroll 5
+                    for (int i = 0; i < kSide; ++i)
+                        products[i] = load<Wide>(from + (i * kSide + j) * products_ + o * kEight +
+                                                 part * kWide);
+                    Transform::output<1, 1>(products, column);
+#pragma GCC unroll 3
+                    for (int i = 0; i < kOutputs; ++i) half[i * kSide + j][part] = column[i];
+                }
+#pragma GCC unroll 3
+                for (int i = 0; i < kOutputs; ++i) {
+#pragma GCC unroll 5
+                    for (int j = 0; j < kSide; ++j) products[j] = half[i * kSide + j][part];
+                    Transform::output<1, 1>(products, row);
+#pragma GCC unroll 3
+                    for (int j = 0; j < kOutputs; ++j) pixels[i * kOutputs + j][part] = row[j];
+                }
+            }
+#pragma GCC unroll 9
+            for (int i = 0; i < kOutputs * kOutputs; ++i) pairs[i] = folded(pixels[i]);
+            pairs[9] = pairs[10] = pairs[11] = Floats<4>{};
+            float sums[12];
+            for (int i = 0; i < 12; i += 4)
+                store(sums + i, neighbors(neighbors(pairs[i], pairs[i + 1]),
+                                          neighbors(pairs[i + 2], pairs[i + 3])));
+            for (int i = 0; i < bottom; ++i)
+                for (int j = 0; j < right; ++j)
+                    to[(i * layer_.width + j) * kColors + o] =
+                        sums[i * kOutputs + j] + layer_.beta[o];
+        }
+    }
+
+    static STYLEFORGE_INLINE Floats<4> folded(const Wide* eight) {
+#if defined(__AVX__)
+        const __m256 v = (__m256)eight[0];
+        return (Floats<4>)_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+#else
+        return eight[0] + eight[1];
+#endif
+    }
+
+    // Returns a0 + a1, a2 + a3, b0 + b1, b2 + b3.
+    static STYLEFORGE_INLINE Floats<4> neighbors(Floats<4> a, Floats<4> b) {
+#if defined(__AVX__)
+        return (Floats<4>)_mm_hadd_ps((__m128)a, (__m128)b);
+#elif defined(__aarch64__)
+        return (Floats<4>)vpaddq_f32((float32x4_t)a, (float32x4_t)b);
+#else
+        return Floats<4>{a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3]};
+#endif
+    }
+
+    const Layer& layer_;
+    int64_t inputs_;
+    int64_t cells_;          // 3x3 filters on a side of the filter
+    int64_t down_, across_;  // tiles
+    int64_t strips_, bands_;
+    int64_t line_, position_, products_;  // floats of a line of patches, of positions' matrices
+    Scratch scratch_;
+};
+
+}  // namespace styleforge::network

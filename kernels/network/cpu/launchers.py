@@ -1,0 +1,134 @@
+"""Calls the layers of network_cpu.cpp on FP32 activations [H, W, C]."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from ctypes import Structure, byref, c_double, c_longlong, c_void_p
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from kernels.jit import build
+from kernels.jit.errors import BuildError
+from kernels.table.names import NETWORK_CPU
+from kernels.table.status import use_native
+
+CHANNELS = 16  # the widths of all layers are multiples of this
+
+
+class Kind(IntEnum):
+    """The kinds of layers, in the order of network_cpu.cpp."""
+
+    FIRST = 0
+    HALVING = 1
+    PLAIN = 2
+    ENLARGING = 3
+    LAST = 4
+
+
+class Norm(NamedTuple):
+    """A norm as the scale and shift [C] of its layer's raw result, in FP32."""
+
+    scale: Tensor
+    shift: Tensor
+
+
+class LayerStruct(Structure):
+    """Mirror of StyleforgeNetworkLayer in layer.h."""
+
+    _fields_ = [
+        *((name, c_longlong) for name in ("height", "width", "inputs", "outputs", "side")),
+        ("threads", c_longlong),
+        *((name, c_void_p) for name in ("input", "scale", "shift", "residual", "kept")),
+        *((name, c_void_p) for name in ("weights", "result", "gamma", "beta")),
+        ("eps", c_double),
+        *((name, c_void_p) for name in ("next_scale", "next_shift", "memory")),
+    ]
+
+
+class CpuNetwork:
+    """The functions of the library, and the memory that they work in. Not thread-safe.
+
+    Attributes:
+        panel: Output channels of a panel of weights, see kernels.network.cpu.weights.
+
+    Raises:
+        BuildError: If the library's struct differs from Python's.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        sizes = (c_longlong * 2)()
+        _function(library, "styleforge_network_sizes", None, c_void_p)(sizes)
+        if sizes[0] != ctypes.sizeof(LayerStruct):
+            raise BuildError("the library of the network and launchers.py differ")
+        self.panel = int(sizes[1])
+        arguments = c_longlong, c_void_p
+        self._memory = _function(library, "styleforge_network_memory", c_longlong, *arguments)
+        self._run = _function(library, "styleforge_network_layer", ctypes.c_int, *arguments)
+        self._scratch = torch.empty(0, dtype=torch.uint8)
+
+    def layer(
+        self,
+        kind: Kind,
+        x: Tensor,  # [H, W, C], dense
+        weights: Tensor,
+        to: Tensor,  # [H', W', K], dense
+        *,
+        side: int = 3,
+        norm: Norm | None = None,  # of x; without one, x is a picture
+        residual: Tensor | None = None,
+        kept: Tensor | None = None,
+        gamma: Tensor | None = None,
+        beta: Tensor | None = None,
+        eps: float = 0.0,
+        following: Norm | None = None,
+    ) -> None:
+        """Apply a layer to the normalized x, and write its raw result and its norm.
+
+        Args:
+            side: Of the filters.
+            residual: Added to the normalized x, of its shape; without one, a ReLU is applied.
+            kept: Receives what the convolution reads, of x's shape.
+            gamma: [K], the weight of the result's norm; `beta` its bias, or the last layer's.
+            following: Receives the result's norm.
+        """
+        call = LayerStruct(
+            *(x.shape[0], x.shape[1], x.shape[2], to.shape[2], side, torch.get_num_threads()),
+            x.data_ptr(),
+            *(_address(norm and norm.scale), _address(norm and norm.shift)),
+            *(_address(residual), _address(kept), weights.data_ptr(), to.data_ptr()),
+            *(_address(gamma), _address(beta), eps),
+            *(_address(following and following.scale), _address(following and following.shift)),
+        )
+        needed = self._memory(kind, byref(call))
+        if self._scratch.numel() < needed:
+            with torch.inference_mode(False):
+                self._scratch = torch.empty(needed, dtype=torch.uint8)
+        call.memory = self._scratch.data_ptr()
+        self._run(kind, byref(call))
+
+
+def cpu_network() -> CpuNetwork | None:
+    """Return the library with memory of its own; None if it is not in use, with one warning.
+
+    Raises:
+        BuildError: If the library's struct differs from Python's.
+    """
+    return CpuNetwork(build.handle(NETWORK_CPU)) if in_use() else None
+
+
+def in_use() -> bool:
+    """Load the library if it is built, and return whether it is in use."""
+    return not build.reason(NETWORK_CPU) or use_native(NETWORK_CPU)
+
+
+def _address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any, *types: Any) -> Callable[..., Any]:
+    prototype: Any = ctypes.CFUNCTYPE(result, *types)
+    return prototype(ctypes.cast(getattr(library, name), c_void_p).value)

@@ -1,0 +1,58 @@
+// The transformer network on a CPU, layer by layer: convolutions with a third of the products.
+//
+// A layer is one call: it applies the norm of the layer before while it loads, and computes its own
+// norm while it stores. The results of one processor are bit-equal for any number of threads.
+#include "include/common/exact.h"
+#include "include/cpu/export.h"
+
+#include "convolution.h"
+#include "first.h"
+#include "last.h"
+
+namespace {
+
+using namespace styleforge::network;
+
+template <class Kind>
+int run(const Layer* layer) {
+    Arena arena(layer->memory);
+    Kind(*layer, arena).run();
+    return 0;
+}
+
+template <class Kind>
+int64_t memory_of(const Layer* layer) {
+    Arena arena(nullptr);
+    const Kind measured(*layer, arena);
+    return arena.used();
+}
+
+struct Row {
+    int (*run)(const Layer*);
+    int64_t (*memory)(const Layer*);
+};
+
+template <class Kind>
+constexpr Row row() {
+    return {run<Kind>, memory_of<Kind>};
+}
+
+// In the order of launchers.py.
+constexpr Row kRowOf[] = {row<First>(), row<Convolution<Halving>>(), row<Convolution<Plain>>(),
+                          row<Convolution<Enlarging>>(), row<Last>()};
+
+}  // namespace
+
+// Returns the size of the struct and of a panel of weights, for launchers.py to check.
+STYLEFORGE_EXPORT void styleforge_network_sizes(int64_t* sizes) {
+    sizes[0] = sizeof(Layer);
+    sizes[1] = kPanel;
+}
+
+STYLEFORGE_EXPORT int64_t styleforge_network_memory(int64_t kind, const Layer* layer) {
+    return kRowOf[kind].memory(layer);
+}
+
+STYLEFORGE_EXPORT int styleforge_network_layer(int64_t kind, const Layer* layer) {
+    return kRowOf[kind].run(layer);
+}

@@ -1,0 +1,179 @@
+"""The whole network on the CPU: its layers in order, and the buffers between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from kernels.network.cpu import weights as transforms
+from kernels.network.cpu.launchers import CHANNELS, CpuNetwork, Kind, Norm
+from kernels.network.graph_plan import StageCallback
+from kernels.network.shapes import Dimensions
+from kernels.weight_transforms import phase_weight
+from utils.profiling import nvtx_range
+from utils.translation.texts import tr
+
+EPS = 1e-5  # of every norm
+
+# Returns transformed weights from the weights' name and the transform, which it may cache.
+Prepare = Callable[[str, Callable[[Tensor], Tensor]], Tensor]
+
+
+def unsupported(network: Dimensions) -> str:
+    """Return why the kernels do not run a network of these dimensions; "" if they do."""
+    if any(width % CHANNELS for width in network.widths):
+        return tr(
+            "the native kernels only support widths that are multiples of {channels}; runs layer "
+            "by layer",
+            channels=CHANNELS,
+        )
+    return ""
+
+
+class CpuPlan:
+    """The layers of a network, in FP32 and without gradients. Not thread-safe.
+
+    A layer writes its raw result and its norm; the next layer applies the norm while it loads.
+    Buffers are reused from picture to picture, and grow with the size.
+    """
+
+    def __init__(self, native: CpuNetwork, network: Dimensions) -> None:
+        self._native, self._network = native, network
+        self._buffers = torch.empty(0)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers in order, with their groups: "encoder/conv1"."""
+        numbers = range(1, self._network.num_residual_blocks + 1)
+        blocks = (f"residual blocks/res{n}.conv{part}" for n in numbers for part in (1, 2))
+        ends = (f"{group}conv{n}" for group in ("encoder/", "decoder/de") for n in (1, 2, 3))
+        first, second, third, *decoder = ends
+        return first, second, third, *blocks, *decoder
+
+    def __call__(
+        self,
+        weights: Mapping[str, Tensor],
+        prepare: Prepare,
+        x: Tensor,
+        mark: StageCallback,
+    ) -> Tensor:
+        """Stylize pictures [N, 3, H, W] in FP32 one by one; return [N, 3, H, W], channels last.
+
+        Args:
+            weights: The state dict, with the published keys, in FP32.
+            x: Sides are multiples of 4, of at least 16.
+            mark: Called with the names of the layers, such as "encoder/conv1", after each.
+        """
+        result = x.new_empty(len(x), *x.shape[2:], 3)
+        for picture, to in zip(x.permute(0, 2, 3, 1).contiguous(), result, strict=True):
+            self._paint(_Weights(weights, prepare, self._native.panel), picture, to, mark)
+        return result.permute(0, 3, 1, 2)
+
+    def _paint(self, weights: _Weights, x: Tensor, to: Tensor, mark: StageCallback) -> None:
+        high, wide, _ = x.shape
+        outer, middle, inner = self._network.widths
+        quarter = (high // 4, wide // 4, inner)
+        full, half, raw, inside, *trunks = self._take(
+            (high, wide, outer), (high // 2, wide // 2, middle), quarter, quarter, quarter, quarter
+        )
+        layer = _Layer(self._native, weights)
+        names = iter(self.layers)
+        with nvtx_range("encoder"):
+            norm = layer(Kind.FIRST, "conv1", "in1", x, full, side=self._network.end_kernel)
+            mark(next(names))
+            norm = layer(Kind.HALVING, "conv2", "in2", full, half, norm)
+            mark(next(names))
+            norm = layer(Kind.HALVING, "conv3", "in3", half, raw, norm)
+            mark(next(names))
+        trunk: Tensor | None = None  # the first block's input has a ReLU and no residual
+        with nvtx_range("residual blocks"):
+            for number in range(1, self._network.num_residual_blocks + 1):
+                block, kept = f"res{number}", trunks[number % 2]
+                parts = f"{block}.conv1", f"{block}.in1"
+                norm = layer(Kind.PLAIN, *parts, raw, inside, norm, residual=trunk, kept=kept)
+                mark(next(names))
+                norm = layer(Kind.PLAIN, f"{block}.conv2", f"{block}.in2", inside, raw, norm)
+                mark(next(names))
+                trunk = kept
+        with nvtx_range("decoder"):
+            norm = layer(Kind.ENLARGING, "deconv1", "in4", raw, half, norm, residual=trunk)
+            mark(next(names))
+            norm = layer(Kind.ENLARGING, "deconv2", "in5", half, full, norm)
+            mark(next(names))
+            layer(Kind.LAST, "deconv3", "", full, to, norm, side=self._network.end_kernel)
+            mark(next(names))
+
+    def _take(self, *shapes: tuple[int, int, int]) -> Sequence[Tensor]:
+        """Return buffers of these shapes, one after another in one tensor."""
+        sizes = [math.prod(shape) for shape in shapes]
+        if self._buffers.numel() < sum(sizes):
+            # Code outside inference mode could not write to a tensor created in it.
+            with torch.inference_mode(False):
+                self._buffers = torch.empty(sum(sizes))
+        parts = torch.split_with_sizes(self._buffers[: sum(sizes)], sizes)
+        return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+class _Weights:
+    """The weights of a network by name, and those of convolutions as their kernels read them."""
+
+    def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, panel: int) -> None:
+        self._named, self._prepare, self._panel = named, prepare, panel
+
+    def of(self, kind: Kind, layer: str) -> Tensor:
+        make = _TRANSFORMS[kind]
+        return self._prepare(f"{layer}.conv2d.weight", lambda weight: make(weight, self._panel))
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._named[name]
+
+
+class _Layer:
+    """Applies layers by name."""
+
+    def __init__(self, native: CpuNetwork, weights: _Weights) -> None:
+        self._native, self._weights = native, weights
+
+    def __call__(
+        self,
+        kind: Kind,
+        convolution: str,
+        norm: str,  # or "" for the last layer, which has a bias
+        x: Tensor,
+        to: Tensor,
+        before: Norm | None = None,
+        *,
+        side: int = 3,
+        residual: Tensor | None = None,
+        kept: Tensor | None = None,
+    ) -> Norm:
+        """Apply a layer to the normalized x; write its raw result, and return its norm."""
+        following = Norm(*x.new_empty(2, to.shape[2]))
+        gamma = self._weights[f"{norm}.weight"].contiguous() if norm else None
+        beta = self._weights[f"{norm}.bias" if norm else f"{convolution}.conv2d.bias"].contiguous()
+        self._native.layer(
+            *(kind, x, self._weights.of(kind, convolution), to),
+            side=side, norm=before, residual=residual, kept=kept,
+            gamma=gamma, beta=beta, eps=EPS, following=following,
+        )  # fmt: skip
+        return following
+
+
+def _enlarging(weight: Tensor, panel: int) -> Tensor:
+    return transforms.enlarging_weights(phase_weight(weight.double()), panel)
+
+
+def _last(weight: Tensor, _: int) -> Tensor:
+    return transforms.last_weights(weight)
+
+
+_TRANSFORMS: dict[Kind, Callable[[Tensor, int], Tensor]] = {
+    Kind.FIRST: transforms.first_weights,
+    Kind.HALVING: transforms.halving_weights,
+    Kind.PLAIN: transforms.plain_weights,
+    Kind.ENLARGING: _enlarging,
+    Kind.LAST: _last,
+}

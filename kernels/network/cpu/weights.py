@@ -1,0 +1,90 @@
+"""Transforms the weights of convolutions for network_cpu.cpp in FP64, and rounds them once.
+
+Winograd's F(M, R) evaluates a filter of R taps at M + R - 1 points (Lavin and Gray, 2016,
+arXiv:1509.09308), here the points of transforms.h. A panel is the number of output channels that
+the processor multiplies at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+CELL = 3  # side of the filters that the first and the last layer are made of
+EIGHT = 8  # channels that the last layer adds side by side
+
+_ROOT = math.sqrt(2.0)
+_F43, _F42 = (0.0, _ROOT / 2, -_ROOT / 2, _ROOT, -_ROOT), (0.5, -0.5, 1.25, -1.25)
+_F32 = (0.0, 1.0, -1.0)
+
+
+def plain_weights(weight: Tensor, panel: int) -> Tensor:
+    """Transform [K, C, 3, 3] for F(4x4, 3x3): 36 matrices of [C, K] in panels, FP32."""
+    return _panels(_transformed(weight, _F43).flatten(2).permute(2, 1, 0), panel)
+
+
+def enlarging_weights(weight: Tensor, panel: int) -> Tensor:
+    """Transform the phases [4 K, C, 2, 2] for F(4x4, 2x2): 25 matrices of [C, 4 K] in panels."""
+    return _panels(_transformed(weight, _F42).flatten(2).permute(2, 1, 0), panel)
+
+
+def halving_weights(weight: Tensor, panel: int) -> Tensor:
+    """Transform [K, C, 3, 3] for stride 2: 49 matrices of [C, K] in panels, FP32."""
+    outer = _evaluation(_F32, 2)  # of the first and the last tap; the middle one stays as it is
+    rows = torch.zeros(7, 3, dtype=torch.float64)
+    rows[:4, 0], rows[:4, 2], rows[4:, 1] = outer[:, 0], outer[:, 1], 1
+    rows = rows.to(weight.device)
+    transformed = rows @ weight.double() @ rows.T
+    return _panels(transformed.flatten(2).permute(2, 1, 0), panel)
+
+
+def first_weights(weight: Tensor, panel: int) -> Tensor:
+    """Transform [K, 3, R, R], cut into 3x3 filters: 36 matrices of [3 cells^2, K] in panels."""
+    cells = _cells(weight)  # [K, 3, down, across, 3, 3]
+    matrices = _transformed(cells, _F43).flatten(-2).flatten(1, 3).permute(2, 1, 0)
+    return _panels(matrices, panel)
+
+
+def last_weights(weight: Tensor) -> Tensor:
+    """Transform [3, C, R, R], cut into 3x3 filters, for F(3x3, 3x3).
+
+    Returns [25, cells down, cells across, C / 8, 3, 8] in FP32, flat.
+    """
+    transformed = _transformed(_cells(weight), _F42).flatten(-2)  # [3, C, down, across, 25]
+    colors, channels, *cells = transformed.shape
+    by_eights = transformed.reshape(colors, channels // EIGHT, EIGHT, *cells)
+    return by_eights.permute(5, 3, 4, 1, 0, 2).float().flatten()
+
+
+def _transformed(weight: Tensor, points: tuple[float, ...]) -> Tensor:
+    """Evaluate filters [..., R, R] at the points and infinity, in both dimensions, in FP64."""
+    rows = _evaluation(points, weight.shape[-1]).to(weight.device)
+    return rows @ weight.double() @ rows.T
+
+
+def _evaluation(points: tuple[float, ...], taps: int) -> Tensor:
+    rows = [
+        [point**power / math.prod(point - other for other in points if other != point)
+         for power in range(taps)]
+        for point in points
+    ]  # fmt: skip
+    at_infinity = [float(power == taps - 1) for power in range(taps)]
+    return torch.tensor([*rows, at_infinity], dtype=torch.float64)
+
+
+def _cells(weight: Tensor) -> Tensor:
+    """Cut filters [K, C, R, R] into [K, C, cells, cells, 3, 3], padded with zeros."""
+    side = weight.shape[-1]
+    missing = -side % CELL
+    padded = F.pad(weight.double(), (0, missing, 0, missing))
+    return padded.unfold(2, CELL, CELL).unfold(3, CELL, CELL)
+
+
+def _panels(matrices: Tensor, panel: int) -> Tensor:
+    """Lay out matrices [X, C, K] in FP32 as panels of columns one after another, flat."""
+    columns = matrices.shape[-1]
+    parts = [matrices[..., k : k + panel].flatten(1) for k in range(0, columns, panel)]
+    return torch.cat(parts, 1).float().flatten()

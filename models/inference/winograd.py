@@ -1,0 +1,77 @@
+"""The native network on the CPU, and the weights that it prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.network.cpu.launchers import cpu_network, in_use
+from kernels.network.cpu.plan import CpuPlan, unsupported
+from kernels.network.graph_plan import StageCallback, group_of
+from models.inference.buffers import PreparedWeights
+from models.network_config import NetworkConfig
+from models.precision import compute_dtype
+
+
+class WinogradExecutor:
+    """The executor of one network in FP32 on the CPU. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._plan: CpuPlan | None = None
+        self._prepared = PreparedWeights()
+        self._weights: Mapping[str, Tensor] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # a copy of the network allocates its own buffers
+
+    def forget_weights(self) -> None:
+        """Collect the weights again for the next picture: their tensors may have been replaced."""
+        self._weights = None
+
+    def plan(
+        self, network: NetworkConfig, weights: Callable[[], Mapping[str, Tensor]], x: Tensor
+    ) -> CpuPlan | None:
+        """Return the native network if it can run pictures `x`, and load its library.
+
+        It runs in FP32, with gradients and autocast disabled. `weights` returns the state dict; it
+        is called once, and again after `forget_weights`.
+        """
+        if x.device.type != "cpu" or torch.is_grad_enabled() or unsupported(network):
+            return None
+        if self._weights is None:
+            self._weights = weights()
+        dtypes = {x.dtype, compute_dtype(x), *(weight.dtype for weight in self._weights.values())}
+        if dtypes != {torch.float32} or not in_use():
+            return None
+        if self._plan is None:
+            native = cpu_network()
+            self._plan = None if native is None else CpuPlan(native, network)
+        return self._plan
+
+    def __call__(
+        self, plan: CpuPlan, x: Tensor, mark: StageCallback | None, *, by_layer: bool
+    ) -> Tensor:
+        """Stylize pictures [N, 3, H, W] with sides that are multiples of 4.
+
+        `mark` is called as in TransformerNetBaseline.forward, for each picture of the batch.
+        """
+        weights = self._weights
+        assert weights is not None  # `plan` collected them
+
+        def prepare(name: str, make: Callable[[Tensor], Tensor]) -> Tensor:
+            return self._prepared.get(name, weights[name], torch.float32, lambda w: (make(w),))[0]
+
+        return plan(weights, prepare, x, _marks(plan, mark, by_layer=by_layer))
+
+
+def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> StageCallback:
+    """Return a callback for layers that calls `mark` for each of them, or after each group."""
+    if mark is None:
+        return lambda _: None
+    if by_layer:
+        return mark
+    last = {group_of(layer): layer for layer in plan.layers}
+    return lambda layer: mark(group_of(layer)) if layer in last.values() else None
