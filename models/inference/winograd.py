@@ -1,4 +1,4 @@
-"""The native network on the CPU, and the weights that it prepared."""
+"""The native network on the CPU, single convolutions of its kernels, and their prepared weights."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernels.network.cpu.launchers import cpu_network, in_use
+from kernels.network.cpu.launchers import (
+    CHANNELS,
+    CpuNetwork,
+    ValidWeights,
+    cpu_network,
+    in_use,
+)
 from kernels.network.cpu.plan import CpuPlan, unsupported
+from kernels.network.cpu.weights import halving_weights, plain_weights, tap_sums
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
 from models.network_config import NetworkConfig
@@ -75,3 +82,40 @@ def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> Stag
         return mark
     last = {group_of(layer): layer for layer in plan.layers}
     return lambda layer: mark(group_of(layer)) if layer in last.values() else None
+
+
+class WinogradConvolutions:
+    """3x3 convolutions in FP32 on the CPU, without gradients. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._native: CpuNetwork | None = None
+        self._prepared = PreparedWeights()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()  # a copy prepares its own weights
+
+    def run(self, x: Tensor, weight: Tensor) -> bool:
+        """Return whether the kernels convolve `x` with `weight`, and load their library."""
+        return (
+            x.device.type == "cpu"
+            and x.dtype is weight.dtype is torch.float32
+            and weight.shape[2:] == (3, 3)
+            and not any(channels % CHANNELS for channels in weight.shape[:2])
+            and in_use()
+        )
+
+    def convolve(self, name: str, x: Tensor, weight: Tensor, stride: int, out: Tensor) -> Tensor:
+        """Convolve without padding into `out`, [N, O, h, w], channels last, and return it.
+
+        `name` is the weight's in the cache of prepared weights.
+        """
+        native = self._native = self._native or cpu_network()
+        assert native is not None  # `run` loaded it
+        transform = plain_weights if stride == 1 else halving_weights
+        prepared = self._prepared.get(
+            *(name, weight, torch.float32),
+            lambda weight: (transform(weight, native.panel), tap_sums(weight)),
+        )
+        x = x.contiguous(memory_format=torch.channels_last)
+        native.convolve(x, ValidWeights(*prepared), stride, out)
+        return out

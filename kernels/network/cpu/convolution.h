@@ -15,26 +15,38 @@ namespace styleforge::network {
 // A 3x3 convolution, padded by reflection.
 struct Plain {
     using Transform = F43;
+    static constexpr bool kHasNorms = true;       // before and after it
     static constexpr int kPhases = 1, kStep = 4;  // the step of tiles in the input
     static int64_t result(int64_t size) { return size; }
-    static int64_t padded(int64_t i, int64_t size) { return reflected(i, size); }
+    static int64_t source(int64_t i, int64_t size) { return reflected(i - 1, size); }
 };
 
 // The same with stride 2.
-struct Halving {
+struct Halving : Plain {
     using Transform = Halved;
-    static constexpr int kPhases = 1, kStep = 6;
+    static constexpr int kStep = 6;
     static int64_t result(int64_t size) { return (size + 1) / 2; }
-    static int64_t padded(int64_t i, int64_t size) { return reflected(i, size); }
+};
+
+// The same on an input that is padded and normalized already, without a norm after it.
+struct Valid : Plain {
+    static constexpr bool kHasNorms = false;
+    static int64_t result(int64_t size) { return size - 2; }
+    static int64_t source(int64_t i, int64_t size) { return replicated(i, size); }
+};
+struct ValidHalving : Valid {
+    using Transform = Halved;
+    static constexpr int kStep = 6;
+    static int64_t result(int64_t size) { return (size - 1) / 2; }
 };
 
 // A 3x3 convolution after an enlargement to twice the size by repetition, as one of 2x2 before it
 // with four phases: phase (a, b) of pixel (i, j) is at (i + a, j + b) of its result.
-struct Enlarging {
+struct Enlarging : Plain {
     using Transform = F42;
-    static constexpr int kPhases = 4, kStep = 4;
+    static constexpr int kPhases = 4;
     static int64_t result(int64_t size) { return size + 1; }
-    static int64_t padded(int64_t i, int64_t size) { return replicated(i, size); }
+    static int64_t source(int64_t i, int64_t size) { return replicated(i - 1, size); }
 };
 
 template <class Kind>
@@ -43,7 +55,8 @@ class Convolution {
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kPhases = Kind::kPhases;
     static constexpr int kStep = Kind::kStep;
-    static constexpr bool kEnlarges = kPhases > 1;
+    static constexpr bool kEnlarges = kPhases > 1, kHasNorms = Kind::kHasNorms;
+    static constexpr bool kKeeps = kHasNorms && !kEnlarges && kStep == kOutputs;
     static constexpr int64_t kTiles = 12;  // of a block: this or twice as many
     static constexpr int64_t kBlock = 120000;  // floats of a block, at most
     static_assert(kTiles % kRows == 0, "a block must be whole products");
@@ -57,51 +70,70 @@ class Convolution {
           tiles_(2 * kTiles * kPositions * deep_ > kBlock ? kTiles : 2 * kTiles),
           blocks_((down_ * across_ + tiles_ - 1) / tiles_),
           position_(tiles_ * deep_ + kChannels),
-          moments_(arena, blocks_, columns_, kPhases),
+          moments_(arena, kHasNorms ? blocks_ : 0, columns_, kPhases),
           rows_(arena.take<int64_t>(down_ * kSide)), across_at_(arena.take<int64_t>(across_ * kSide)),
-          center_(arena.take<float>(inputs_)),
+          center_(arena.take<float>(inputs_)), base_(arena.take<float>(columns_)),
           scratch_(arena, (kPositions + 1) * position_, layer.threads) {}
 
     void run() {
         for (int64_t i = 0; i < down_ * kSide; ++i)
-            rows_[i] = Kind::padded(i / kSide * kStep + i % kSide - 1, layer_.height) *
+            rows_[i] = Kind::source(i / kSide * kStep + i % kSide, layer_.height) *
                        layer_.width * inputs_;
         for (int64_t i = 0; i < across_ * kSide; ++i)
             across_at_[i] =
-                Kind::padded(i / kSide * kStep + i % kSide - 1, layer_.width) * inputs_;
-        if (layer_.residual) each_block<true>();
-        else each_block<false>();
-        moments_.finish(layer_);
+                Kind::source(i / kSide * kStep + i % kSide, layer_.width) * inputs_;
+        if constexpr (!kHasNorms) {
+            each_block<Reading::kPlain>();
+        } else {
+            if (layer_.residual) each_block<Reading::kResidual>();
+            else each_block<Reading::kRelu>();
+            moments_.finish(layer_);
+        }
     }
 
  private:
-    template <bool Residual>
+    template <Reading kReading>
     void each_block() {
-        // The norm after this layer cancels what a constant adds to a channel of the input. Less its
-        // first pixel, a picture of one color is exactly zero, and so is its rounding error, which
-        // the norm would enlarge by up to 1 / sqrt(eps).
-        for (int64_t c = 0; c < inputs_; c += kLanes)
-            store(center_ + c, loaded<Residual>(layer_, c, load(layer_.scale + c),
-                                                load(layer_.shift + c)));
+        find_center<kReading>();
         const auto work = [this](int64_t begin, int64_t end) {
             scratch_.borrow([&](float* memory) {
                 for (int64_t block = begin; block < end; ++block) {
                     const int64_t first = block * tiles_, left = down_ * across_ - first;
                     const int64_t tiles = left < tiles_ ? left : tiles_;
                     for (int64_t t = 0; t < tiles; ++t)
-                        load_tile<Residual>(first + t, memory + position_ + t * inputs_);
+                        load_tile<kReading>(first + t, memory + position_ + t * inputs_);
                     multiply_all(tiles, memory);
-                    moments_.begin(block);
+                    if (kHasNorms) moments_.begin(block);
                     for (int64_t t = 0; t < tiles; ++t)
                         store_tile(block, first + t, memory + t * columns_);
                 }
             });
         };
-        parallel_for(blocks_, layer_.threads, work, blocks_);
+        parallel_for(blocks_, scratch_.threads(), work, blocks_);
+    }
+
+    // The first pixel is subtracted from the input. The norm after the layer cancels what a constant
+    // adds to a channel; without a norm, its convolution is added to the result. So a picture of one
+    // color is exactly zero here, and so is its rounding error, which the next norm would enlarge by
+    // up to 1 / sqrt(eps).
+    template <Reading kReading>
+    void find_center() {
+        for (int64_t c = 0; c < inputs_; c += kLanes) {
+            Vector scale = {}, shift = {};
+            if (kHasNorms) scale = load(layer_.scale + c), shift = load(layer_.shift + c);
+            store(center_ + c, read<kReading>(layer_, c, scale, shift));
+        }
+        if (kHasNorms) return;
+        for (int64_t k = 0; k < columns_; ++k) {
+            double sum = 0;
+            for (int64_t c = 0; c < inputs_; ++c)
+                sum += static_cast<double>(center_[c]) * layer_.sums[c * columns_ + k];
+            base_[k] = static_cast<float>(sum);
+        }
     }
 
     // Transforms a tile to one row of each position's matrix.
-    template <bool Residual>
+    template <Reading kReading>
     void load_tile(int64_t tile, float* to) const {
         const int64_t y = tile / across_, x = tile % across_;
         const int64_t *rows = rows_ + y * kSide, *at = across_at_ + x * kSide;
@@ -109,7 +141,8 @@ class Convolution {
         const float* input = static_cast<const float*>(layer_.input);
         const int64_t bottom = layer_.height - y * kOutputs, right = layer_.width - x * kOutputs;
         for (int64_t c = 0; c < inputs_; c += kLanes) {
-            const Vector scale = load(layer_.scale + c), shift = load(layer_.shift + c);
+            Vector scale = {}, shift = {};
+            if (kHasNorms) scale = load(layer_.scale + c), shift = load(layer_.shift + c);
             const Vector center = load(center_ + c);
             Vector half[kPositions];
 #pragma GCC unroll 7
@@ -117,8 +150,8 @@ class Convolution {
                 Vector column[kSide];
 #pragma GCC unroll 7
                 for (int i = 0; i < kSide; ++i)
-                    column[i] = loaded<Residual>(layer_, rows[i] + at[j] + c, scale, shift);
-                if (kStep == kOutputs && !kEnlarges && layer_.kept && j >= 1 && j <= kOutputs && j <= right) {
+                    column[i] = read<kReading>(layer_, rows[i] + at[j] + c, scale, shift);
+                if (kKeeps && layer_.kept && j >= 1 && j <= kOutputs && j <= right) {
                     for (int i = 1; i <= kOutputs && i <= bottom; ++i)
                         store(layer_.kept + rows[i] + at[j] + c, column[i]);
                 }
@@ -130,7 +163,8 @@ class Convolution {
                 for (int j = kSide - kStep; j < kSide; ++j)
                     for (int i = 0; i < kSide; ++i) {
                         __builtin_prefetch(input + rows[i] + next[j] + c);
-                        if (Residual) __builtin_prefetch(layer_.residual + rows[i] + next[j] + c);
+                        if (kReading == Reading::kResidual)
+                            __builtin_prefetch(layer_.residual + rows[i] + next[j] + c);
                     }
             }
 #pragma GCC unroll 7
@@ -189,6 +223,13 @@ class Convolution {
                 const int64_t column = phase * outputs + k;
                 Vector pixels[kOutputs * kOutputs];
                 transform_back<Transform>(from + column, position_, pixels);
+                if constexpr (!kHasNorms) {
+                    const Vector base = load(base_ + column);
+                    for_each_pixel<kOutputs>(top, bottom, left, right, [&](int i, int j) {
+                        store(to + i * row + j * pixel + k, pixels[i * kOutputs + j] + base);
+                    });
+                    continue;
+                }
                 auto sums = moments_.sums(block, phase, column, pixels[top * kOutputs + left]);
                 for_each_pixel<kOutputs>(top, bottom, left, right, [&](int i, int j) {
                     sums.add(pixels[i * kOutputs + j]);
@@ -196,7 +237,7 @@ class Convolution {
                 });
                 moments_.keep(block, column, sums);
             }
-            moments_.count(block, phase, (bottom - top) * (right - left));
+            if (kHasNorms) moments_.count(block, phase, (bottom - top) * (right - left));
         }
     }
 
@@ -209,7 +250,7 @@ class Convolution {
     int64_t position_;        // floats of a position's matrix; not a multiple of a page
     Moments moments_;
     int64_t *rows_, *across_at_;  // offsets of a tile's pixels in the input
-    float* center_;
+    float *center_, *base_;       // of the input; its convolution
     Scratch scratch_;
 };
 

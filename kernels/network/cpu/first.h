@@ -43,7 +43,7 @@ class First {
                 for (int64_t block = begin; block < end; ++block) run_block(block, memory);
             });
         };
-        parallel_for(blocks_, layer_.threads, work, blocks_);
+        parallel_for(blocks_, scratch_.threads(), work, blocks_);
         moments_.finish(layer_);
     }
 

@@ -39,7 +39,7 @@ class Last {
                     run_job(job % strips_ * kStrip, job / strips_, memory);
             });
         };
-        parallel_for(strips_ * bands_, layer_.threads, work, strips_ * bands_);
+        parallel_for(strips_ * bands_, scratch_.threads(), work, strips_ * bands_);
     }
 
  private:
@@ -78,7 +78,7 @@ class Last {
                 Vector column[kSide];
 #pragma GCC unroll 5
                 for (int i = 0; i < kSide; ++i)
-                    column[i] = loaded<false>(layer_, rows[i] + columns[j] + c, scale, shift);
+                    column[i] = read<Reading::kRelu>(layer_, rows[i] + columns[j] + c, scale, shift);
                 Transform::input<1, kSide>(column, half + j);
             }
 #pragma GCC unroll 5

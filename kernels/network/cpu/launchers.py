@@ -27,6 +27,8 @@ class Kind(IntEnum):
     PLAIN = 2
     ENLARGING = 3
     LAST = 4
+    VALID = 5
+    VALID_HALVING = 6
 
 
 class Norm(NamedTuple):
@@ -36,6 +38,13 @@ class Norm(NamedTuple):
     shift: Tensor
 
 
+class ValidWeights(NamedTuple):
+    """The weights of a convolution without norms: transformed, and each filter's sum, [C, K]."""
+
+    transformed: Tensor
+    sums: Tensor
+
+
 class LayerStruct(Structure):
     """Mirror of StyleforgeNetworkLayer in layer.h."""
 
@@ -43,7 +52,7 @@ class LayerStruct(Structure):
         *((name, c_longlong) for name in ("height", "width", "inputs", "outputs", "side")),
         ("threads", c_longlong),
         *((name, c_void_p) for name in ("input", "scale", "shift", "residual", "kept")),
-        *((name, c_void_p) for name in ("weights", "result", "gamma", "beta")),
+        *((name, c_void_p) for name in ("weights", "sums", "result", "gamma", "beta")),
         ("eps", c_double),
         *((name, c_void_p) for name in ("next_scale", "next_shift", "memory")),
     ]
@@ -99,10 +108,30 @@ class CpuNetwork:
             *(x.shape[0], x.shape[1], x.shape[2], to.shape[2], side, torch.get_num_threads()),
             x.data_ptr(),
             *(_address(norm and norm.scale), _address(norm and norm.shift)),
-            *(_address(residual), _address(kept), weights.data_ptr(), to.data_ptr()),
+            *(_address(residual), _address(kept), weights.data_ptr(), None, to.data_ptr()),
             *(_address(gamma), _address(beta), eps),
             *(_address(following and following.scale), _address(following and following.shift)),
         )
+        self._call(kind, call)
+
+    def convolve(self, x: Tensor, weights: ValidWeights, stride: int, to: Tensor) -> None:
+        """Convolve pictures without padding, norm or bias.
+
+        Args:
+            x: [N, C, H, W], channels last.
+            stride: 1 or 2.
+            to: [N, K, (H - 3) // stride + 1, (W - 3) // stride + 1], channels last.
+        """
+        kind = Kind.VALID if stride == 1 else Kind.VALID_HALVING
+        pictures = zip(x.permute(0, 2, 3, 1), to.permute(0, 2, 3, 1), strict=True)
+        for picture, result in pictures:
+            sizes = *picture.shape, result.shape[2]
+            call = LayerStruct(*sizes, 3, torch.get_num_threads(), picture.data_ptr())
+            call.weights, call.sums = weights.transformed.data_ptr(), weights.sums.data_ptr()
+            call.result = result.data_ptr()
+            self._call(kind, call)
+
+    def _call(self, kind: Kind, call: LayerStruct) -> None:
         needed = self._memory(kind, byref(call))
         if self._scratch.numel() < needed:
             with torch.inference_mode(False):

@@ -18,6 +18,7 @@ struct StyleforgeNetworkLayer {
     const float* residual;       // added after the norm, in place of a ReLU; or null
     float* kept;                 // receives the input after norm, ReLU and residual; or null
     const float* weights;        // as kernels/network/cpu/weights.py lays them out
+    const float* sums;           // of each filter's taps, [inputs, outputs], if no norm follows
     void* result;                // before its norm
     const float *gamma, *beta;   // of the result's norm; of the last layer beta is the bias
     double eps;
@@ -50,23 +51,27 @@ class Arena {
 
 // One scratch memory for each thread, which a thread borrows for a block.
 class Scratch {
- public:
     static constexpr int64_t kMost = 256;
 
+ public:
     Scratch(Arena& arena, int64_t floats, int64_t threads)
-        : size_((floats + 15) / 16 * 16), first_(arena.take<float>(size_ * threads)) {}
+        : size_((floats + 15) / 16 * 16), threads_(threads < kMost ? threads : kMost),
+          first_(arena.take<float>(size_ * threads_)) {}
+
+    // The threads that may borrow at a time.
+    int64_t threads() const { return threads_; }
 
     // Calls `use(memory)`.
     template <typename F>
     void borrow(const F& use) {
         int64_t i = 0;
-        while (busy_[i].exchange(true, std::memory_order_acquire)) i = (i + 1) % kMost;
+        while (busy_[i].exchange(true, std::memory_order_acquire)) i = (i + 1) % threads_;
         use(first_ + i * size_);
         busy_[i].store(false, std::memory_order_release);
     }
 
  private:
-    int64_t size_;
+    int64_t size_, threads_;
     float* first_;
     std::atomic<bool> busy_[kMost] = {};
 };
@@ -79,11 +84,15 @@ inline int64_t reflected(int64_t i, int64_t size) {
 }
 inline int64_t replicated(int64_t i, int64_t size) { return i < 0 ? 0 : (i < size ? i : size - 1); }
 
-// What a layer loads: the raw result of the one before, with its norm, then a residual or a ReLU.
-template <bool Residual>
-STYLEFORGE_INLINE Vector loaded(const Layer& layer, int64_t at, Vector scale, Vector shift) {
-    const Vector normed = fma(load(static_cast<const float*>(layer.input) + at), scale, shift);
-    if constexpr (Residual) return normed + load(layer.residual + at);
+// How a layer reads its input: after its norm, with a ReLU or a residual, or as it is.
+enum class Reading { kRelu, kResidual, kPlain };
+
+template <Reading kReading>
+STYLEFORGE_INLINE Vector read(const Layer& layer, int64_t at, Vector scale, Vector shift) {
+    const Vector raw = load(static_cast<const float*>(layer.input) + at);
+    if constexpr (kReading == Reading::kPlain) return raw;
+    const Vector normed = fma(raw, scale, shift);
+    if constexpr (kReading == Reading::kResidual) return normed + load(layer.residual + at);
     return relu(normed);
 }
 

@@ -39,7 +39,8 @@ constexpr Row row() {
 
 // In the order of launchers.py.
 constexpr Row kRowOf[] = {row<First>(), row<Convolution<Halving>>(), row<Convolution<Plain>>(),
-                          row<Convolution<Enlarging>>(), row<Last>()};
+                          row<Convolution<Enlarging>>(), row<Last>(),
+                          row<Convolution<Valid>>(), row<Convolution<ValidHalving>>()};
 
 }  // namespace
 

@@ -118,7 +118,7 @@ class CpuPlan:
 
 
 class _Weights:
-    """The weights of a network by name, and those of convolutions as their kernels read them."""
+    """The weights of a network by name; the kernels read convolutions transformed."""
 
     def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, panel: int) -> None:
         self._named, self._prepare, self._panel = named, prepare, panel

@@ -23,12 +23,17 @@ _F32 = (0.0, 1.0, -1.0)
 
 def plain_weights(weight: Tensor, panel: int) -> Tensor:
     """Transform [K, C, 3, 3] for F(4x4, 3x3): 36 matrices of [C, K] in panels, FP32."""
-    return _panels(_transformed(weight, _F43).flatten(2).permute(2, 1, 0), panel)
+    return _in_panels(weight, panel, _evaluation(_F43, 3))
+
+
+def tap_sums(weight: Tensor) -> Tensor:
+    """Sum the taps of each filter [K, C, 3, 3]; return [C, K] in FP32."""
+    return weight.double().sum((2, 3)).T.float().contiguous()
 
 
 def enlarging_weights(weight: Tensor, panel: int) -> Tensor:
     """Transform the phases [4 K, C, 2, 2] for F(4x4, 2x2): 25 matrices of [C, 4 K] in panels."""
-    return _panels(_transformed(weight, _F42).flatten(2).permute(2, 1, 0), panel)
+    return _in_panels(weight, panel, _evaluation(_F42, 2))
 
 
 def halving_weights(weight: Tensor, panel: int) -> Tensor:
@@ -36,16 +41,12 @@ def halving_weights(weight: Tensor, panel: int) -> Tensor:
     outer = _evaluation(_F32, 2)  # of the first and the last tap; the middle one stays as it is
     rows = torch.zeros(7, 3, dtype=torch.float64)
     rows[:4, 0], rows[:4, 2], rows[4:, 1] = outer[:, 0], outer[:, 1], 1
-    rows = rows.to(weight.device)
-    transformed = rows @ weight.double() @ rows.T
-    return _panels(transformed.flatten(2).permute(2, 1, 0), panel)
+    return _in_panels(weight, panel, rows)
 
 
 def first_weights(weight: Tensor, panel: int) -> Tensor:
     """Transform [K, 3, R, R], cut into 3x3 filters: 36 matrices of [3 cells^2, K] in panels."""
-    cells = _cells(weight)  # [K, 3, down, across, 3, 3]
-    matrices = _transformed(cells, _F43).flatten(-2).flatten(1, 3).permute(2, 1, 0)
-    return _panels(matrices, panel)
+    return _in_panels(_cells(weight).flatten(1, 3), panel, _evaluation(_F43, CELL))
 
 
 def last_weights(weight: Tensor) -> Tensor:
@@ -53,16 +54,11 @@ def last_weights(weight: Tensor) -> Tensor:
 
     Returns [25, cells down, cells across, C / 8, 3, 8] in FP32, flat.
     """
-    transformed = _transformed(_cells(weight), _F42).flatten(-2)  # [3, C, down, across, 25]
+    rows = _evaluation(_F42, CELL)
+    transformed = (rows @ _cells(weight) @ rows.T).flatten(-2)  # [3, C, down, across, 25]
     colors, channels, *cells = transformed.shape
     by_eights = transformed.reshape(colors, channels // EIGHT, EIGHT, *cells)
     return by_eights.permute(5, 3, 4, 1, 0, 2).float().flatten()
-
-
-def _transformed(weight: Tensor, points: tuple[float, ...]) -> Tensor:
-    """Evaluate filters [..., R, R] at the points and infinity, in both dimensions, in FP64."""
-    rows = _evaluation(points, weight.shape[-1]).to(weight.device)
-    return rows @ weight.double() @ rows.T
 
 
 def _evaluation(points: tuple[float, ...], taps: int) -> Tensor:
@@ -83,8 +79,13 @@ def _cells(weight: Tensor) -> Tensor:
     return padded.unfold(2, CELL, CELL).unfold(3, CELL, CELL)
 
 
-def _panels(matrices: Tensor, panel: int) -> Tensor:
-    """Lay out matrices [X, C, K] in FP32 as panels of columns one after another, flat."""
-    columns = matrices.shape[-1]
-    parts = [matrices[..., k : k + panel].flatten(1) for k in range(0, columns, panel)]
-    return torch.cat(parts, 1).float().flatten()
+def _in_panels(weight: Tensor, panel: int, rows: Tensor) -> Tensor:
+    """Transform filters [K, C, R, R] by `rows` in both dimensions, one panel of K at a time.
+
+    Returns a matrix [C, panel] for each panel of each position, flat, in FP32.
+    """
+    both = torch.kron(rows, rows)  # [positions, R * R]
+    taps = weight.double().permute(2, 3, 1, 0).flatten(0, 1)  # [R * R, C, K]
+    starts = range(0, taps.shape[2], panel)
+    panels = [(both @ taps[..., k : k + panel].flatten(1)).float() for k in starts]
+    return torch.cat(panels, 1).flatten()

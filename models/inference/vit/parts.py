@@ -29,6 +29,7 @@ from kernels.table.registry import TRANSFORMER, use_native
 from kernels.weight_transforms import can_write_into, convolve
 from models.inference.buffers import Workspace
 from models.inference.vit.weights import BlockWeights, VitWeights
+from models.inference.winograd import WinogradConvolutions
 from models.optimized_blocks import EPS, mean_tokens
 from models.vit_config import VitConfig
 
@@ -64,7 +65,7 @@ class VitParts:
         )
         self.styles = list(zip(factors, shifts, strict=True))
         self.joins_norms = self.device.type != "cpu"
-        self._workspace = Workspace()
+        self._workspace, self._winograd = Workspace(), WinogradConvolutions()
 
     def set_code(self, code: Tensor) -> None:
         """Set the code of the style to paint in, [1, code_dim], on any device."""
@@ -134,13 +135,15 @@ class VitParts:
 
     def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution by its name to a padded picture, without a bias."""
-        return self.convolved(x, self.weights.convolutions[name], stride)
+        weight = self.weights.convolutions[name]
+        if not self._winograd.run(x, weight):
+            return self.convolved(x, weight, stride)
+        raw = self._workspace.take("raw", _convolved_size(x, weight, stride), x)
+        return self._winograd.convolve(name, x, weight, stride, raw)
 
     def convolved(self, x: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution to a padded picture; on the CPU into a buffer, if possible."""
-        n, _, height, width = x.shape
-        out, _, high, wide = weight.shape
-        shape = (n, out, (height - high) // stride + 1, (width - wide) // stride + 1)
+        shape = _convolved_size(x, weight, stride)
         raw = self._workspace.take("raw", shape, x) if can_write_into(x) else None
         return convolve(x, weight, None, stride, raw)
 
@@ -243,3 +246,9 @@ class VitParts:
         else:
             attended = fused_attention(q, k, v, scale=(width // heads) ** -0.5)[0]
         return attended.transpose(1, 2).reshape(n, length, width)
+
+
+def _convolved_size(x: Tensor, weight: Tensor, stride: int) -> tuple[int, int, int, int]:
+    n, _, height, width = x.shape
+    out, _, high, wide = weight.shape
+    return n, out, (height - high) // stride + 1, (width - wide) // stride + 1

@@ -26,7 +26,7 @@ from kernels.network.launchers import Network
 from kernels.network.shapes import WITH_KERNELS
 from kernels.network.sm80 import Sm80Plan
 from kernels.network.sm80_int8 import Sm80Int8Plan
-from kernels.self_test.network import _reference, random_weights
+from kernels.self_test.network import random_weights, reference
 from models.checkpoints import load_checkpoint
 from models.inference.vit.native_plan import NativeVitPlan, dimensions, end_weights
 from models.inference.vit.parts import VitParts
@@ -150,7 +150,7 @@ def run(plan: Sm80Plan, in_bytes: bool) -> None:
 
 def exact(weights: dict[str, torch.Tensor]) -> torch.Tensor:
     doubled = {name: weight.double() for name, weight in weights.items()}
-    return _reference(doubled, BLOCKS, frames().permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+    return reference(doubled, BLOCKS, frames().permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 
 @pytest.mark.parametrize(("name", "precision", "layers"), CASES, ids=str)

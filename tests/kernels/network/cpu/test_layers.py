@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from kernels.network.cpu import weights
-from kernels.network.cpu.launchers import Kind, Norm
+from kernels.network.cpu.launchers import Kind, Norm, ValidWeights
 from kernels.weight_transforms import phase_weight
 from tests.helpers.daily import matrix
 from tests.kernels.network.cpu.native import LEVELS, network, threads_of_torch
@@ -175,3 +175,32 @@ def test_processors_with_fused_products_compute_the_same_bits(kind):
         size = {Kind.PLAIN: (30, 43), Kind.HALVING: (15, 22), Kind.ENLARGING: (60, 86)}[kind]
         results.append(run(native, kind, case((30, 43), 32, 48), prepared, size))
     assert torch.equal(*results)
+
+
+@matrix({"level": LEVELS, "size": SIZES, "widths": WIDTHS, "stride": [1, 2]})
+def test_a_convolution_without_norms_equals_pytorch(level, size, widths, stride):
+    native, (inputs, outputs) = network(level), widths
+    generator = torch.Generator().manual_seed(size[0])
+    x = torch.randn(2, inputs, *size, generator=generator) + 5
+    x = x.contiguous(memory_format=torch.channels_last)
+    weight = filters(outputs, inputs)
+    make = weights.plain_weights if stride == 1 else weights.halving_weights
+    prepared = ValidWeights(make(weight, native.panel), weights.tap_sums(weight))
+    expected = F.conv2d(x.double(), weight.double(), stride=stride)
+    to = torch.full_like(expected, torch.nan, dtype=torch.float32)
+    to = to.contiguous(memory_format=torch.channels_last)
+    native.convolve(x, prepared, stride, to)
+    apart = (to.double() - expected).abs().max()
+    assert apart < 1e-6 * expected.abs().max() + 1e-4
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_convolution_of_a_constant_is_one_number_per_channel(stride):
+    native, weight = network("x86-64-v2"), filters(48, 32)
+    x = torch.linspace(-3, 7, 32).view(1, 32, 1, 1).expand(1, 32, 23, 30)
+    make = weights.plain_weights if stride == 1 else weights.halving_weights
+    prepared = ValidWeights(make(weight, native.panel), weights.tap_sums(weight))
+    to = torch.empty(1, 48, *(((side - 3) // stride + 1) for side in (23, 30)))
+    to = to.contiguous(memory_format=torch.channels_last)
+    native.convolve(x.contiguous(memory_format=torch.channels_last), prepared, stride, to)
+    assert torch.equal(to, to[..., :1, :1].expand_as(to))

@@ -1,0 +1,102 @@
+"""Mutants of the network on the CPU."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_LAYERS = "tests/kernels/network/cpu/test_layers.py::"
+_PLAN = "tests/kernels/network/cpu/test_plan.py::"
+
+MUTANTS = (
+    Mutant(
+        "a convolution repeats the border in place of reflecting it",
+        "kernels/network/cpu/convolution.h",
+        "return reflected(i - 1, size);",
+        "return replicated(i - 1, size);",
+        (f"{_LAYERS}test_a_plain_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "an enlarging convolution reflects the small picture",
+        "kernels/network/cpu/convolution.h",
+        "return replicated(i - 1, size);",
+        "return reflected(i - 1, size);",
+        (f"{_LAYERS}test_an_enlarging_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "a picture of one color is enlarged rounding",
+        "kernels/network/cpu/convolution.h",
+        "store(center_ + c, read<kReading>(layer_, c, scale, shift));",
+        "store(center_ + c, Vector{});",
+        (f"{_PLAN}test_pictures_of_one_color_are_exact",),
+    ),
+    Mutant(
+        "the first layer keeps the color of a picture of one color",
+        "kernels/network/cpu/first.h",
+        "const float center = colors[color];",
+        "const float center = 0;",
+        (f"{_PLAN}test_pictures_of_one_color_are_exact",),
+    ),
+    Mutant(
+        "a convolution without norms forgets what it subtracted",
+        "kernels/network/cpu/convolution.h",
+        "pixels[i * kOutputs + j] + base);",
+        "pixels[i * kOutputs + j]);",
+        (f"{_LAYERS}test_a_convolution_without_norms_equals_pytorch",),
+    ),
+    Mutant(
+        "blocks of pixels are merged as if they had the same mean",
+        "kernels/network/cpu/moments.h",
+        " + delta * delta * ((count - n) * n / count);",
+        ";",
+        (f"{_LAYERS}test_a_plain_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "the pixels outside the picture count in the norm",
+        "kernels/network/cpu/convolution.h",
+        "moments_.count(block, phase, (bottom - top) * (right - left));",
+        "moments_.count(block, phase, kOutputs * kOutputs);",
+        (f"{_LAYERS}test_a_plain_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "a ReLU turns NaN into zero",
+        "kernels/network/cpu/vectors.h",
+        "return x < zero ? zero : x;",
+        "return x > zero ? x : zero;",
+        (f"{_PLAN}test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next",),
+    ),
+    Mutant(
+        "a residual block loses its input",
+        "kernels/network/cpu/convolution.h",
+        "store(layer_.kept + rows[i] + at[j] + c, column[i]);",
+        "(void)column;",
+        (f"{_LAYERS}test_a_plain_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "threads divide the moments of a layer",
+        "kernels/network/cpu/convolution.h",
+        "tiles_(2 * kTiles * kPositions * deep_ > kBlock ? kTiles : 2 * kTiles),",
+        "tiles_(layer.threads > 1 ? kTiles : 2 * kTiles),",
+        (f"{_PLAN}test_threads_and_runs_change_no_bit",),
+    ),
+    Mutant(
+        "gradients are asked of the native network",
+        "models/inference/winograd.py",
+        'x.device.type != "cpu" or torch.is_grad_enabled() or unsupported(network)',
+        'x.device.type != "cpu" or unsupported(network)',
+        ("tests/models/test_transformer_net.py::test_gradients_of_the_variants_agree",),
+    ),
+    Mutant(
+        "changed weights are painted with the old ones",
+        "models/inference/buffers.py",
+        "if held is None or held[0] != key or not (counted or torch.equal(held[1], source)):",
+        "if held is None:",
+        ("tests/models/test_transformer_net.py::test_prepared_weights_follow_the_parameters",),
+    ),
+    Mutant(
+        "a processor with AVX-512 takes the image for AVX2",
+        "kernels/jit/prebuilt.py",
+        '{"AVX512": 4, "AVX2": 3}',
+        '{"AVX512": 3, "AVX2": 3}',
+        ("tests/kernels/jit/test_prebuilt.py::test_a_machine_takes_what_its_processor_has",),
+    ),
+)
