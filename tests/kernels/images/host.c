@@ -16,14 +16,6 @@
 #include <dlfcn.h>
 #endif
 
-// StyleforgeInstanceNormCall in instance_norm.cpp.
-typedef struct {
-    int64_t threads;
-    void* norm;
-    void* inputs[4];  // x, weight, bias, residual
-    void* y;
-} Call;
-
 // LLVM's `ident_t`, as in kernels/include/cpu/parallel.h.
 typedef struct {
     int32_t reserved1, flags, reserved2, reserved3;
@@ -34,7 +26,8 @@ typedef void (*UseOpenMP)(void*, void*);
 typedef void (*SetThreads)(int);
 typedef void (*GompParallel)(void (*)(void*), void*, unsigned, unsigned);
 typedef void (*KmpcForkCall)(Place*, int32_t, void (*)(int32_t*, int32_t*, ...), ...);
-typedef int (*Run)(const Call*);
+typedef int (*Run)(const void*);
+typedef int (*RunKind)(int64_t, const void*);
 
 static void fail(const char* what, const char* which) {
     fprintf(stderr, "%s: %s\n", what, which);
@@ -101,6 +94,40 @@ static void* read_block(FILE* from, int64_t* size) {
     return block;
 }
 
+static int64_t read_number(FILE* from) {
+    int64_t number = 0;
+    read_bytes(&number, sizeof(number), from);
+    return number;
+}
+
+// Reads a call, makes it, and writes its results. The call is a struct, into which the number of
+// threads and the addresses of blocks are written; functions of several kinds take a number first.
+static void run_call(void* image, FILE* calls, FILE* results, int64_t threads) {
+    enum { kMost = 16 };
+    void* blocks[kMost];
+    int64_t sizes[kMost], writes[kMost];
+    char* name = read_block(calls, NULL);
+    const int64_t kind = read_number(calls);
+    char* call = read_block(calls, NULL);
+    memcpy(call + read_number(calls), &threads, sizeof(threads));
+    const int64_t count = read_number(calls);
+    if (count > kMost) fail("too many pointers", name);
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = read_number(calls);
+        writes[i] = read_number(calls);
+        blocks[i] = read_block(calls, &sizes[i]);
+        memcpy(call + at, &blocks[i], sizeof(blocks[i]));
+    }
+    void* run = function(image, name);
+    if (kind < 0 ? ((Run)run)(call) : ((RunKind)run)(kind, call)) fail("not enough memory", name);
+    for (int64_t i = 0; i < count; ++i) {
+        if (writes[i] && sizes[i] > 0 && fwrite(blocks[i], (size_t)sizes[i], 1, results) != 1)
+            fail("cannot be written", "the results");
+        free(blocks[i]);
+    }
+    free(name), free(call);
+}
+
 int main(int count, char** arguments) {
     if (count != 7) fail("wrong arguments", "IMAGE OPENMP ENTRY THREADS CALLS RESULTS");
     const char* entry = arguments[3];
@@ -123,20 +150,7 @@ int main(int count, char** arguments) {
     FILE* calls = open_file(arguments[5], "rb");
     FILE* results = open_file(arguments[6], "wb");
     int64_t left = 0;
-    for (read_bytes(&left, sizeof(left), calls); left > 0; --left) {
-        Call call;
-        int64_t size = 0;
-        char* name = read_block(calls, NULL);
-        call.threads = threads;
-        call.norm = read_block(calls, NULL);
-        for (int i = 0; i < 4; ++i) call.inputs[i] = read_block(calls, NULL);
-        call.y = read_block(calls, &size);
-        if (((Run)function(image, name))(&call)) fail("not enough memory", name);
-        if (size && fwrite(call.y, (size_t)size, 1, results) != 1)
-            fail("cannot be written", arguments[6]);
-        free(name), free(call.norm), free(call.y);
-        for (int i = 0; i < 4; ++i) free(call.inputs[i]);
-    }
+    for (read_bytes(&left, sizeof(left), calls); left > 0; --left) run_call(image, calls, results, threads);
     if (fclose(results)) fail("cannot be written", arguments[6]);
     fclose(calls);
     return 0;

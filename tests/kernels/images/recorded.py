@@ -1,4 +1,4 @@
-"""Recorded calls of the instance norm's C functions, to be repeated elsewhere."""
+"""Recorded calls of C functions, to be repeated elsewhere, and the calls of the instance norm."""
 
 from __future__ import annotations
 
@@ -23,18 +23,31 @@ PLAIN = (None, None, None, 1e-5, False, 0, "reflect", False)
 SHAPES = ((1, 4, 4, 4), (2, 8, 13, 22), (1, 40, 63, 52))
 
 
+class Pointer(NamedTuple):
+    """A pointer in a struct: its offset, the bytes behind it, or None, and whether they change."""
+
+    at: int
+    block: bytes | None
+    is_result: bool = False
+
+
 class Call(NamedTuple):
-    """A call of a C function.
+    """A call of a C function with a struct.
 
     Attributes:
-        arguments: The arguments of `cpu_norm.norm`, in words.
-        blocks: The function's name, the struct, x, weight, bias and residual; None is null.
-        result: The bytes of y.
+        arguments: The arguments in words.
+        kind: The number before the struct; -1 for functions without one.
+        struct: The struct; a host program writes the pointers, and the threads at `threads_at`.
+        result: The bytes behind all pointers that are results, after the call.
     """
 
     arguments: str
-    blocks: tuple[bytes | None, ...]
+    name: str
+    struct: bytes
+    pointers: tuple[Pointer, ...]
     result: bytes
+    kind: int = -1
+    threads_at: int = 0
 
 
 class Recorder(CpuLauncher):
@@ -104,19 +117,33 @@ def record(image: Path, given: Iterable[tuple[Any, ...]] | None = None) -> list[
             None if bias is None else bias.to(parameters),
             residual,
         )
-        blocks = (name.encode(), norm, *map(_bytes, inputs))
         words = f"{x.dtype} {layout} {list(x.shape)} {arguments[4:]}"
-        found.append(Call(words, blocks, _bytes(result) or b""))
+        written = bytes_of(result) or b""
+        blocks = norm, *map(bytes_of, inputs), bytes(len(written))
+        # StyleforgeInstanceNormCall: threads, then pointers, the last to the result.
+        pointers = [Pointer(8 + 8 * number, block) for number, block in enumerate(blocks)]
+        pointers[-1] = pointers[-1]._replace(is_result=True)
+        struct = bytes(8 * (1 + len(pointers)))
+        found.append(Call(words, name, struct, tuple(pointers), written))
     return found
 
 
 def write(calls: list[Call], path: Path) -> None:
+    """Write calls as the program of host.c reads them."""
+
+    def block(content: bytes | None) -> bytes:
+        return number(-1) if content is None else number(len(content)) + content
+
+    def number(value: int) -> bytes:
+        return value.to_bytes(8, "little", signed=True)
+
     with path.open("wb") as file:
-        file.write(len(calls).to_bytes(8, "little"))
+        file.write(number(len(calls)))
         for call in calls:
-            for block in (*call.blocks, bytes(len(call.result))):
-                size = -1 if block is None else len(block)
-                file.write(size.to_bytes(8, "little", signed=True) + (block or b""))
+            file.write(block(call.name.encode()) + number(call.kind) + block(call.struct))
+            file.write(number(call.threads_at) + number(len(call.pointers)))
+            for each in call.pointers:
+                file.write(number(each.at) + number(each.is_result) + block(each.block))
 
 
 def differences(calls: list[Call], results: bytes) -> list[str]:
@@ -130,7 +157,7 @@ def differences(calls: list[Call], results: bytes) -> list[str]:
     return found
 
 
-def _bytes(x: Tensor | None) -> bytes | None:
+def bytes_of(x: Tensor | None) -> bytes | None:
     """Return the memory from the first element to the last, gaps included."""
     if x is None:
         return None

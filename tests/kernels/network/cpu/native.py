@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import platform
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ LEVELS = {
 @functools.cache
 def library(level: str) -> ctypes.CDLL:
     """Compile the library for a level of x86-64 and load it, or skip the test."""
-    if torch.backends.cpu.get_cpu_capability() not in LEVELS[level]:
+    if level not in available():
         pytest.skip(f"this processor is no {level}")
     try:
         compiler = toolchain.toolchain().compiler
@@ -46,6 +47,14 @@ def library(level: str) -> ctypes.CDLL:
         loaded = ctypes.CDLL(str(path))
     use_openmp(loaded)
     return loaded
+
+
+def available() -> list[str]:
+    """Return the levels of this processor; skip the test on other processors than x86-64."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        pytest.skip("this processor is no x86-64")
+    capability = torch.backends.cpu.get_cpu_capability()
+    return [level for level, processors in LEVELS.items() if capability in processors]
 
 
 def network(level: str) -> CpuNetwork:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,8 @@ from torch import Tensor
 from kernels.network.cpu.plan import CpuPlan, unsupported
 from kernels.network.shapes import FULL, LITE, NetworkShape
 from kernels.self_test.network import random_weights, reference
-from tests.helpers.daily import matrix
-from tests.kernels.network.cpu.native import LEVELS, network, threads_of_torch
+from tests.helpers.daily import matrix, some_daily
+from tests.kernels.network.cpu.native import LEVELS, available, network, threads_of_torch
 
 SHAPES = {
     "full": replace(FULL, num_residual_blocks=2),
@@ -57,6 +58,20 @@ def test_the_network_equals_pytorch_in_float64(level, shape, size):
     x = picture(*size)
     apart = (painter(x).double() - painter.exact(x)).abs().max()
     assert apart < 0.005
+
+
+@pytest.mark.parametrize("seed", some_daily(range(60), *range(6)))
+def test_random_networks_of_random_sizes_are_right(seed):
+    draw = random.Random(seed)
+    widths = [16 * draw.randint(1, 7) for _ in range(3)]
+    shape = NetworkShape((widths[0], widths[1], widths[2]), draw.randrange(1, 16, 2))
+    painter = Painter(
+        network(draw.choice(available())), replace(shape, num_residual_blocks=draw.randint(1, 4))
+    )
+    x = picture(4 * draw.randint(4, 25), 4 * draw.randint(4, 40), seed)
+    with threads_of_torch(draw.randint(1, 4)):
+        painted = painter(x)
+    assert (painted.double() - painter.exact(x)).abs().max() < 0.005
 
 
 @pytest.mark.parametrize("shape", SHAPES)
