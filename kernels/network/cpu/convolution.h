@@ -1,8 +1,7 @@
 // Convolutions of many channels by Winograd's transform, in blocks that stay in the L2 cache.
 //
-// A block is some tiles of the result. Its tiles are loaded and transformed, then each of the
-// transformed positions is one matrix product, and its products are transformed back and stored.
-// The product of a position is written over the input of the position before.
+// A block is some tiles of the result. A thread loads and transforms them, computes one matrix
+// product for each transformed position, transforms the products back and stores them.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -57,31 +56,36 @@ class Convolution {
     static constexpr int kStep = Kind::kStep;
     static constexpr bool kEnlarges = kPhases > 1, kHasNorms = Kind::kHasNorms;
     static constexpr bool kKeeps = kHasNorms && !kEnlarges && kStep == kOutputs;
-    static constexpr int64_t kTiles = 12;  // of a block: this or twice as many
+    static constexpr int64_t kTiles = 12;      // of a block: this or twice as many
     static constexpr int64_t kBlock = 120000;  // floats of a block, at most
     static_assert(kTiles % kRows == 0, "a block must be whole products");
 
  public:
     Convolution(const Layer& layer, Arena& arena)
-        : layer_(layer), inputs_(layer.inputs), columns_(layer.outputs * kPhases),
-          high_(Kind::result(layer.height)), wide_(Kind::result(layer.width)),
-          down_((high_ + kOutputs - 1) / kOutputs), across_((wide_ + kOutputs - 1) / kOutputs),
+        : layer_(layer),
+          inputs_(layer.inputs),
+          columns_(layer.outputs * kPhases),
+          high_(Kind::result(layer.height)),
+          wide_(Kind::result(layer.width)),
+          down_((high_ + kOutputs - 1) / kOutputs),
+          across_((wide_ + kOutputs - 1) / kOutputs),
           deep_(inputs_ > columns_ ? inputs_ : columns_),
           tiles_(2 * kTiles * kPositions * deep_ > kBlock ? kTiles : 2 * kTiles),
           blocks_((down_ * across_ + tiles_ - 1) / tiles_),
           position_(tiles_ * deep_ + kChannels),
           moments_(arena, kHasNorms ? blocks_ : 0, columns_, kPhases),
-          rows_(arena.take<int64_t>(down_ * kSide)), across_at_(arena.take<int64_t>(across_ * kSide)),
-          center_(arena.take<float>(inputs_)), base_(arena.take<float>(columns_)),
+          rows_(arena.take<int64_t>(down_ * kSide)),
+          across_at_(arena.take<int64_t>(across_ * kSide)),
+          center_(arena.take<float>(inputs_)),
+          base_(arena.take<float>(columns_)),
           scratch_(arena, (kPositions + 1) * position_, layer.threads) {}
 
     void run() {
         for (int64_t i = 0; i < down_ * kSide; ++i)
-            rows_[i] = Kind::source(i / kSide * kStep + i % kSide, layer_.height) *
-                       layer_.width * inputs_;
+            rows_[i] =
+                Kind::source(i / kSide * kStep + i % kSide, layer_.height) * layer_.width * inputs_;
         for (int64_t i = 0; i < across_ * kSide; ++i)
-            across_at_[i] =
-                Kind::source(i / kSide * kStep + i % kSide, layer_.width) * inputs_;
+            across_at_[i] = Kind::source(i / kSide * kStep + i % kSide, layer_.width) * inputs_;
         if constexpr (!kHasNorms) {
             each_block<Reading::kPlain>();
         } else {
@@ -112,10 +116,10 @@ class Convolution {
         parallel_for(blocks_, scratch_.threads(), work, blocks_);
     }
 
-    // The first pixel is subtracted from the input. The norm after the layer cancels what a constant
-    // adds to a channel; without a norm, its convolution is added to the result. So a picture of one
-    // color is exactly zero here, and so is its rounding error, which the next norm would enlarge by
-    // up to 1 / sqrt(eps).
+    // Finds the input's first pixel, which the layer subtracts from every pixel. The norm after the
+    // layer cancels what a constant adds to a channel; a layer without a norm adds the constant's
+    // convolution to the result. A picture of one color is therefore exactly zero here, without a
+    // rounding error that the next norm would enlarge by up to 1 / sqrt(eps).
     template <Reading kReading>
     void find_center() {
         for (int64_t c = 0; c < inputs_; c += kLanes) {
@@ -177,19 +181,21 @@ class Convolution {
         }
     }
 
-    // Multiplies every position; the products of a position begin where its input's precedessor does.
+    // Multiplies every position, and writes its products over the input of the position before.
     void multiply_all(int64_t tiles, float* memory) const {
         const int64_t rows = (tiles + kRows - 1) / kRows * kRows;
         for (int p = 0; p < kPositions; ++p) {
             float* to = memory + p * position_;
             float* from = to + position_;
-            std::memset(from + tiles * inputs_, 0, static_cast<size_t>((rows - tiles) * inputs_) * 4);
+            std::memset(from + tiles * inputs_, 0,
+                        static_cast<size_t>((rows - tiles) * inputs_) * 4);
             const float* weights = layer_.weights + p * inputs_ * columns_;
             int64_t k = 0;
             for (; k + kPanel <= columns_; k += kPanel)
                 panel<kVectors>(rows, from, weights + k * inputs_, to + k);
             if constexpr (kChannels % kPanel != 0)
-                for (; k < columns_; k += kLanes) panel<1>(rows, from, weights + k * inputs_, to + k);
+                for (; k < columns_; k += kLanes)
+                    panel<1>(rows, from, weights + k * inputs_, to + k);
         }
     }
 
@@ -216,9 +222,9 @@ class Convolution {
             if (bottom <= top || right <= left) continue;
             const int64_t pixel = (kEnlarges ? 2 : 1) * outputs;
             const int64_t row = (kEnlarges ? 4 * layer_.width : wide_) * outputs;
-            float* to = static_cast<float*>(layer_.result) +
-                        (kEnlarges ? (2 * y - a) * 2 * layer_.width + 2 * x - b
-                                   : y * wide_ + x) * outputs;
+            float* to =
+                static_cast<float*>(layer_.result) +
+                (kEnlarges ? (2 * y - a) * 2 * layer_.width + 2 * x - b : y * wide_ + x) * outputs;
             for (int64_t k = 0; k < outputs; k += kLanes) {
                 const int64_t column = phase * outputs + k;
                 Vector pixels[kOutputs * kOutputs];
@@ -243,11 +249,11 @@ class Convolution {
 
     const Layer& layer_;
     int64_t inputs_, columns_;
-    int64_t high_, wide_;     // of the convolution's result
-    int64_t down_, across_;   // tiles
-    int64_t deep_, tiles_;    // channels and tiles of a block
+    int64_t high_, wide_;    // of the convolution's result
+    int64_t down_, across_;  // tiles
+    int64_t deep_, tiles_;   // channels and tiles of a block
     int64_t blocks_;
-    int64_t position_;        // floats of a position's matrix; not a multiple of a page
+    int64_t position_;  // floats of a position's matrix; not a multiple of a page
     Moments moments_;
     int64_t *rows_, *across_at_;  // offsets of a tile's pixels in the input
     float *center_, *base_;       // of the input; its convolution

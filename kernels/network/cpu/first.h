@@ -1,8 +1,7 @@
 // The first layer: a large filter on the three colors, as nested 3x3 filters.
 //
-// The filter is cut into a grid of 3x3 filters, and their transformed products are added before one
-// transform of the sum back: F(4, 3) with 3 * cells^2 inputs. Lanes are neighboring tiles, since
-// there are too few colors for lanes.
+// The weights are a grid of 3x3 filters. One product adds all of them in transformed form: F(4, 3)
+// with 3 * cells^2 inputs. Lanes are neighboring tiles, since three colors would leave lanes empty.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -16,19 +15,24 @@ class First {
     using Transform = F43;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3;
-    static constexpr int64_t kGroup = 16;           // neighboring tiles that are loaded together
-    static constexpr int64_t kTiles = 3 * kGroup;   // of a block
+    static constexpr int64_t kGroup = 16;          // neighboring tiles that a thread loads at once
+    static constexpr int64_t kTiles = 3 * kGroup;  // of a block
     static_assert(kTiles % kRows == 0, "a block must be whole products");
 
  public:
     First(const Layer& layer, Arena& arena)
-        : layer_(layer), outputs_(layer.outputs), cells_((layer.side + kCell - 1) / kCell),
-          depth_(kColors * cells_ * cells_), down_((layer.height + kOutputs - 1) / kOutputs),
+        : layer_(layer),
+          outputs_(layer.outputs),
+          cells_((layer.side + kCell - 1) / kCell),
+          depth_(kColors * cells_ * cells_),
+          down_((layer.height + kOutputs - 1) / kOutputs),
           across_((layer.width + kOutputs - 1) / kOutputs),
-          groups_((across_ + kGroup - 1) / kGroup), blocks_((down_ * groups_ + 2) / 3),
+          groups_((across_ + kGroup - 1) / kGroup),
+          blocks_((down_ * groups_ + 2) / 3),
           lines_(down_ * kOutputs + kCell * cells_ + kSide),
           line_(groups_ * kGroup + (kCell * cells_ + kSide) / kOutputs + 2),
-          taps_(depth_ * kTiles + kChannels), products_(kTiles * outputs_ + kChannels),
+          taps_(depth_ * kTiles + kChannels),
+          products_(kTiles * outputs_ + kChannels),
           moments_(arena, blocks_, outputs_, 1),
           planes_(arena.take<float>(kColors * lines_ * kOutputs * line_)),
           scratch_(arena, kPositions * (taps_ + products_), layer.threads) {}
@@ -48,8 +52,9 @@ class First {
     }
 
  private:
-    // Pads a line of a color and sorts it by column modulo the tiles' step, so that the same pixel of
-    // neighboring tiles lies side by side. The picture's first pixel is subtracted, see Convolution.
+    // Pads a line of a color and sorts it by column modulo the tiles' step, so that the same pixel
+    // of neighboring tiles lies side by side. Subtracts the picture's first pixel, as Convolution
+    // does.
     void sort_line(int64_t line) const {
         const float* colors = static_cast<const float*>(layer_.input);
         const int64_t color = line / lines_, before = layer_.side / 2;
@@ -59,8 +64,7 @@ class First {
         for (int64_t tile = 0; tile < line_; ++tile)
             for (int64_t step = 0; step < kOutputs; ++step) {
                 const int64_t x = reflected(tile * kOutputs + step - before, layer_.width);
-                to[step * line_ + tile] =
-                    colors[(y * layer_.width + x) * kColors + color] - center;
+                to[step * line_ + tile] = colors[(y * layer_.width + x) * kColors + color] - center;
             }
     }
 
@@ -71,7 +75,8 @@ class First {
         for (int64_t g = 0; g < groups; ++g) load_group(first + g, memory + g * kGroup);
         for (int p = 0; p < kPositions; ++p) {
             int64_t k = 0;
-            for (; k + kPanel <= outputs_; k += kPanel) panel<kVectors>(p, rows, k, memory, products);
+            for (; k + kPanel <= outputs_; k += kPanel)
+                panel<kVectors>(p, rows, k, memory, products);
             if constexpr (kChannels % kPanel != 0)
                 for (; k < outputs_; k += kLanes) panel<1>(p, rows, k, memory, products);
         }
@@ -146,12 +151,12 @@ class First {
 
     const Layer& layer_;
     int64_t outputs_;
-    int64_t cells_;           // 3x3 filters on a side of the filter
-    int64_t depth_;           // inputs of the product: each color under each 3x3 filter
-    int64_t down_, across_;   // tiles
-    int64_t groups_;          // across
+    int64_t cells_;          // 3x3 filters on a side of the filter
+    int64_t depth_;          // inputs of the product: each color under each 3x3 filter
+    int64_t down_, across_;  // tiles
+    int64_t groups_;         // across
     int64_t blocks_;
-    int64_t lines_, line_;    // padded lines of a color; padded tiles of a line
+    int64_t lines_, line_;     // padded lines of a color; padded tiles of a line
     int64_t taps_, products_;  // floats of a position's matrices
     Moments moments_;
     float* planes_;  // [colors, lines, steps, tiles]

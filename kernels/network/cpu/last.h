@@ -1,8 +1,8 @@
 // The last layer: a large filter to the three colors, as nested 3x3 filters.
 //
 // Tiles step by the side of the nested filters, so that a transformed patch of the input serves all
-// of them. Lanes are eight channels on every processor; their sums are added after the transform
-// back, in a fixed order.
+// of them. Lanes are eight channels on every processor; `store_tile` adds their sums after the
+// transform back, in a fixed order.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -19,16 +19,20 @@ class Last {
     using Transform = F33;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3, kEight = 8;
-    static constexpr int kAtOnce = kParts == 1 ? 4 : 2;      // tiles of a product
-    static constexpr int64_t kStrip = 24, kBand = 12;        // tiles of a job, across and down
+    static constexpr int kAtOnce = kParts == 1 ? 4 : 2;  // tiles of a product
+    static constexpr int64_t kStrip = 24, kBand = 12;    // tiles of a job, across and down
 
  public:
     Last(const Layer& layer, Arena& arena)
-        : layer_(layer), inputs_(layer.inputs), cells_((layer.side + kCell - 1) / kCell),
+        : layer_(layer),
+          inputs_(layer.inputs),
+          cells_((layer.side + kCell - 1) / kCell),
           down_((layer.height + kOutputs - 1) / kOutputs),
           across_((layer.width + kOutputs - 1) / kOutputs),
-          strips_((across_ + kStrip - 1) / kStrip), bands_((down_ + kBand - 1) / kBand),
-          line_((kStrip + cells_ - 1 + kAtOnce) * inputs_), position_(cells_ * line_ + kChannels),
+          strips_((across_ + kStrip - 1) / kStrip),
+          bands_((down_ + kBand - 1) / kBand),
+          line_((kStrip + cells_ - 1 + kAtOnce) * inputs_),
+          position_(cells_ * line_ + kChannels),
           products_((kStrip + kAtOnce) * kColors * kEight),
           scratch_(arena, kPositions * (position_ + products_), layer.threads) {}
 
@@ -67,7 +71,8 @@ class Last {
         const int64_t before = layer_.side / 2;
         int64_t rows[kSide], columns[kSide];
         for (int i = 0; i < kSide; ++i) {
-            rows[i] = reflected(down * kOutputs + i - before, layer_.height) * layer_.width * inputs_;
+            rows[i] =
+                reflected(down * kOutputs + i - before, layer_.height) * layer_.width * inputs_;
             columns[i] = reflected(across * kOutputs + i - before, layer_.width) * inputs_;
         }
         for (int64_t c = 0; c < inputs_; c += kLanes) {
@@ -78,7 +83,8 @@ class Last {
                 Vector column[kSide];
 #pragma GCC unroll 5
                 for (int i = 0; i < kSide; ++i)
-                    column[i] = read<Reading::kRelu>(layer_, rows[i] + columns[j] + c, scale, shift);
+                    column[i] =
+                        read<Reading::kRelu>(layer_, rows[i] + columns[j] + c, scale, shift);
                 Transform::input<1, kSide>(column, half + j);
             }
 #pragma GCC unroll 5

@@ -9,10 +9,10 @@
 // Activations are FP32, [height, width, channels], dense. A layer reads the raw result of the one
 // before and applies its norm while it loads; launchers.py mirrors this struct.
 struct StyleforgeNetworkLayer {
-    int64_t height, width;     // of the input
-    int64_t inputs, outputs;   // channels
-    int64_t side;              // of the filters
-    int64_t threads;           // maximum
+    int64_t height, width;    // of the input
+    int64_t inputs, outputs;  // channels
+    int64_t side;             // of the filters
+    int64_t threads;          // maximum
     const void* input;
     const float *scale, *shift;  // of the norm, for each input channel
     const float* residual;       // added after the norm, in place of a ReLU; or null
@@ -55,7 +55,8 @@ class Scratch {
 
  public:
     Scratch(Arena& arena, int64_t floats, int64_t threads)
-        : size_((floats + 15) / 16 * 16), threads_(threads < kMost ? threads : kMost),
+        : size_((floats + 15) / 16 * 16),
+          threads_(threads < kMost ? threads : kMost),
           first_(arena.take<float>(size_ * threads_)) {}
 
     // The threads that may borrow at a time.

@@ -1,8 +1,8 @@
-// The norm that follows a layer: its mean and variance are summed while the result is stored.
+// The norm that follows a layer, which sums mean and variance while it stores its result.
 //
-// A block sums deviations from its first value in FP32, and the blocks are merged in FP64, in their
-// order (Chan et al., 1979). Blocks depend on the layer's size alone, so that the number of threads
-// changes no bit.
+// A block sums deviations from its first value in FP32; `finish` merges the blocks in FP64, in
+// their order (Chan et al., 1979). Blocks depend on the layer's size alone, so that the number of
+// threads changes no bit.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,9 @@ class Moments {
  public:
     // `columns` are the channels of each phase, one phase after another.
     Moments(Arena& arena, int64_t blocks, int64_t columns, int64_t phases)
-        : blocks_(blocks), columns_(columns), phases_(phases),
+        : blocks_(blocks),
+          columns_(columns),
+          phases_(phases),
           sums_(arena.take<float>(blocks * 3 * columns)),
           counts_(arena.take<int64_t>(blocks * phases)) {}
 

@@ -38,9 +38,13 @@ constexpr Row row() {
 }
 
 // In the order of launchers.py.
-constexpr Row kRowOf[] = {row<First>(), row<Convolution<Halving>>(), row<Convolution<Plain>>(),
-                          row<Convolution<Enlarging>>(), row<Last>(),
-                          row<Convolution<Valid>>(), row<Convolution<ValidHalving>>()};
+constexpr Row kRowOf[] = {row<First>(),
+                          row<Convolution<Halving>>(),
+                          row<Convolution<Plain>>(),
+                          row<Convolution<Enlarging>>(),
+                          row<Last>(),
+                          row<Convolution<Valid>>(),
+                          row<Convolution<ValidHalving>>()};
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 
 namespace styleforge::network {
 
-// F(4, 3) at 0, +-a, +-b and infinity. With a * b = 1 the numbers of a tile keep their size, so that
-// the rounding error is a third of the one at +-1 and +-2.
+// F(4, 3) at 0, +-a, +-b and infinity. With a * b = 1 the numbers of a tile keep their size, so
+// that the rounding error is a third of the one at +-1 and +-2.
 struct F43 {
     static constexpr int kOutputs = 4, kSide = 6;
     static constexpr float a = 0.70710678118654752f, b = 1.41421356237309505f;
@@ -69,8 +69,8 @@ struct F42 {
     }
 };
 
-// A filter of three taps at every second pixel: its outer taps lie on every second pixel, where they
-// are F(3, 2) at 0, +-1 and infinity; the middle tap multiplies the pixels between.
+// A filter of three taps at every second pixel: its outer taps lie on every second pixel, where
+// they are F(3, 2) at 0, +-1 and infinity; the middle tap multiplies the pixels between.
 struct Halved {
     static constexpr int kOutputs = 3, kSide = 7;
 

@@ -150,7 +150,8 @@ int main(int count, char** arguments) {
     FILE* calls = open_file(arguments[5], "rb");
     FILE* results = open_file(arguments[6], "wb");
     int64_t left = 0;
-    for (read_bytes(&left, sizeof(left), calls); left > 0; --left) run_call(image, calls, results, threads);
+    for (read_bytes(&left, sizeof(left), calls); left > 0; --left)
+        run_call(image, calls, results, threads);
     if (fclose(results)) fail("cannot be written", arguments[6]);
     fclose(calls);
     return 0;
