@@ -16,7 +16,7 @@ from kernels.network.cpu.launchers import (
     in_use,
 )
 from kernels.network.cpu.plan import CpuPlan, unsupported
-from kernels.network.cpu.weights import halving_weights, plain_weights, tap_sums
+from kernels.network.cpu.weights import halving_weights, last_weights, plain_weights, tap_sums
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
 from models.network_config import NetworkConfig
@@ -94,7 +94,7 @@ class WinogradConvolutions:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # a copy prepares its own weights
 
-    def run(self, x: Tensor, weight: Tensor) -> bool:
+    def runs(self, x: Tensor, weight: Tensor) -> bool:
         """Return whether the kernels convolve `x` with `weight`, and load their library."""
         return (
             x.device.type == "cpu"
@@ -104,13 +104,35 @@ class WinogradConvolutions:
             and in_use()
         )
 
+    def runs_last(self, x: Tensor, weight: Tensor) -> bool:
+        """Return the same for the convolution to three colors, [3, C, R, R] with an odd R."""
+        return (
+            x.device.type == "cpu"
+            and x.dtype is weight.dtype is torch.float32
+            and weight.shape[0] == 3
+            and not weight.shape[1] % CHANNELS
+            and in_use()
+        )
+
+    def convolve_last(self, name: str, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Convolve without padding to three colors; return a new tensor, channels last."""
+        native = self._loaded()
+        side = weight.shape[2]
+        n, _, height, width = x.shape
+        out = x.new_empty(n, height - side + 1, width - side + 1, 3).permute(0, 3, 1, 2)
+        (prepared,) = self._prepared.get(
+            *(name, weight, torch.float32), lambda weight: (last_weights(weight),)
+        )
+        x = x.contiguous(memory_format=torch.channels_last)
+        native.convolve_last(x, prepared, bias.contiguous(), side, out)
+        return out
+
     def convolve(self, name: str, x: Tensor, weight: Tensor, stride: int, out: Tensor) -> Tensor:
         """Convolve without padding into `out`, [N, O, h, w], channels last, and return it.
 
         `name` is the weight's in the cache of prepared weights.
         """
-        native = self._native = self._native or cpu_network()
-        assert native is not None  # `run` loaded it
+        native = self._loaded()
         transform = plain_weights if stride == 1 else halving_weights
         prepared = self._prepared.get(
             *(name, weight, torch.float32),
@@ -119,3 +141,8 @@ class WinogradConvolutions:
         x = x.contiguous(memory_format=torch.channels_last)
         native.convolve(x, ValidWeights(*prepared), stride, out)
         return out
+
+    def _loaded(self) -> CpuNetwork:
+        self._native = self._native or cpu_network()
+        assert self._native is not None  # `runs` loaded it
+        return self._native

@@ -15,8 +15,12 @@ namespace styleforge::network {
 constexpr int kWide = kLanes < 8 ? kLanes : 8, kParts = 8 / kWide;
 using Wide = Floats<kWide>;
 
+// With `kHasNorm`, it applies the norm and the ReLU before it and pads by reflection; otherwise its
+// input is padded and activated already.
+template <bool kHasNorm>
 class Last {
     using Transform = F33;
+    static constexpr Reading kReading = kHasNorm ? Reading::kRelu : Reading::kPlain;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3, kEight = 8;
     static constexpr int kAtOnce = kParts == 1 ? 4 : 2;  // tiles of a product
@@ -27,8 +31,10 @@ class Last {
         : layer_(layer),
           inputs_(layer.inputs),
           cells_((layer.side + kCell - 1) / kCell),
-          down_((layer.height + kOutputs - 1) / kOutputs),
-          across_((layer.width + kOutputs - 1) / kOutputs),
+          high_(kHasNorm ? layer.height : layer.height - layer.side + 1),
+          wide_(kHasNorm ? layer.width : layer.width - layer.side + 1),
+          down_((high_ + kOutputs - 1) / kOutputs),
+          across_((wide_ + kOutputs - 1) / kOutputs),
           strips_((across_ + kStrip - 1) / kStrip),
           bands_((down_ + kBand - 1) / kBand),
           line_((kStrip + cells_ - 1 + kAtOnce) * inputs_),
@@ -66,25 +72,27 @@ class Last {
         }
     }
 
-    // Transforms the patch that begins at a tile, with its norm and ReLU.
+    int64_t source(int64_t i, int64_t size) const {
+        return kHasNorm ? reflected(i - layer_.side / 2, size) : replicated(i, size);
+    }
+
+    // Transforms the patch that begins at a tile.
     void load_patch(int64_t down, int64_t across, float* to) const {
-        const int64_t before = layer_.side / 2;
         int64_t rows[kSide], columns[kSide];
         for (int i = 0; i < kSide; ++i) {
-            rows[i] =
-                reflected(down * kOutputs + i - before, layer_.height) * layer_.width * inputs_;
-            columns[i] = reflected(across * kOutputs + i - before, layer_.width) * inputs_;
+            rows[i] = source(down * kOutputs + i, layer_.height) * layer_.width * inputs_;
+            columns[i] = source(across * kOutputs + i, layer_.width) * inputs_;
         }
         for (int64_t c = 0; c < inputs_; c += kLanes) {
-            const Vector scale = load(layer_.scale + c), shift = load(layer_.shift + c);
+            Vector scale = {}, shift = {};
+            if (kHasNorm) scale = load(layer_.scale + c), shift = load(layer_.shift + c);
             Vector half[kPositions];
 #pragma GCC unroll 5
             for (int j = 0; j < kSide; ++j) {
                 Vector column[kSide];
 #pragma GCC unroll 5
                 for (int i = 0; i < kSide; ++i)
-                    column[i] =
-                        read<Reading::kRelu>(layer_, rows[i] + columns[j] + c, scale, shift);
+                    column[i] = read<kReading>(layer_, rows[i] + columns[j] + c, scale, shift);
                 Transform::input<1, kSide>(column, half + j);
             }
 #pragma GCC unroll 5
@@ -130,10 +138,10 @@ class Last {
 
     void store_tile(int64_t down, int64_t across, const float* from) const {
         const int64_t y = down * kOutputs, x = across * kOutputs;
-        const int64_t left_rows = layer_.height - y, left_columns = layer_.width - x;
+        const int64_t left_rows = high_ - y, left_columns = wide_ - x;
         const int bottom = left_rows < kOutputs ? static_cast<int>(left_rows) : kOutputs;
         const int right = left_columns < kOutputs ? static_cast<int>(left_columns) : kOutputs;
-        float* to = static_cast<float*>(layer_.result) + (y * layer_.width + x) * kColors;
+        float* to = static_cast<float*>(layer_.result) + (y * wide_ + x) * kColors;
         for (int o = 0; o < kColors; ++o) {
             Floats<4> pairs[12];  // of the nine pixels, the sums of lanes i and i + 4
             Wide half[kOutputs * kSide][kParts], pixels[kOutputs * kOutputs][kParts];
@@ -167,8 +175,7 @@ class Last {
                                           neighbors(pairs[i + 2], pairs[i + 3])));
             for (int i = 0; i < bottom; ++i)
                 for (int j = 0; j < right; ++j)
-                    to[(i * layer_.width + j) * kColors + o] =
-                        sums[i * kOutputs + j] + layer_.beta[o];
+                    to[(i * wide_ + j) * kColors + o] = sums[i * kOutputs + j] + layer_.beta[o];
         }
     }
 
@@ -195,6 +202,7 @@ class Last {
     const Layer& layer_;
     int64_t inputs_;
     int64_t cells_;          // 3x3 filters on a side of the filter
+    int64_t high_, wide_;    // of the result
     int64_t down_, across_;  // tiles
     int64_t strips_, bands_;
     int64_t line_, position_, products_;  // floats of a line of patches, of positions' matrices

@@ -29,6 +29,7 @@ class Kind(IntEnum):
     LAST = 4
     VALID = 5
     VALID_HALVING = 6
+    VALID_LAST = 7
 
 
 class Norm(NamedTuple):
@@ -130,6 +131,25 @@ class CpuNetwork:
             call.weights, call.sums = weights.transformed.data_ptr(), weights.sums.data_ptr()
             call.result = result.data_ptr()
             self._call(kind, call)
+
+    def convolve_last(
+        self, x: Tensor, weights: Tensor, bias: Tensor, side: int, to: Tensor
+    ) -> None:
+        """Convolve pictures to three colors, without padding.
+
+        Args:
+            x: [N, C, H, W], channels last.
+            bias: [3].
+            side: Of the filters.
+            to: [N, 3, H - side + 1, W - side + 1], channels last.
+        """
+        pictures = zip(x.permute(0, 2, 3, 1), to.permute(0, 2, 3, 1), strict=True)
+        for picture, result in pictures:
+            sizes = *picture.shape, result.shape[2]
+            call = LayerStruct(*sizes, side, torch.get_num_threads(), picture.data_ptr())
+            call.weights, call.beta = weights.data_ptr(), bias.data_ptr()
+            call.result = result.data_ptr()
+            self._call(Kind.VALID_LAST, call)
 
     def _call(self, kind: Kind, call: LayerStruct) -> None:
         needed = self._memory(kind, byref(call))

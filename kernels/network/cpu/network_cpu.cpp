@@ -42,9 +42,10 @@ constexpr Row kRowOf[] = {row<First>(),
                           row<Convolution<Halving>>(),
                           row<Convolution<Plain>>(),
                           row<Convolution<Enlarging>>(),
-                          row<Last>(),
+                          row<Last<true>>(),
                           row<Convolution<Valid>>(),
-                          row<Convolution<ValidHalving>>()};
+                          row<Convolution<ValidHalving>>(),
+                          row<Last<false>>()};
 
 }  // namespace
 

@@ -135,7 +135,10 @@ class VitExecutor(VitParts):
 
     def _conv_out(self, held: Activations) -> Activations:
         bias = self.weights.bias.to(self.dtype)
+        weight = self.weights.convolutions["conv_out"]
+        if self.winograd.runs_last(held.x, weight):
+            return Activations(self.winograd.convolve_last("conv_out", held.x, weight, bias))
         if self._columns is None:
-            return Activations(F.conv2d(held.x, self.weights.convolutions["conv_out"], bias))
+            return Activations(F.conv2d(held.x, weight, bias))
         columns, picks = self._columns
         return Activations(F.conv2d(self.convolved(held.x, columns), picks, bias))

@@ -49,6 +49,7 @@ class VitParts:
         factors: The factors of all AdaINs, then their shifts, in float32 or better. The address is
             fixed, so that a CUDA graph can read it.
         styles: The same by AdaIN: factor [C] and shift [C].
+        winograd: The CPU's own convolutions.
         joins_norms: Whether AdaIN of the tokens and the layer norm after it are one operation, on
             statistics from another one; on the CPU our norm is faster.
     """
@@ -65,7 +66,7 @@ class VitParts:
         )
         self.styles = list(zip(factors, shifts, strict=True))
         self.joins_norms = self.device.type != "cpu"
-        self._workspace, self._winograd = Workspace(), WinogradConvolutions()
+        self._workspace, self.winograd = Workspace(), WinogradConvolutions()
 
     def set_code(self, code: Tensor) -> None:
         """Set the code of the style to paint in, [1, code_dim], on any device."""
@@ -136,10 +137,10 @@ class VitParts:
     def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution by its name to a padded picture, without a bias."""
         weight = self.weights.convolutions[name]
-        if not self._winograd.run(x, weight):
+        if not self.winograd.runs(x, weight):
             return self.convolved(x, weight, stride)
         raw = self._workspace.take("raw", _convolved_size(x, weight, stride), x)
-        return self._winograd.convolve(name, x, weight, stride, raw)
+        return self.winograd.convolve(name, x, weight, stride, raw)
 
     def convolved(self, x: Tensor, weight: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution to a padded picture; on the CPU into a buffer, if possible."""

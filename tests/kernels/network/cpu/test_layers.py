@@ -204,3 +204,18 @@ def test_a_convolution_of_a_constant_is_one_number_per_channel(stride):
     to = to.contiguous(memory_format=torch.channels_last)
     native.convolve(x.contiguous(memory_format=torch.channels_last), prepared, stride, to)
     assert torch.equal(to, to[..., :1, :1].expand_as(to))
+
+
+@matrix({"level": LEVELS, "size": LARGER, "inputs": [16, 32], "side": SIDES})
+def test_the_last_layer_on_a_padded_picture_equals_pytorch(level, size, inputs, side):
+    native, weight = network(level), filters(3, inputs, side)
+    generator = torch.Generator().manual_seed(side)
+    x = torch.randn(2, inputs, size[0] + side, size[1] + side - 1, generator=generator)
+    x = x.contiguous(memory_format=torch.channels_last)
+    bias = torch.tensor([5.0, -3.0, 120.0])
+    expected = F.conv2d(x.double(), weight.double(), bias.double())
+    to = torch.full_like(expected, torch.nan, dtype=torch.float32)
+    to = to.contiguous(memory_format=torch.channels_last)
+    native.convolve_last(x, weights.last_weights(weight), bias, side, to)
+    apart = (to.double() - expected).abs().max()
+    assert apart < 1e-6 * expected.abs().max() + 1e-4
