@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             source = open_source(args.source)
         with stop_requested() as asked, reporter:
             stream.run(source, config, asked.is_set)
-        raise KeyboardInterrupt(f"Stopped after {camera.sent} pictures.")
+    raise KeyboardInterrupt(f"Stopped after {camera.sent} pictures.")
 
 
 def _check_source(spec: str, device: str) -> None:
