@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 ROOMS = SETTINGS["tool"]["importlinter"]["root_packages"]
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+ARGUMENTS = re.compile(r"^Args:\n(?:(?: +.*)?\n?)*", re.MULTILINE)  # a section of a docstring
+ARGUMENT = re.compile(r"^    \*{0,2}(\w+)(?: \(.*?\))?:", re.MULTILINE)
 QT_ROOMS = (
     "app.ui",
     "app.live.previews.requests",
@@ -58,11 +60,34 @@ class Facts:
         imports: Every module that it imports anywhere, without imports for type checkers.
         relative: The number of its relative imports.
         silent: Whether it has code and no docstring.
+        untaken: The arguments that docstrings describe and no signature has.
     """
 
     imports: tuple[str, ...]
     relative: int
     silent: bool
+    untaken: tuple[str, ...]
+
+
+def untaken_arguments(node: ast.ClassDef | ast.FunctionDef) -> list[str]:
+    """Return the arguments that the docstring describes and the signature lacks.
+
+    A class without a constructor and fields of its own inherits its signature: it has none here.
+    """
+    described = ARGUMENTS.search(ast.get_docstring(node) or "")
+    if not described:
+        return []
+    function: ast.stmt | None = node
+    taken: set[str] = set()
+    if isinstance(node, ast.ClassDef):
+        fields = [n.target for n in node.body if isinstance(n, ast.AnnAssign)]
+        taken |= {field.id for field in fields if isinstance(field, ast.Name)}
+        made = (n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+        function = next(made, None)
+    if isinstance(function, ast.FunctionDef):
+        taken |= {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
+    names = ARGUMENT.findall(described[0])
+    return [f"{node.name}: {name}" for name in names if taken and name not in taken]
 
 
 @cache
@@ -83,7 +108,10 @@ def facts(path: Path) -> Facts:
         elif isinstance(node, ast.ImportFrom) and node.module:
             # `from app import engine` names a module too.
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return Facts(tuple(found), relative, bool(tree.body) and not ast.get_docstring(tree))
+    silent = bool(tree.body) and not ast.get_docstring(tree)
+    documented = [n for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+    untaken = tuple(name for node in documented for name in untaken_arguments(node))
+    return Facts(tuple(found), relative, silent, untaken)
 
 
 def imports(path: Path) -> tuple[str, ...]:
@@ -176,6 +204,20 @@ def test_help_needs_no_pytorch():
 def test_every_module_opens_with_its_promise():
     silent = [module_name(path) for path in MODULES if facts(path).silent]
     assert not silent, "the first line of each says what the file promises"
+
+
+def test_docstrings_describe_arguments_that_exist():
+    assert not [f"{path.name}: {n}" for path in MODULES for n in facts(path).untaken]
+
+
+def test_an_argument_that_no_signature_has_is_found():
+    (made,) = ast.parse(
+        'class A:\n    """Do.\n\n    Args:\n        a: One.\n            a: more.\n'
+        '        b: Two.\n\n    Attributes:\n        c: Three.\n    """\n'
+        "    def __init__(self, a): ...\n"
+    ).body
+    assert isinstance(made, ast.ClassDef)
+    assert untaken_arguments(made) == ["A: b"]
 
 
 def test_imports_are_absolute():

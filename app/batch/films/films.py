@@ -87,16 +87,16 @@ class Films:
 
     def _make(self, job: Job) -> FilmReport | None:
         prepared = self._preparation.prepare(job)
-        film = prepared.film
-        if prepared.whole:
+        film, split = prepared.film, prepared.split
+        if split is not None and split.reason:
             self._whole[job] = film
             return None
         with stop_requested() as asked:
-            if self._team is not None and prepared.parts is not None:
+            if self._team is not None and split is not None:
                 return make_shared(
                     self._team,
                     film,
-                    prepared.parts,
+                    split,
                     lambda now: self._told(job, now),
                     self._notices.append,
                     asked.is_set,

@@ -27,13 +27,12 @@ class PreparedFilm:
     """A film to make.
 
     Attributes:
-        parts: Parts for a team; None if one device makes the film alone.
-        whole: Whether that device's process belongs to the team.
+        split: The parts for a team, or the reason why one process of the team makes the film
+            whole; None if this process makes it.
     """
 
     film: FilmTask
-    parts: Split | None = None
-    whole: bool = False
+    split: Split | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class FilmPreparation:
                 size, batch = team.sized(name, info)
                 config = replace(config, size=size)
                 film = self._task(job, info, config, batch, ", ".join(team.kinds))
-                return PreparedFilm(film, None if parts.reason else parts, bool(parts.reason))
+                return PreparedFilm(film, parts)
             config = replace(config, device=team.devices[0])
         limits = self.limits_on(config.device)
         config = replace(config, size=limits.size(name, info.width, info.height))

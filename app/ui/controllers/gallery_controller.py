@@ -43,6 +43,8 @@ class GalleryController(QObject):
 
     Args:
         train: Opens the studio with a style picture and a title.
+
+    Attributes:
         trial: Tries styles on the picture.
     """
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -171,10 +172,16 @@ def test_while_no_program_reads_the_source_stands_still(style, film, cameras, mo
     readers = FakeReaders(False)
     monkeypatch.setattr(sender, "readers_of", lambda camera: readers)
     pauses: list[bool] = []
+    reads = count(1)
 
     def watched(spec):
         source = open_source(spec)
-        pause = source.pause
+        pause, read = source.pause, source.read
+
+        def stop_in_time(timeout: float = 0.02) -> Frame | None:
+            if next(reads) == 1000:  # a source that is never paused would be read forever
+                signal.raise_signal(signal.SIGINT)
+            return read(timeout)
 
         def note(paused: bool) -> None:
             pauses.append(paused)
@@ -182,11 +189,13 @@ def test_while_no_program_reads_the_source_stands_still(style, film, cameras, mo
             readers.reading = paused  # a program starts reading once the source is paused
 
         source.pause = note  # type: ignore[method-assign]
+        source.read = stop_in_time  # type: ignore[method-assign]
         return source
 
     monkeypatch.setattr("app.commands.camera.command.open_source", watched)
     stop_once(cameras, lambda device: len(different(device)) > 0 and True in pauses)
     assert camera(film) == 130
+    assert True in pauses
     assert pauses[pauses.index(True) + 1] is False
 
 

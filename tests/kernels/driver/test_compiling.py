@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kernels.driver import compiling
@@ -128,7 +126,9 @@ def test_a_library_becomes_a_folder_of_images(library, toolkit, tmp_path):
 
 @pytest.mark.full
 def test_two_releases_of_the_compiler_never_share_a_process(tmp_path):
-    source = Source(Path("loss.cu"), "75", ())
+    path = tmp_path / "scale.cu"
+    path.write_text(SCALE)
+    source = Source(path, "75", ())
     releases = [Toolkit(tmp_path / name, tmp_path / name, ()) for name in ("12.6", "12.8")]
     with Compilers() as compilers:
         for release in (*releases, releases[0]):  # their libraries are missing

@@ -62,9 +62,9 @@ MUTANTS = (
     ),
     Mutant(
         "a film that cannot be split is given to several devices",
-        "app/batch/films/preparation.py",
-        "None if parts.reason else parts",
-        "parts",
+        "app/batch/films/films.py",
+        "split is not None and split.reason",
+        "False",
         (f"{_MIXED}::test_films_that_one_device_makes_are_given_out_whole",),
     ),
     Mutant(
