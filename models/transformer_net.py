@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.network.cpu.plan import unsupported
+from kernels.network.cpu.plan import EPS, unsupported
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.table.registry import OPS, STYLE, statuses
@@ -233,7 +233,10 @@ class TransformerNetFused(TransformerNet):
         plan = self._plan(x)
         if plan is not None:
             return plan(x, mark)
-        native = self._winograd.plan(self.shape, self._state, x)
+        has_own_eps = any(
+            isinstance(norm, nn.InstanceNorm2d) and norm.eps != EPS for norm in self.modules()
+        )
+        native = None if has_own_eps else self._winograd.plan(self.shape, self._state, x)
         if native is None:
             return super().forward(x, mark)
         height, width = x.shape[-2:]

@@ -80,8 +80,8 @@ def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> Stag
         return lambda _: None
     if by_layer:
         return mark
-    last = {group_of(layer): layer for layer in plan.layers}
-    return lambda layer: mark(group_of(layer)) if layer in last.values() else None
+    last = set({group_of(layer): layer for layer in plan.layers}.values())
+    return lambda layer: mark(group_of(layer)) if layer in last else None
 
 
 class WinogradConvolutions:

@@ -329,6 +329,14 @@ def test_prepared_weights_follow_the_parameters(how):
         torch.testing.assert_close(net(x), plain(x), atol=5e-3, rtol=1e-4)
 
 
+def test_a_norms_own_eps_counts():
+    made, x = nets(1), pictures(24, 24)
+    for net in made.values():
+        net.in4.eps = 0.5
+    with torch.inference_mode():
+        torch.testing.assert_close(made["fused"](x), made["baseline"](x), atol=5e-3, rtol=1e-4)
+
+
 def test_a_copy_is_independent():
     net, x = nets(1)["fused"], pictures(24, 24)
     assert isinstance(net, TransformerNetFused)
