@@ -89,6 +89,11 @@ def psnr(
         actual = plan(x.to(dtype)).double()
         exact = {name: weight.double().to(device) for name, weight in weights.items()}
         expected = reference(exact, network.num_residual_blocks, x)
+    return agreement(actual, expected)
+
+
+def agreement(actual: Tensor, expected: Tensor) -> float:
+    """Return the power of a result over the power of its error, in dB; -inf for NaN."""
     error = float((actual - expected).square().mean() / expected.square().mean())
     if math.isnan(error):
         return -math.inf

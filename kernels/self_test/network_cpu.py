@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from torch import Tensor
 from kernels.network.cpu.launchers import CpuNetwork
 from kernels.network.cpu.plan import CpuPlan
 from kernels.network.shapes import WITH_KERNELS, NetworkShape
-from kernels.self_test.network import BLOCKS, random_weights, reference
+from kernels.self_test.network import BLOCKS, agreement, random_weights, reference
 
 # The sides of the quarter-size activations have all remainders of a tile's side.
 SIZES = (16, 16), (20, 40), (28, 36), (72, 100)
@@ -37,7 +36,4 @@ def psnr(library: CpuNetwork, network: NetworkShape, size: tuple[int, int]) -> f
         actual = CpuPlan(library, network)(weights, prepare, x, lambda _: None).double()
         exact = {name: weight.double() for name, weight in weights.items()}
         expected = reference(exact, network.num_residual_blocks, x)
-    error = float((actual - expected).square().mean() / expected.square().mean())
-    if math.isnan(error):
-        return -math.inf
-    return -10 * math.log10(error) if error > 0 else math.inf
+    return agreement(actual, expected)

@@ -96,23 +96,12 @@ class WinogradConvolutions:
 
     def runs(self, x: Tensor, weight: Tensor) -> bool:
         """Return whether the kernels convolve `x` with `weight`, and load their library."""
-        return (
-            x.device.type == "cpu"
-            and x.dtype is weight.dtype is torch.float32
-            and weight.shape[2:] == (3, 3)
-            and not any(channels % CHANNELS for channels in weight.shape[:2])
-            and in_use()
-        )
+        is_3x3 = weight.shape[2:] == (3, 3)
+        return is_3x3 and not weight.shape[0] % CHANNELS and _suits(x, weight)
 
     def runs_last(self, x: Tensor, weight: Tensor) -> bool:
         """Return the same for the convolution to three colors, [3, C, R, R] with an odd R."""
-        return (
-            x.device.type == "cpu"
-            and x.dtype is weight.dtype is torch.float32
-            and weight.shape[0] == 3
-            and not weight.shape[1] % CHANNELS
-            and in_use()
-        )
+        return weight.shape[0] == 3 and _suits(x, weight)
 
     def convolve_last(self, name: str, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Convolve without padding to three colors; return a new tensor, channels last."""
@@ -146,3 +135,8 @@ class WinogradConvolutions:
         self._native = self._native or cpu_network()
         assert self._native is not None  # `runs` loaded it
         return self._native
+
+
+def _suits(x: Tensor, weight: Tensor) -> bool:
+    on_cpu = x.device.type == "cpu" and x.dtype is weight.dtype is torch.float32
+    return on_cpu and not weight.shape[1] % CHANNELS and in_use()

@@ -106,26 +106,34 @@ def test_an_image_gives_the_bits_of_what_is_compiled_here(image, compiled):
     assert not differ
 
 
+def differences_on_windows(wine, image: Path, target: str, calls, folder: Path) -> list[str]:
+    """Repeat calls with a Windows image; skip the test without PyTorch's OpenMP for Windows."""
+    library = openmp.WINDOWS
+    if not library.exists():
+        pytest.skip(f"there is no {library.name} of PyTorch's: python -m {openmp.__name__}")
+    program = host(folder, target)
+    places = [f"Z:{path.resolve()}" for path in (image, library)]
+    return differences([*wine, str(program)], calls, folder, *places, "__kmpc_fork_call")
+
+
+def differences_on_arm64(image: Path, calls, folder: Path) -> list[str]:
+    """Repeat calls with the image for arm64; skip the test without QEMU or an OpenMP for it."""
+    qemu, library = found("qemu-aarch64"), ARM64 / "lib" / "libgomp.so.1"
+    if not library.exists():
+        pytest.skip("libgomp1-arm64-cross is not installed")
+    runner = [qemu, "-L", str(ARM64), str(host(folder, "linux-arm64"))]
+    return differences(runner, calls, folder, image, library, "GOMP_parallel")
+
+
 @pytest.mark.parametrize("level", ["x86_64_v2", "x86_64_v3"])
 def test_on_windows_an_image_gives_the_bits_of_the_one_on_linux(level, wine, tmp_path):
     if level == "x86_64_v3" and not FMA:
         pytest.skip("the processor has no AVX2")
-    calls = recorded.record(image_for(f"linux-{level}"))
-    image, library = image_for(f"windows-{level}"), openmp.WINDOWS
-    if not library.exists():
-        pytest.skip(f"there is no {library.name} of PyTorch's: python -m {openmp.__name__}")
-    program = host(tmp_path, f"windows-{level}")
-    places = [f"Z:{path.resolve()}" for path in (image, library)]
-    assert not differences([*wine, str(program)], calls, tmp_path, *places, "__kmpc_fork_call")
+    calls, target = recorded.record(image_for(f"linux-{level}")), f"windows-{level}"
+    assert not differences_on_windows(wine, image_for(target), target, calls, tmp_path)
 
 
 @pytest.mark.skipif(not FMA, reason="the processor has no AVX2")
 def test_on_arm64_an_image_gives_the_bits_of_the_one_on_x86_64(tmp_path):
     calls = recorded.record(image_for("linux-x86_64_v3"))
-    image, qemu = image_for("linux-arm64"), found("qemu-aarch64")
-    library = ARM64 / "lib" / "libgomp.so.1"
-    if not library.exists():
-        pytest.skip("libgomp1-arm64-cross is not installed")
-    program = host(tmp_path, "linux-arm64")
-    runner = [qemu, "-L", str(ARM64), str(program)]
-    assert not differences(runner, calls, tmp_path, image, library, "GOMP_parallel")
+    assert not differences_on_arm64(image_for("linux-arm64"), calls, tmp_path)

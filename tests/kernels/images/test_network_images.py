@@ -10,8 +10,12 @@ import pytest
 from kernels.jit import prebuilt
 from kernels.jit.libraries import LIBRARIES
 from kernels.table.names import NETWORK_CPU
-from tests.kernels.images import openmp, recorded_network
-from tests.kernels.images.test_images import ARM64, THREADS, differences, found, host
+from tests.kernels.images import recorded_network
+from tests.kernels.images.test_images import (
+    THREADS,
+    differences_on_arm64,
+    differences_on_windows,
+)
 from tests.kernels.images.test_images import wine as wine
 from tests.kernels.network.cpu.native import LEVELS, available
 
@@ -40,20 +44,10 @@ def test_images_with_fused_products_compute_the_same_bits():
 @pytest.mark.parametrize("level", ["x86_64_v2", "x86_64_v3", "x86_64_v4"])
 def test_on_windows_an_image_gives_the_bits_of_the_one_on_linux(level, wine, tmp_path):
     calls = recorded_network.record(image_for(f"linux-{level}"), THREADS)
-    image, library = image_for(f"windows-{level}"), openmp.WINDOWS
-    if not library.exists():
-        pytest.skip(f"there is no {library.name} of PyTorch's: python -m {openmp.__name__}")
-    program = host(tmp_path, f"windows-{level}")
-    places = [f"Z:{path.resolve()}" for path in (image, library)]
-    assert not differences([*wine, str(program)], calls, tmp_path, *places, "__kmpc_fork_call")
+    target = f"windows-{level}"
+    assert not differences_on_windows(wine, image_for(target), target, calls, tmp_path)
 
 
 def test_on_arm64_an_image_gives_the_bits_of_the_one_on_x86_64(tmp_path):
     calls = recorded_network.record(image_for("linux-x86_64_v3"), THREADS)
-    image, qemu = image_for("linux-arm64"), found("qemu-aarch64")
-    library = ARM64 / "lib" / "libgomp.so.1"
-    if not library.exists():
-        pytest.skip("libgomp1-arm64-cross is not installed")
-    program = host(tmp_path, "linux-arm64")
-    runner = [qemu, "-L", str(ARM64), str(program)]
-    assert not differences(runner, calls, tmp_path, image, library, "GOMP_parallel")
+    assert not differences_on_arm64(image_for("linux-arm64"), calls, tmp_path)
