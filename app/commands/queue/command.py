@@ -70,6 +70,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     _add_numbers(retry, "the failed jobs")
     remove = actions.add_parser("remove", help="delete jobs, but keep their results")
     _add_numbers(remove, "the finished jobs")
+    _add_watch(actions)
+    for action in actions.choices.values():
+        action.add_argument(
+            "--queue", type=Path, metavar="FOLDER", help="folder of the queue (default: your own)"
+        )
+
+
+def _add_watch(actions: argparse._SubParsersAction) -> None:
     watch = actions.add_parser(
         "watch",
         help="queue the pictures and films that appear in a folder, and run the queue",
@@ -90,10 +98,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--add-only", action="store_true", help="only add jobs; another process runs the queue"
     )
     add_telling(watch)
-    for action in actions.choices.values():
-        action.add_argument(
-            "--queue", type=Path, metavar="FOLDER", help="folder of the queue (default: your own)"
-        )
 
 
 def _add_numbers(parser: argparse.ArgumentParser, default: str) -> None:
