@@ -339,18 +339,20 @@ class TransformerNetInRuntime(TransformerNetBaseline):
         return super().load_state_dict(*args, **kwargs)
 
 
+def in_runtime(runtime: Runtime) -> type[TransformerNetInRuntime]:
+    """Return the network's class for a runtime."""
+    base = TransformerNetInRuntime
+    parts = {"title": runtime.title, "runtime": runtime, "__doc__": base.__doc__}
+    return type(base.__name__, (base,), parts)
+
+
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {
     "baseline": TransformerNetBaseline,
     "norm": TransformerNet,
     "fused": TransformerNetFused,
 }
 IN_RUNTIMES: dict[str, type[TransformerNetInRuntime]] = {
-    key: type(
-        TransformerNetInRuntime.__name__,
-        (TransformerNetInRuntime,),
-        {"title": runtime.title, "runtime": runtime, "__doc__": TransformerNetInRuntime.__doc__},
-    )
-    for key, runtime in RUNTIMES.items()
+    key: in_runtime(runtime) for key, runtime in RUNTIMES.items()
 }
 ALL_VARIANTS: dict[str, type[TransformerNetBaseline]] = {**VARIANTS, **IN_RUNTIMES}
 

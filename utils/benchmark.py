@@ -117,12 +117,13 @@ def interleave(
     runs: int,
     device: torch.device | str = "cpu",
     round_done: Callable[[int], None] | None = None,
+    pause_s: float = 0.0,
 ) -> dict[str, Benchmark]:
     """Time several candidates alternately, so that disturbances of the machine affect all alike.
 
     Each round has a random order, the same in every process. A candidate runs with the caches as
     the one before it left them, and no candidate always follows the same one. `round_done` receives
-    the number of rounds done, including the warm-up.
+    the number of rounds done, including the warm-up. Each call waits `pause_s` seconds first.
 
     Raises:
         ValueError: If there are no candidates, or a count is out of range.
@@ -139,6 +140,7 @@ def interleave(
     orders = random.Random(0)
     for n in range(warmup + runs):
         for name in orders.sample(names, len(names)):
+            time.sleep(pause_s)
             elapsed = stopwatch(calls[name], device)
             if n >= warmup:
                 times[name].append(elapsed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.progress import Progress
 from rich.table import Table
 from torch import Tensor
 
+from app.commands import bench_cpu
 from app.commands.argument_types import comma_separated, int_in_range
 from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
@@ -43,6 +45,7 @@ from utils.files.writable import write_error
 from utils.free_memory import free_bytes
 
 RUNS = {"cpu": 7, "cuda": 50}
+SIZES = (512, 512), (1280, 720)
 PRECISIONS = tuple(precision.name for precision in Precision)
 REFERENCE_BYTES_PER_PIXEL = 2000  # measured with the network in float64: 1,800
 GAP = 2  # spaces between columns
@@ -66,7 +69,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--sizes",
         type=_sizes,
-        default=((512, 512), (1280, 720)),
         metavar="WxH,...",
         help="sizes of the network's input (default: 512x512,1280x720)",
     )
@@ -116,6 +118,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "any model: python -m kernel_fusion bench)",
     )
     parser.add_argument(
+        "--suite",
+        choices=("cpu",),
+        help="measure a set of candidates: cpu measures the full and the lite network in FP32 "
+        "beside MNN, ncnn, OpenVINO, ONNX Runtime and torch.compile (styleforge[peers]), with each "
+        "layer's time and floor, and peak memory; by default at "
+        + ",".join(f"{width}x{height}" for width, height in bench_cpu.SIZES),
+    )
+    parser.add_argument(
         "--frames",
         action="store_true",
         help="measure whole frames, from host memory through the GPU and back",
@@ -139,14 +149,13 @@ def run(args: argparse.Namespace) -> int:
         raise BenchError(str(exc)) from exc
     if args.json:
         _check_writable(args.json)
+    if args.suite:
+        return bench_cpu.run(
+            args.sizes or bench_cpu.SIZES, args.runs, style, partial(_store, args.json)
+        )
     wanted = _bench_options(args, device)
-    for width, height in args.sizes:
-        needed = width * height * REFERENCE_BYTES_PER_PIXEL
-        if needed > free_bytes(device):
-            raise BenchError(
-                f"{width}x{height} does not fit into memory: the float64 reference for the errors "
-                f"needs {needed / 1e9:.0f} GB"
-            )
+    args.sizes = args.sizes or SIZES
+    _check_memory(args.sizes, device)
     # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     with Console(stderr=True).status("Preparing the native kernels ..."):
@@ -178,6 +187,16 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         console.print(f"Stored in {args.json}", soft_wrap=True)
     return DONE
+
+
+def _check_memory(sizes: Sequence[tuple[int, int]], device: torch.device) -> None:
+    for width, height in sizes:
+        needed = width * height * REFERENCE_BYTES_PER_PIXEL
+        if needed > free_bytes(device):
+            raise BenchError(
+                f"{width}x{height} does not fit into memory: the float64 reference for the errors "
+                f"needs {needed / 1e9:.0f} GB"
+            )
 
 
 def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptions:
@@ -302,7 +321,9 @@ def _check_writable(path: Path) -> None:
         raise BenchError(f"cannot write to '{path.parent}': {why}")
 
 
-def _store(path: Path, report: dict[str, Any]) -> None:
+def _store(path: Path | None, report: dict[str, Any]) -> None:
+    if path is None:
+        return
     try:
         store(path, report)
     except OSError as exc:

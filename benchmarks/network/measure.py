@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -48,7 +48,9 @@ class BenchOptions:
     """Options of a measurement.
 
     Attributes:
-        kernels: Keys of ALL_VARIANTS.
+        kernels: Keys of the variants.
+        pause_s: Seconds to wait before each timed call, until idle threads of the call before it
+            no longer spin.
         compile_mode: A key of COMPILE_MODES; None to compile nothing.
     """
 
@@ -57,15 +59,21 @@ class BenchOptions:
     runs: int
     compile_mode: str | None = None
     compiled_precisions: tuple[Precision, ...] = ()
+    pause_s: float = 0.0
 
 
 class NetworkBench:
     """A benchmark of one network on one device at one size; `state` has the published keys."""
 
     def __init__(
-        self, state: dict[str, Tensor], device: torch.device, width: int, height: int
+        self,
+        state: dict[str, Tensor],
+        device: torch.device,
+        width: int,
+        height: int,
+        variants: Mapping[str, type[TransformerNetBaseline]] = ALL_VARIANTS,
     ) -> None:
-        self._state, self._device = state, device
+        self._state, self._device, self._variants = state, device, variants
         self._shape = network_config(state)
         self._size = f"{width}x{height}"
         picture = torch.from_numpy(render(1.0, width, height))
@@ -100,6 +108,7 @@ class NetworkBench:
                     wanted.runs,
                     self._device,
                     lambda done: progress(completed=done, total=total),
+                    wanted.pause_s,
                 )
             for name, result in results.items():
                 rows[name].update(dict(result))
@@ -112,11 +121,13 @@ class NetworkBench:
         if precision.value.int8:  # PyTorch's own ways are measured in FP16
             if FUSED in wanted.kernels:
                 network = self._network(FUSED, precision)
-                yield eager_candidate(FUSED, ALL_VARIANTS[FUSED].title, network, precision, device)
+                yield eager_candidate(
+                    FUSED, self._variants[FUSED].title, network, precision, device
+                )
             return
         for key in wanted.kernels:
             network = self._network(key, precision)
-            yield eager_candidate(key, ALL_VARIANTS[key].title, network, precision, device)
+            yield eager_candidate(key, self._variants[key].title, network, precision, device)
             if key == BASELINE and device.type == "cuda":
                 yield graph_candidate(network, precision, device)
         if mode := wanted.compile_mode if precision in wanted.compiled_precisions else None:
@@ -145,7 +156,7 @@ class NetworkBench:
         }
 
     def _network(self, key: str, precision: Precision = Precision.fp32) -> TransformerNetBaseline:
-        network = ALL_VARIANTS[key](**asdict(self._shape))
+        network = self._variants[key](**asdict(self._shape))
         network.load_state_dict(self._state)
         return network.to(self._device, precision.value.dtype).requires_grad_(False).eval()
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from benchmarks.tables.any_style import any_style_table
 from benchmarks.tables.cells import markdown_table, without_empty_columns
+from benchmarks.tables.cpu import cpu_tables
 from benchmarks.tables.devices import devices_table
 from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
@@ -52,7 +53,9 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _tables(report: Mapping[str, Any]) -> Iterator[str]:
-    if "live" in report:
+    if "cpu" in report:
+        yield from cpu_tables(report)
+    elif "live" in report:
         yield markdown_table(live_table(report["live"]), left=1)
     elif "quality" in report:
         yield quality_markdown(report["quality"])

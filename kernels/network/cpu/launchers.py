@@ -78,6 +78,9 @@ class CpuNetwork:
         arguments = c_longlong, c_void_p
         self._memory = _function(library, "styleforge_network_memory", c_longlong, *arguments)
         self._run = _function(library, "styleforge_network_layer", ctypes.c_int, *arguments)
+        self._multiply = _function(
+            library, "styleforge_network_multiply", c_longlong, c_longlong, c_longlong, c_void_p
+        )
         self._scratch = torch.empty(0, dtype=torch.uint8)
 
     def layer(
@@ -150,6 +153,15 @@ class CpuNetwork:
             call.weights, call.beta = weights.data_ptr(), bias.data_ptr()
             call.result = result.data_ptr()
             self._call(Kind.VALID_LAST, call)
+
+    def multiply(self, steps: int) -> int:
+        """Multiply and add in registers alone, on all threads; return the number of products.
+
+        Its time bounds the rate of every layer: `steps` steps of all registers of a product.
+        """
+        threads = torch.get_num_threads()
+        sums = torch.full((threads * self.panel,), 0.5)  # 0.5 * x + 0.5 stays below 1
+        return int(self._multiply(steps, threads, sums.data_ptr()))
 
     def _call(self, kind: Kind, call: LayerStruct) -> None:
         needed = self._memory(kind, byref(call))

@@ -8,6 +8,7 @@
 #include "convolution.h"
 #include "first.h"
 #include "last.h"
+#include "rate.h"
 
 namespace {
 
@@ -61,4 +62,9 @@ STYLEFORGE_EXPORT int64_t styleforge_network_memory(int64_t kind, const Layer* l
 
 STYLEFORGE_EXPORT int styleforge_network_layer(int64_t kind, const Layer* layer) {
     return kRowOf[kind].run(layer);
+}
+
+// See rate.h.
+STYLEFORGE_EXPORT int64_t styleforge_network_multiply(int64_t steps, int64_t threads, float* sums) {
+    return multiply_in_registers(steps, threads, sums);
 }

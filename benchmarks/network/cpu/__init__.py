@@ -1,0 +1,1 @@
+"""The network on a processor beside other runtimes: times, errors, memory, layers, floor."""

@@ -1,0 +1,111 @@
+"""The time of each layer on a processor, beside its floor: the products at the measured rate."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.network.cpu.launchers import cpu_network
+from models.network_config import NetworkConfig
+from models.transformer_net import TransformerNetBaseline
+
+RESIDUAL = "residual blocks"
+STEPS, REPEATS = 200_000, 20  # a call takes some milliseconds
+# Products for each output and pair of channels by Winograd's transforms, see
+# docs/explanation/kernels.md. The filters of the ends are grids of 3x3 filters.
+CELL_FIRST, STRIDE_2, PLAIN, PHASES, CELL_LAST = 36 / 16, 49 / 9, 36 / 16, 25 / 16, 25 / 9
+
+Times = dict[str, list[float]]  # milliseconds of each run, by layer
+
+
+def products_per_second() -> float | None:
+    """Measure the multiplications with additions in FP32 that all threads compute in a second.
+
+    None if the native network is not in use.
+    """
+    native = cpu_network()
+    if native is None:
+        return None
+    best = 0.0
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        products = native.multiply(STEPS)
+        best = max(best, products / (time.perf_counter() - start))
+    return best
+
+
+def products(network: NetworkConfig, width: int, height: int) -> dict[str, float]:
+    """Count the products that each layer needs by Winograd's transforms, without padded tiles."""
+    outer, middle, inner = network.widths
+    full = width * height
+    half, quarter = full / 4, full / 16
+    cells = -((-network.end_kernel // 3) ** 2)
+    blocks = 2 * network.num_residual_blocks
+    return {
+        "conv1": CELL_FIRST * cells * full * 3 * outer,
+        "conv2": STRIDE_2 * half * outer * middle,
+        "conv3": STRIDE_2 * quarter * middle * inner,
+        RESIDUAL: PLAIN * blocks * quarter * inner * inner,
+        "deconv1": PHASES * half * inner * middle,
+        "deconv2": PHASES * full * middle * outer,
+        "deconv3": CELL_LAST * cells * full * outer * 3,
+    }
+
+
+def measure_layers(
+    networks: Mapping[str, TransformerNetBaseline], picture: Tensor, runs: int, pause_s: float
+) -> dict[str, Times]:
+    """Time the layers of several networks in turns, by network and layer; blocks are one layer."""
+    times: dict[str, Times] = {key: {} for key in networks}
+    with torch.inference_mode():
+        for run in range(-1, runs):
+            for key, network in networks.items():
+                time.sleep(pause_s)
+                for layer, ms in _once(network, picture).items():
+                    if run >= 0:
+                        times[key].setdefault(layer, []).append(ms)
+    return times
+
+
+def layer_rows(
+    ours: Times, before: Times, needed: Mapping[str, float], rate: float | None
+) -> list[dict[str, Any]]:
+    """Return a row for each layer: medians and minima in ms, products, and the floor in ms."""
+    return [
+        {
+            "layer": layer,
+            **_figures("", ours[layer]),
+            **_figures("before_", before[layer]),
+            "products": needed[layer],
+            "floor_ms": None if rate is None else needed[layer] / rate * 1e3,
+        }
+        for layer in needed
+    ]
+
+
+def _figures(name: str, times: list[float]) -> dict[str, float]:
+    return {f"{name}median_ms": statistics.median(times), f"{name}min_ms": min(times)}
+
+
+def _once(network: TransformerNetBaseline, picture: Tensor) -> dict[str, float]:
+    times: dict[str, float] = {}
+    network.by_layer = True
+    last = time.perf_counter()
+
+    def mark(name: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        group, _, layer = name.partition("/")
+        layer = group if group == RESIDUAL else layer
+        times[layer] = times.get(layer, 0.0) + (now - last) * 1e3
+        last = now
+
+    call: Callable[..., Tensor] = network
+    call(picture, mark)
+    return times
