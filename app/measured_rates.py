@@ -46,7 +46,7 @@ class MeasuredRate:
 
     Attributes:
         network: Its name in CONFIGS.
-        width: Of the picture, in pixels; `height` likewise.
+        width: Width of the picture in pixels; `height` likewise.
         ms: The median, in milliseconds.
         taken: The date, such as "2026-11-22".
     """

@@ -73,7 +73,7 @@ Part = tuple[str, float]  # a style and its share of a mix, 0 to 1
 
 def percentages(shares: Sequence[float]) -> list[int]:
     """Round shares that add up to 1 to whole percents that add up to 100."""
-    # Of equal shares, the first gets the larger percentage.
+    # If shares are equal, the first gets the larger percentage.
     exact = [round(100 * share, 6) for share in shares]
     whole = [math.floor(percent) for percent in exact]
     by_loss = sorted(range(len(exact)), key=lambda n: whole[n] - exact[n])

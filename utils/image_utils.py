@@ -34,11 +34,11 @@ def save_image(picture: Tensor | NDArray[np.uint8], path: str | os.PathLike[str]
 
     Args:
         picture: A network's output, [1, 3, H, W] or [3, H, W] of any floating dtype on any device,
-            RGB 0-255, which is clamped and rounded; or an array [H, W, 3] uint8, RGB.
+            RGB 0-255; the function clamps and rounds it. Or an array [H, W, 3] uint8, RGB.
 
     Raises:
-        ImageError: If the shape, the dtype or the extension is another one, values are NaN, or the
-            path cannot be written.
+        ImageError: If the shape, the dtype or the extension is not supported, values are NaN, or
+            the path cannot be written.
     """
     pixels = _to_pixels(picture) if isinstance(picture, Tensor) else picture
     write_pixels(path, pixels)

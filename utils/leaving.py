@@ -64,7 +64,7 @@ def limit_end(status: int) -> int:
 
 @cache
 def _leave_at_exit() -> None:
-    """Register `_leave` once; late, so that it runs before the libraries' own handlers."""
+    """Register `_leave` once, late enough to run before the libraries' own handlers."""
     atexit.register(_leave)
 
 

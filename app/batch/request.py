@@ -45,7 +45,7 @@ class Request:
         cluster: Address of the Ray cluster that shares the run, see app.batch.cluster.pool.Pool;
             None for this machine's devices.
         manifest: The file of the manifest; None for a shard's own file, or else none.
-        resume: Whether an interrupted run, whose results are kept, wrote the manifest.
+        resume: Whether an interrupted run wrote the manifest; its results stay.
         overwrite: Whether to replace existing results.
         skip_existing: Whether to skip inputs whose result exists; if neither, the run is refused.
         dry_run: Whether to list the plan and write nothing.

@@ -17,7 +17,7 @@ TIMEOUT_S = 180.0
 
 
 class ReportError(StyleForgeError):
-    """Raised if a report cannot be made."""
+    """Raised if the program cannot make a report."""
 
 
 def make_report() -> str:

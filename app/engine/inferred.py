@@ -28,7 +28,7 @@ class Inferred:
         sizes: The (width, height) of the networks' inputs.
         texture: The amount of texture added to the inputs, 0 to 1.
         inputs: The frame at each size, the larger first; empty if it was scaled on the GPU.
-        given: The same with texture, as the networks receive them.
+        given: The inputs with texture, as the networks receive them.
         renderings: The output of each network that ran, by its key in ALL_VARIANTS.
         resize_ms: The time of scaling the frame and adding the texture.
         bands: Why the network runs in bands of rows, as a clause; "" if it runs at once.

@@ -145,8 +145,8 @@ class Comparison:
     Attributes:
         fused_title: The title of the other network: the config's, or the fused one if the config's
             is the baseline.
-        baseline_latency: Of the baseline alone along its fastest path, from uint8 to uint8.
-        fused_latency: The same for the other network.
+        baseline_latency: Latency of the baseline alone, on its fastest path from uint8 to uint8.
+        fused_latency: Latency of the other network, measured in the same way.
         difference: Largest absolute difference of their outputs, 0-255, before rounding. It is
             measured outside the times, like `psnr`.
         psnr: Their PSNR in dB.

@@ -29,7 +29,7 @@ class Stopwatch:
         self.device = device
         self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
-        # Of the marks, in their order; `reset` does not clear it.
+        # The events of the marks, in their order; `reset` does not clear them.
         self._events: list[torch.cuda.Event] = []
         if running:
             self.mark("start")

@@ -37,7 +37,7 @@ class Colors:
     Attributes:
         matrix: From RGB to luma and chroma; RGB if there is none.
         full: Whether black and white are 0 and 255 (of 8 bits), not 16 and 235.
-        primaries: Of the three colors; UNKNOWN, like `transfer`, if the film does not tell.
+        primaries: The primaries; UNKNOWN, like `transfer`, if the film does not tell.
     """
 
     matrix: int

@@ -25,7 +25,7 @@ class Matrix:
     Args:
         red: The share of red in luma; `blue` likewise.
         full: Whether black and white are the extreme values, not 16 and 235 (of 8 bits).
-        bits: Of luma and chroma; more than 8 are uint16.
+        bits: Bits of luma and chroma; planes of more than 8 are uint16.
     """
 
     def __init__(self, red: float, blue: float, *, full: bool, bits: int = 8) -> None:

@@ -19,7 +19,7 @@ MANY_PIXELS = 4_000_000  # about the pixels of a large window; smaller frames ar
 def with_preview(frame: Frame) -> Frame:
     """Add a smaller copy (`Frame.preview`) to a frame of more than MANY_PIXELS.
 
-    The factor is an integer. Other frames, and frames with a `screen`, are returned unchanged.
+    The factor is an integer. Return other frames, and frames with a `screen`, unchanged.
     """
     pixels = frame.width * frame.height
     if frame.preview is not None or frame.screen is not None or pixels <= MANY_PIXELS:
@@ -36,8 +36,8 @@ def with_preview(frame: Frame) -> Frame:
 def for_display(frame: Frame, display: tuple[int, int], size: int | None = None) -> Frame:
     """Scale a frame down by an integer factor to about the size of the display.
 
-    The copy has at most four times the pixels of the display; `frame` itself is returned if the
-    factor is 1 or there is no display.
+    The copy has at most four times the pixels of the display. Return `frame` itself if the factor
+    is 1 or there is no display.
 
     Args:
         display: (width, height) in pixels; (0, 0) if there is none.

@@ -18,8 +18,8 @@ class Limits:
     """The limits of a server.
 
     Attributes:
-        bytes: Of a picture's file.
-        pixels: Of a picture, and of the network's input for it.
+        bytes: Size of a picture's file.
+        pixels: Pixels of a picture, and of the network's input for it.
         per_minute: Requests in any minute.
         waiting: Pictures being uploaded, waiting or being styled.
         styles: The user's styles made from pictures.

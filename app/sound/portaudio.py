@@ -102,8 +102,8 @@ def _opened(
 ) -> tuple[Any, int, int]:
     """Open and start the default device of the kind "output" or "input".
 
-    Return its stream, samples per second, and channels, 1 or 2. For `callback` see sounddevice;
-    `finished` is called when it ends.
+    Return its stream, samples per second, and channels, 1 or 2. For `callback`, see sounddevice.
+    The stream calls `finished` when it ends.
 
     Raises:
         SoundError: If there is none, or it cannot be used.

@@ -106,7 +106,7 @@ class Pictures(FrameSource):
         self._pending = self._loader.submit(self._load, index, direction)
 
     def _load(self, index: int, direction: int) -> LoadedPicture:
-        """Load the picture at `index`, or the next readable one in that direction."""
+        """Load the picture at `index`, or the next readable one in `direction`, 1 or -1."""
         fault = ""
         for offset in range(len(self._paths)):
             at = (index + offset * direction) % len(self._paths)

@@ -39,7 +39,7 @@ class Installable:
     Attributes:
         contents: Its weights, as returned by the `read` of its family of networks.
         spec: The pack it comes from; None for a checkpoint or a picture.
-        lite: The same for the lite network.
+        lite: The weights of the lite network, likewise.
         thumbnail: [H, W, 3] uint8.
         picture: The style picture, [H, W, 3] uint8.
     """

@@ -32,7 +32,7 @@ class StyleError(StyleForgeError):
 
 @contextmanager
 def style_errors(text: str, **values: object) -> Iterator[None]:
-    """Turn an OSError in the block into a StyleError; `text`, in English, has its `{error}`."""
+    """Turn an OSError in the block into a StyleError; `text` is in English and has `{error}`."""
     try:
         yield
     except OSError as exc:

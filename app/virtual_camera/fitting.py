@@ -16,7 +16,7 @@ def fitted(pixels: Pixels, width: int, height: int, fit: str) -> Pixels:
     """Scale [H, W, 3] uint8 RGB to a camera's size in pixels, without distorting it.
 
     `fit` is "whole" for all of the picture between black bars, or "fill" for its middle, which
-    fills the camera. `pixels` themselves are returned if they have that size.
+    fills the camera. Return `pixels` themselves if they have that size.
     """
     rows, columns = pixels.shape[:2]
     if (columns, rows) == (width, height):

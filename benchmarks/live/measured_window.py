@@ -23,9 +23,10 @@ from app.ui.main_window import MainWindow
 
 
 class Metronome(FrameSource):
-    """The scene at a fixed rate; `read` returns only the newest frame, and index gaps are drops.
+    """The scene at a fixed rate; `read` returns only the newest frame.
 
-    Frames are stored in the same kind of memory that a camera's or video's thread decodes into.
+    A gap between two indices means dropped frames. The frames are in the same kind of memory as the
+    frames that the thread of a camera or video decodes.
     """
 
     kind = "source"

@@ -28,7 +28,7 @@ def run(name: str, families: Sequence[str], measured: Callable[[Say], Mapping[st
 
     Args:
         name: The program's command.
-        families: Of operations, whose kernels are prepared.
+        families: Families of operations whose kernels the program prepares.
         measured: Returns the entries of the report after the first ones, JSON-serializable.
 
     Returns:

@@ -70,7 +70,7 @@ def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int
 def measure_texture(
     styler: FrameStyler, frames: Sequence[Pixels], streamed: int = STREAM_FRAMES
 ) -> dict[str, Any]:
-    """Time overlapped frames, [H, W, 3] uint8: ms between results, with texture `off` and `on`."""
+    """Time overlapped frames, [H, W, 3] uint8; return ms per result, with texture off and on."""
     intervals: dict[str, list[float]] = {"off": [], "on": []}
     for _ in range(ROUNDS):
         for name, finish in (("off", WITHOUT), ("on", WITH)):

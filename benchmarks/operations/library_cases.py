@@ -1,4 +1,4 @@
-"""The library's operations on the arguments of their rows, or on their largest samples."""
+"""The library's operations with the arguments of their rows, or with their largest samples."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ def optimize(
 ) -> list[LbfgsResult]:
     """Minimize the objective over the pixels (Gatys et al. 2015, arXiv:1508.06576).
 
-    The pixels are unconstrained; the objective is evaluated for the picture clamped to 0-255.
-    Without the clamp they would reach objectives that no picture has. Johnson et al. (2016,
-    arXiv:1603.08155, section 4.1) clamp after every iteration instead, which invalidates the
-    history. One iteration is one L-BFGS step with a history of HISTORY to a point that satisfies
-    the strong Wolfe conditions; it costs little more than one evaluation of the objective.
+    The pixels are unconstrained, but the objective sees them clamped to 0-255. Without the clamp,
+    they would reach objectives that no picture has. Johnson et al. (2016, arXiv:1603.08155,
+    section 4.1) clamp after every iteration instead, which invalidates the history. One iteration
+    is one L-BFGS step, with a history of HISTORY, to a point that satisfies the strong Wolfe
+    conditions. It costs little more than one evaluation of the objective.
 
-    The photograph, [1, 3, H, W], RGB 0-255, is the default of `start`. The state is returned for
-    each of `iterations`, ascending; `iterated` is called after every one.
+    `start` defaults to the photograph, [1, 3, H, W], RGB 0-255. Returns the state after each number
+    in `iterations`, which ascend. Calls `iterated` after every iteration.
     """
     search = _Search(objective, photograph, photograph if start is None else start)
     reached: list[LbfgsResult] = []

@@ -84,8 +84,8 @@ class ModelConverter:
     ) -> Model:
         """Return a converted copy of a model, with the same class, mode and state dict keys.
 
-        The copy runs fused operations in evaluation and outside of autocast, if no gradient is
-        wanted. Otherwise it runs as the original, so that it can be trained.
+        The copy runs fused operations in evaluation and outside of autocast, if nothing needs a
+        gradient. Otherwise it runs as the original does, so that you can train it.
 
         Args:
             input_shape: Sizes of the one input; or an example: a tensor, a tuple of arguments, or a

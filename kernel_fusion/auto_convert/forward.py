@@ -28,7 +28,7 @@ MOST_TOLD = 16  # recorded calls without a program
 
 
 class Forward:
-    """A forward that runs programs if no gradient is wanted, otherwise the model's own forward.
+    """A forward that runs programs if nothing needs a gradient, else the model's own forward.
 
     A program serves one set of shapes. The first call with other shapes of the same `Inputs.kind`
     makes a new program, which takes seconds, and compares it with the model's own result by

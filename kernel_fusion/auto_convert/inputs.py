@@ -164,7 +164,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def inputs_of(model: nn.Module, given: Any, device: torch.device) -> Inputs:
-    """Return the inputs that a shape, a tensor, or arguments by place or by name mean.
+    """Return the inputs for a shape, a tensor, or positional or keyword arguments.
 
     The model's first layer with parameters decides whether a shape means token ids.
 

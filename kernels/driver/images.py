@@ -62,7 +62,7 @@ class ImageList:
     Attributes:
         digest: The digest of its sources, see `Library.digest`.
         description: The library's description, the JSON of its `<library>_abi.cu`.
-        kernels: By source and C++ name, the name of each kernel in its images.
+        kernels: Each kernel's name in its images, by source and C++ name.
     """
 
     library: str

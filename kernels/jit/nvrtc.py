@@ -36,7 +36,7 @@ class Compiled:
 
     Attributes:
         image: A cubin, or PTX.
-        kernels: By C++ name, the name in the image of each requested kernel.
+        kernels: Each requested kernel's name in the image, by C++ name.
         log: The compiler's remarks on a valid source, such as performance warnings.
     """
 

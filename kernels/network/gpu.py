@@ -59,9 +59,9 @@ _other: ContextVar[Gpu | None] = ContextVar("the GPU that plans are made for", d
 
 @contextmanager
 def standing_for(gpu: Gpu) -> Generator[None]:
-    """Make plans within the block for another GPU than the one that will run them.
+    """Make plans within the block for `gpu`, although the present GPU runs them.
 
-    The present GPU is thus measured in place of the other, see benchmarks/time_model/.
+    Measurements of the present GPU can thus stand for the other, see benchmarks/time_model/.
     """
     token = _other.set(gpu)
     try:

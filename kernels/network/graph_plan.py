@@ -79,7 +79,7 @@ class GraphPlan(ABC):
     def __call__(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         """Run the network on [N, 3, H, W], values 0-255; return [N, 3, H, W], channels last.
 
-        `mark` is called with the name of each group of layers, or of each layer, after it.
+        Calls `mark` with the name of each group of layers, or of each layer, after it.
         """
         with torch.cuda.device(self.device):
             self._x.copy_(x.permute(0, 2, 3, 1))

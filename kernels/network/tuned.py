@@ -70,7 +70,7 @@ class Tuning:
         digest: The digest of the sources, see `Library.digest`.
         taken: The date, such as "2026-11-23".
         cases: Every tuned network with `small`, even if no layer was faster.
-        kernels: By traits and C++ name, the name of each kernel in the image.
+        kernels: Each kernel's name in the image, by traits and C++ name.
         images: One per traits; the traits are its `source`.
     """
 
@@ -120,7 +120,7 @@ def store(found: Tuning, code: Mapping[str, bytes]) -> None:
     """Store a tuning with the images of `code`, in place of the card's previous one.
 
     Raises:
-        OSError: If a file cannot be written; the previous tuning is kept.
+        OSError: If a file cannot be written; the previous tuning stays.
     """
     for image in found.images:
         atomic_write(tuned_folder() / image.file, lzma.compress(code[image.source]))

@@ -37,7 +37,7 @@ class Kept:
     Attributes:
         tensors: The arguments and results that `save` selected.
         options: The arguments in order, with None in place of tensors and lists of tensors.
-        needs: For each argument, whether its gradient is wanted.
+        needs: For each argument, whether it needs a gradient.
     """
 
     tensors: tuple[Any, ...]  # Tensor or None, as saved
@@ -229,11 +229,11 @@ def saved(
     backward: Backward,
     statistics: int,
 ) -> Below:
-    """Return the autograd kernel of an operation with a backward of its own.
+    """Return the autograd kernel of an operation with its own backward pass.
 
-    `backward` is called with a Kept and the gradients of the results that have one; the last
-    `statistics` results have none. If a second derivative is wanted, its operations must have
-    gradients themselves. Transforms differentiate the reference.
+    `backward` takes a Kept and the gradients of the results that have one. The last `statistics`
+    results have none. For a second derivative, the operations in `backward` must have gradients
+    themselves. Transforms differentiate the reference.
     """
 
     class Saved(torch.autograd.Function):

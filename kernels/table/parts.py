@@ -67,11 +67,11 @@ class Gradient:
             draws the same ones.
         backward: Returns the gradient of each argument from the saved state (autograd.Kept) and the
             gradients of the results: a tensor, a list of them for a list, or None. It calls
-            operations that the dispatcher knows, so that it can be traced. If a second derivative
-            is wanted, these need one.
+            operations that the dispatcher knows, so that it can be traced. For a second derivative,
+            these operations need a gradient themselves.
         statistics: Number of last results that only serve `backward` and have no gradient.
-        recorded: Runs in place of the operation if a gradient is wanted: composed of others of the
-            table, with their gradients. If it returns None, the operation runs.
+        recorded: Runs in place of the operation if an argument needs a gradient. It calls other
+            operations of the table, with their gradients. If it returns None, the operation runs.
     """
 
     save: Save | None = None

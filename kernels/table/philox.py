@@ -38,7 +38,7 @@ def kept_scale(dropout: float) -> float:
 def kept(
     state: Tensor, planes: int, queries: int, keys: int, dropout: float, first: int = 0
 ) -> Tensor:
-    """Return which weights are kept, bool [samples times heads, queries, keys].
+    """Return which weights dropout keeps, bool [samples times heads, queries, keys].
 
     The eight numbers of a counter belong to queries i and i + 8 and keys k, k + 1, k + 8 and k + 9,
     for i and even k in the first eight of every sixteen. A thread of a matrix product holds these.
@@ -74,7 +74,7 @@ def _philox(counter: list[Tensor], key: list[Tensor]) -> list[Tensor]:
 
 
 def kept_elements(state: Tensor, count: int, dropout: float) -> Tensor:
-    """Return which elements of a tensor are kept: element i has number i % 8 of counter i / 8.
+    """Return which elements dropout keeps: element i has number i % 8 of counter i / 8.
 
     The first number of a word is its lower half. Returns bool [count], indexed row by row.
     """

@@ -64,7 +64,7 @@ class Made:
         traits: Their C++ name in NAMESPACE.
         described: A description like the library's of a layer, without `kind`.
         image: Its kernels, as a cubin.
-        kernels: By C++ name, the name of each kernel in the image.
+        kernels: Each kernel's name in the image, by C++ name.
     """
 
     traits: str

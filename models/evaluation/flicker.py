@@ -37,7 +37,8 @@ def still_flicker(
     Args:
         frames: Number of frames, 2 or more.
         sigma: Standard deviation of the noise, of 255.
-        seed: Of the noise, drawn on the photograph's device: on one, every network sees the same.
+        seed: Seed of the noise. The photograph's device draws it, so on one device every network
+            sees the same noise.
 
     Returns:
         The mean absolute difference of consecutive results, clamped and rounded, divided by that

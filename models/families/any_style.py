@@ -126,8 +126,8 @@ class StylePainter(nn.Module):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         """Paint pictures [N, 3, H, W], RGB 0-255, in the style of the code.
 
-        `mark` is called with "stem", "blocks" and "decoder" after each; with `by_layer`, with the
-        names of the steps instead. Not called if the network itself paints.
+        Calls `mark` with "stem", "blocks" and "decoder" after each; with `by_layer`, with the names
+        of the steps instead. Does not call it if the network itself paints.
         """
         if self._cache is None or torch.is_grad_enabled():
             return self.network.stylize(x, self.code)

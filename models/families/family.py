@@ -62,7 +62,7 @@ class LoadedStyle:
 
     Attributes:
         network: The network that paints it; equal values load each other's styles.
-        state: What differs between its styles and mixing interpolates, float32 on the CPU.
+        state: The part that differs between its styles, float32 on the CPU; mixing interpolates it.
         remark: A clause about extra work done to read it; "" if there was none.
     """
 
@@ -108,7 +108,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         one_of: A noun phrase for a style of this family, as in "Candy is a network of its own".
         mixes: The plural noun for the things that mixing styles interpolates.
         formats: The texts "format" in the header of its safetensors files.
-        variants: By a key of ALL_VARIANTS in models.transformer_net; with "baseline" and "fused".
+        variants: The networks, by a key of ALL_VARIANTS in models.transformer_net; with "baseline"
+            and "fused".
         bytes_per_pixel: Memory per pixel of the input, rounded up from measurements.
         unavailable: Why a control of the config has no meaning for this family, a clause each.
         unavailable_options: Why a precision or kernel is missing, by control and option.
@@ -206,7 +207,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     ) -> LoadedStyle:
         """Read a style for its network, `lite` only if `has_lite`.
 
-        `progress` is called with a description before each slow step; its exceptions propagate.
+        Calls `progress` with a description before each slow step; its exceptions propagate.
 
         Raises:
             CheckpointError: If a file is damaged, or the network is missing. The

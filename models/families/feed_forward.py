@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class FeedForwardFamily(NetworkFamily[State]):
-    """The networks of models.transformer_net."""
+    """The family of the networks in models.transformer_net."""
 
     key = FEED_FORWARD
     title = "Feed-forward"

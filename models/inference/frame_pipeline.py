@@ -38,7 +38,7 @@ class SingleFrameRunner:
     def style(self, pixels: Pixels, mark: StageCallback | None = None) -> Result:
         """Stylize a frame, [H, W, 3] uint8, RGB, of the plan's size; the caller owns the result.
 
-        `mark` is called with "upload", the groups of layers and "download" as each is submitted.
+        Calls `mark` with "upload", the groups of layers and "download" when it submits each.
         """
         plan = self.plan
         self.send(pixels, mark)

@@ -29,7 +29,7 @@ class TwoResolutionRunner:
     def style(self, pixels: Pixels, mark: StageCallback) -> Result:
         """Stylize a frame, [H, W, 3] uint8, RGB, of the larger size; the caller owns the result.
 
-        `mark` is called as by SingleFrameRunner.style, with the groups of layers twice.
+        Calls `mark` as SingleFrameRunner.style does, with the groups of layers twice.
         """
         small, large = self.strokes.plan, self.detail.plan
         self.detail.send(pixels, mark)

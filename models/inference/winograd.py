@@ -1,4 +1,4 @@
-"""The native network on the CPU, single convolutions of its kernels, and their prepared weights."""
+"""The native network on the CPU, its kernels as single convolutions, and their prepared weights."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WinogradExecutor:
         return type(self), ()  # a copy of the network allocates its own buffers
 
     def forget_weights(self) -> None:
-        """Collect the weights again for the next picture: their tensors may have been replaced."""
+        """Collect the weights again for the next picture, in case other tensors replaced them."""
         self._weights = None
 
     def plan(
@@ -43,8 +43,8 @@ class WinogradExecutor:
     ) -> CpuPlan | None:
         """Return the native network if it can run pictures `x`, and load its library.
 
-        It runs in FP32, with gradients and autocast disabled. `weights` returns the state dict; it
-        is called once, and again after `forget_weights`.
+        It runs in FP32, with gradients and autocast disabled. `weights` returns the state dict. The
+        executor calls it once, and again after `forget_weights`.
         """
         if x.device.type != "cpu" or torch.is_grad_enabled() or unsupported(network):
             return None
@@ -63,7 +63,7 @@ class WinogradExecutor:
     ) -> Tensor:
         """Stylize pictures [N, 3, H, W] with sides that are multiples of 4.
 
-        `mark` is called as in TransformerNetBaseline.forward, for each picture of the batch.
+        Calls `mark` as TransformerNetBaseline.forward does, for each picture of the batch.
         """
         weights = self._weights
         assert weights is not None  # `plan` collected them
@@ -75,7 +75,7 @@ class WinogradExecutor:
 
 
 def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> StageCallback:
-    """Return a callback for layers that calls `mark` for each of them, or after each group."""
+    """Return a callback for layers that calls `mark` after each layer, or after each group."""
     if mark is None:
         return lambda _: None
     if by_layer:
@@ -95,12 +95,12 @@ class WinogradConvolutions:
         return type(self), ()  # a copy prepares its own weights
 
     def runs(self, x: Tensor, weight: Tensor) -> bool:
-        """Return whether the kernels convolve `x` with `weight`, and load their library."""
+        """Return whether the kernels convolve `x` with `weight`; load their library."""
         is_3x3 = weight.shape[2:] == (3, 3)
         return is_3x3 and not weight.shape[0] % CHANNELS and _suits(x, weight)
 
     def runs_last(self, x: Tensor, weight: Tensor) -> bool:
-        """Return the same for the convolution to three colors, [3, C, R, R] with an odd R."""
+        """Return the same for a convolution to three colors, by [3, C, R, R] with an odd R."""
         return weight.shape[0] == 3 and _suits(x, weight)
 
     def convolve_last(self, name: str, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ class WinogradConvolutions:
     def convolve(self, name: str, x: Tensor, weight: Tensor, stride: int, out: Tensor) -> Tensor:
         """Convolve without padding into `out`, [N, O, h, w], channels last, and return it.
 
-        `name` is the weight's in the cache of prepared weights.
+        `name` is the key of the weight in the cache of prepared weights.
         """
         native = self._loaded()
         transform = plain_weights if stride == 1 else halving_weights

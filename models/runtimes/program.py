@@ -50,7 +50,7 @@ class Float32Norm(nn.Module):
 
 
 class PortableNetwork(nn.Module):
-    """A network with pictures in the format of other programs; `run` is called instead of it."""
+    """A network with pictures in the format of other programs; `run` replaces the network."""
 
     def __init__(
         self, network: nn.Module, pictures: Pictures, run: Callable[[Tensor], Tensor] | None = None

@@ -93,12 +93,13 @@ def total_variation(images: Tensor) -> Tensor:
 class WeaveLoss:
     """The loss max(0, E / Es - 1), summed over both axes.
 
-    E is the energy of stripes about three pixels wide and at least nine long; Es is the same for
-    the style picture ([1, 3, H, W], RGB 0-255, at least 13 pixels on a side). A network that
-    enlarges by repeating pixels can imitate the grain of a painting at the finest scale along the
-    axes alone (Odena et al. 2016, doi:10.23915/distill.00003): the Gram matrices are equal, but the
-    eye sees a mesh. Without this loss Wreck had 1.5 to 1.8 times the energy of its painting there,
-    6 dB more than a smooth spectrum.
+    E is the energy of stripes about three pixels wide and at least nine long. Es is this energy of
+    the style picture ([1, 3, H, W], RGB 0-255, at least 13 pixels on a side).
+
+    A network that enlarges by repeating pixels can imitate the finest grain of a painting with
+    stripes along the axes alone (Odena et al. 2016, doi:10.23915/distill.00003). The Gram matrices
+    are then equal, but the eye sees a mesh. Without this loss, Wreck had 1.5 to 1.8 times the
+    energy of its painting there, 6 dB more than a smooth spectrum.
     """
 
     def __init__(self, style: Tensor) -> None:

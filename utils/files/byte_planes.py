@@ -10,7 +10,7 @@ MAGIC = b"SFPLANES"  # no file of weights begins with it
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return the bytes before packing; other files are returned unchanged."""
+    """Return the bytes before packing; return other files unchanged."""
     if not packed.startswith(MAGIC):
         return packed
     data = bytearray(len(packed) - len(MAGIC))

@@ -173,7 +173,7 @@ def _to_srgb_model(image: Image.Image) -> Image.Image:
     if image.mode == "LAB":
         lab = ImageCms.createProfile("LAB")
         converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
-        assert converted is not None  # None is returned only for conversions in place
+        assert converted is not None  # only conversions in place return None
         return converted
     return image if image.mode == "RGB" else _in_bands(image, lambda band: band.convert("RGB"))
 

@@ -53,7 +53,7 @@ def file_kind(path: Path) -> FileKind:
 
 
 def moving_kind(path: Path) -> Literal["", "film", "animation"]:
-    """Return whether and how a file moves, as `file_kind` does; raise OSError likewise."""
+    """Return whether and how a file moves; raise OSError as `file_kind` does."""
     kind = file_kind(path)
     return "" if kind == "picture" else kind
 

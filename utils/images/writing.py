@@ -45,10 +45,11 @@ def write_pixels(
         pixels: [H, W, 3] uint8, RGB, or uint16 for a format in DEEP; with `alpha`, over white.
         metadata: PNG text chunks, or EXIF: text in ImageDescription and JSON in UserComment;
             "Software" also in the tag of that name. See `read_metadata`.
-        quality: Of JPEG and WebP, 0-100.
+        quality: Quality of JPEG and WebP, 0-100.
         alpha: [H, W] uint8; ignored by formats that are not in KEEPS_ALPHA.
         exif: EXIF data to preserve, see utils.images.metadata.kept_exif; JPEG has room for 64 KB.
-        compression: Of PNG with 8 bits per channel, 0-9: 1 takes a third of the time of 6.
+        compression: Level for PNG with 8 bits per channel, 0-9. Level 1 takes a third of the time
+            of level 6.
 
     Raises:
         ImageError: If arguments or size do not fit the format, or the file cannot be written.

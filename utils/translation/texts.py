@@ -87,7 +87,7 @@ class Deferred(Filled):
 
 
 def defer(text: str, /, **values: object) -> Deferred:
-    """Return `text` in English, for translation where it is shown; arguments as for `tr`."""
+    """Return `text` in English; `said` translates it later. Takes the arguments of `tr`."""
     return Deferred.of(text.format(**values) if values else text, text, values)
 
 

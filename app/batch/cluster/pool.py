@@ -60,7 +60,7 @@ class Pool:
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        # blocks of a dead node fail, and their items are given out again
+        # blocks of a dead node fail, and the pool hands out their items again
         context.max_errored_blocks = -1
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
@@ -89,7 +89,7 @@ class Pool:
         Args:
             items: Jobs or parts, all different.
             together: How many items an actor gets at a time.
-            on_loss: Called with a sentence if items are given out again.
+            on_loss: Called with a sentence when the pool hands out items again.
 
         Yields:
             The actors' messages, without a second answer to an item.

@@ -26,7 +26,7 @@ class Group:
 def groups(jobs: Iterable[Job], limits: Limits) -> Iterator[Group]:
     """Group consecutive pictures of the same size into full batches; all others stay single.
 
-    The order of the jobs is kept. Sizes come from the file headers, so they do not depend on the
+    The jobs keep their order. Sizes come from the file headers, so they do not depend on the
     order of reading.
     """
     gathered: list[Job] = []

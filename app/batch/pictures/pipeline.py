@@ -89,7 +89,7 @@ class Pipeline:
     def _has_room(self, group: Group) -> bool:
         if not self._held:
             return True
-        # Of groups larger than the number of threads, one is read ahead.
+        # If groups are larger than the number of threads, read one of them ahead.
         most = max(self._ahead, 2 * len(group.jobs))
         fits = sum(self._held) + group.held_bytes <= self._budget_bytes
         return fits and len(self._held) + len(group.jobs) <= most

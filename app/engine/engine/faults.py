@@ -24,7 +24,7 @@ class EngineError(StyleForgeError):
 def memory_errors(
     frame: Frame, device: torch.device, release: Callable[[], None]
 ) -> Generator[None]:
-    """Turn every out-of-memory exception into an EngineError, after `release` freed what it can."""
+    """Turn every out-of-memory exception into an EngineError, after `release` freed memory."""
     try:
         yield
     except (RuntimeFault, StateError) as exc:

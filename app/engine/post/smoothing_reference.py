@@ -1,11 +1,11 @@
 """The reference of smoothing: a recursive temporal filter along the motion of the source.
 
-Flicker is a change of the result where its source changes only by its motion. The filter moves the
-accumulated results with the source, and weights them where the moved source equals the new one.
-Motion and change are measured on small copies, against the accumulated source, not the last frame:
-slow changes add up and are detected, sensor noise is not. kernels/frames/native/smooth.h computes
-the same on the CPU and on GPUs, except for rounding in the other direction: a motion by 1/32 of a
-cell.
+Flicker is a change of the result where the source only moves. The filter moves the accumulated
+results with the source, and weights them where the moved source equals the new one. It measures
+motion and change on small copies, against the accumulated source and not the last frame. It
+therefore detects slow changes, which add up, but not sensor noise. kernels/frames/native/smooth.h
+computes the same on the CPU and on GPUs, except where a value rounds in the other direction: that
+changes a motion by 1/32 of a cell.
 """
 
 from __future__ import annotations

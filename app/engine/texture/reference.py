@@ -31,7 +31,7 @@ FADES, RETURNS = 0.25, 0.05
 
 
 class TextureReference:
-    """The same as `Texture`, but several times slower. Not thread-safe.
+    """A reference for `Texture`, several times slower. Not thread-safe.
 
     Attributes:
         offset: The offset of the pattern, in pixels to the right and down.

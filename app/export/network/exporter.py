@@ -1,4 +1,4 @@
-"""Export of a style's network, which is checked in the format's own runtime before it is kept."""
+"""Export of a style's network, with a check in the format's own runtime before it is stored."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class PreviewPainter:
         return self._engine is not None
 
     def want(self, styles: Sequence[str], visible: int) -> None:
-        """Set the styles, by key and in painting order, whose previews are wanted.
+        """Set the styles that need previews, by key and in painting order.
 
         For a moving picture, only the first `visible` are painted more than once.
         """

@@ -24,7 +24,7 @@ class Delivery(QObject):
     Results must match `choice`.
 
     Attributes:
-        refresh_rate: Of the screen, in Hz.
+        refresh_rate: The screen's, in Hz.
         held: Whether every result is delivered.
     """
 

@@ -154,7 +154,7 @@ class RowModel(QAbstractListModel):
     def dropMimeData(
         self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: _Index
     ) -> bool:
-        """Request a move of dropped rows, which stay in place until it is done."""
+        """Request to move the dropped rows, which stay in place until the move is done."""
         words = bytes(data.data(JOBS).data()).decode()
         numbers = [int(word) for word in words.split(",") if word.isdecimal()]
         if not numbers:

@@ -100,7 +100,7 @@ class QueueRunner(QObject):
             self.changed.emit()
 
     def stop(self) -> None:
-        """Stop now: the current job waits again, and its finished results are kept."""
+        """Stop now: the current job waits again and keeps its finished results."""
         if self.running and self.phase is not Phase.STOPPING:
             self._set_phase(Phase.STOPPING)
             self._process.stop(KILL_AFTER_MS)

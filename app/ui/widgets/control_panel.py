@@ -48,8 +48,9 @@ class ControlPanel(QScrollArea):
 
     `mix_picked(key)` carries the style to mix in or, in a mix of three or more, to take out; None
     stops mixing. `source_picked(value)` carries one of the values from `set_sources`,
-    `address_entered(text)` the typed address. `address_left` is emitted when the address field is
-    hidden while focused. The action `advanced` is checked while the advanced settings are wanted.
+    `address_entered(text)` the typed address. The panel emits `address_left` when the address
+    field is hidden while focused. The action `advanced` is checked while the panel should show the
+    advanced settings.
     """
 
     source_picked = Signal(object)

@@ -1,7 +1,8 @@
 // Convolutions of many channels by Winograd's transform, in blocks that stay in the L2 cache.
 //
-// A block is some tiles of the result. A thread loads and transforms them, computes one matrix
-// product for each transformed position, transforms the products back and stores them.
+// A block is 12 or 24 tiles of the result. A thread loads and transforms the tiles, and computes
+// one matrix product for each transformed position. Then it transforms the products back and stores
+// them.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -14,33 +15,36 @@ namespace styleforge::network {
 // A 3x3 convolution, padded by reflection.
 struct Plain {
     using Transform = F43;
-    static constexpr bool kHasNorms = true;       // before and after it
-    static constexpr int kPhases = 1, kStep = 4;  // the step of tiles in the input
+    static constexpr bool kHasNorms = true;       // the norms before and after the layer
+    static constexpr int kPhases = 1, kStep = 4;  // input pixels from one tile to the next
     static int64_t result(int64_t size) { return size; }
     static int64_t source(int64_t i, int64_t size) { return reflected(i - 1, size); }
 };
 
-// The same with stride 2.
+// A 3x3 convolution of stride 2, padded by reflection.
 struct Halving : Plain {
     using Transform = Halved;
     static constexpr int kStep = 6;
     static int64_t result(int64_t size) { return (size + 1) / 2; }
 };
 
-// The same on an input that is padded and normalized already, without a norm after it.
+// A 3x3 convolution of an input that is already padded and normalized, without a norm after it.
 struct Valid : Plain {
     static constexpr bool kHasNorms = false;
     static int64_t result(int64_t size) { return size - 2; }
     static int64_t source(int64_t i, int64_t size) { return replicated(i, size); }
 };
+
+// A 3x3 convolution of such an input with stride 2.
 struct ValidHalving : Valid {
     using Transform = Halved;
     static constexpr int kStep = 6;
     static int64_t result(int64_t size) { return (size - 1) / 2; }
 };
 
-// A 3x3 convolution after an enlargement to twice the size by repetition, as one of 2x2 before it
-// with four phases: phase (a, b) of pixel (i, j) is at (i + a, j + b) of its result.
+// A 3x3 convolution after an enlargement that repeats each pixel to 2x2. The layer computes it as a
+// 2x2 convolution before the enlargement, with four phases. Phase (a, b) of pixel (i, j) is at
+// (i + a, j + b) of the 2x2 convolution's result.
 struct Enlarging : Plain {
     using Transform = F42;
     static constexpr int kPhases = 4;
@@ -56,8 +60,8 @@ class Convolution {
     static constexpr int kStep = Kind::kStep;
     static constexpr bool kEnlarges = kPhases > 1, kHasNorms = Kind::kHasNorms;
     static constexpr bool kKeeps = kHasNorms && !kEnlarges && kStep == kOutputs;
-    static constexpr int64_t kTiles = 12;      // of a block: this or twice as many
-    static constexpr int64_t kBlock = 120000;  // floats of a block, at most
+    static constexpr int64_t kTiles = 12;      // tiles of a block: this number or twice as many
+    static constexpr int64_t kBlock = 120000;  // the most floats of a block
     static_assert(kTiles % kRows == 0, "a block must be whole products");
 
  public:
@@ -116,10 +120,10 @@ class Convolution {
         parallel_for(blocks_, scratch_.threads(), work, blocks_);
     }
 
-    // Finds the input's first pixel, which the layer subtracts from every pixel. The norm after the
-    // layer cancels what a constant adds to a channel; a layer without a norm adds the constant's
-    // convolution to the result. A picture of one color is therefore exactly zero here, without a
-    // rounding error that the next norm would enlarge by up to 1 / sqrt(eps).
+    // Finds the input's first pixel, which the layer subtracts from every pixel. A picture of one
+    // color is then exactly zero, without a rounding error that the next norm would enlarge by up
+    // to 1 / sqrt(eps). A norm after the layer cancels the subtraction. Without a norm, the layer
+    // adds the convolution of the first pixel to its result.
     template <Reading kReading>
     void find_center() {
         for (int64_t c = 0; c < inputs_; c += kLanes) {
@@ -136,7 +140,7 @@ class Convolution {
         }
     }
 
-    // Transforms a tile to one row of each position's matrix.
+    // Transforms a tile. Each position of the transform becomes a row of that position's matrix.
     template <Reading kReading>
     void load_tile(int64_t tile, float* to) const {
         const int64_t y = tile / across_, x = tile % across_;
@@ -181,7 +185,7 @@ class Convolution {
         }
     }
 
-    // Multiplies every position, and writes its products over the input of the position before.
+    // Multiplies each position, and writes the products over the input of the position before.
     void multiply_all(int64_t tiles, float* memory) const {
         const int64_t rows = (tiles + kRows - 1) / kRows * kRows;
         for (int p = 0; p < kPositions; ++p) {
@@ -207,13 +211,13 @@ class Convolution {
                                inputs_);
     }
 
-    // Transforms one row of each position back to a tile, adds it to the sums and stores it.
+    // Transforms one row of each position back to a tile. Adds the tile to the sums and stores it.
     void store_tile(int64_t block, int64_t tile, const float* from) const {
         const int64_t y = tile / across_ * kOutputs, x = tile % across_ * kOutputs;
         const int64_t outputs = layer_.outputs;
         for (int phase = 0; phase < kPhases; ++phase) {
             const int64_t a = phase / 2, b = phase % 2;
-            // The pixels of the tile that are in the result.
+            // The bounds of the pixels of the tile that are inside the result.
             const int top = y < a, left = x < b;
             const int64_t last_row = high_ - kEnlarges + a - y;
             const int64_t last_column = wide_ - kEnlarges + b - x;
@@ -249,14 +253,14 @@ class Convolution {
 
     const Layer& layer_;
     int64_t inputs_, columns_;
-    int64_t high_, wide_;    // of the convolution's result
-    int64_t down_, across_;  // tiles
-    int64_t deep_, tiles_;   // channels and tiles of a block
+    int64_t high_, wide_;    // size of the convolution's result
+    int64_t down_, across_;  // numbers of tiles
+    int64_t deep_, tiles_;   // the block's channels and tiles
     int64_t blocks_;
-    int64_t position_;  // floats of a position's matrix; not a multiple of a page
+    int64_t position_;  // floats of a position's matrix; not a multiple of the page size
     Moments moments_;
     int64_t *rows_, *across_at_;  // offsets of a tile's pixels in the input
-    float *center_, *base_;       // of the input; its convolution
+    float *center_, *base_;       // the input's first pixel; its convolution
     Scratch scratch_;
 };
 

@@ -1,7 +1,8 @@
 // The first layer: a large filter on the three colors, as nested 3x3 filters.
 //
-// The weights are a grid of 3x3 filters. One product adds all of them in transformed form: F(4, 3)
-// with 3 * cells^2 inputs. Lanes are neighboring tiles, since three colors would leave lanes empty.
+// The weights are a grid of 3x3 filters. One product in transformed form, F(4, 3) with 3 * cells^2
+// inputs, sums all of them. The lanes of a vector are neighboring tiles, because three colors would
+// leave lanes empty.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -16,7 +17,7 @@ class First {
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3;
     static constexpr int64_t kGroup = 16;          // neighboring tiles that a thread loads at once
-    static constexpr int64_t kTiles = 3 * kGroup;  // of a block
+    static constexpr int64_t kTiles = 3 * kGroup;  // tiles of a block
     static_assert(kTiles % kRows == 0, "a block must be whole products");
 
  public:
@@ -52,9 +53,9 @@ class First {
     }
 
  private:
-    // Pads a line of a color and sorts it by column modulo the tiles' step, so that the same pixel
-    // of neighboring tiles lies side by side. Subtracts the picture's first pixel, as Convolution
-    // does.
+    // Pads a line of a color and subtracts the picture's first pixel, as Convolution does. Sorts
+    // the line by column modulo the tiles' step, so that the same pixel of neighboring tiles lies
+    // side by side.
     void sort_line(int64_t line) const {
         const float* colors = static_cast<const float*>(layer_.input);
         const int64_t color = line / lines_, before = layer_.side / 2;
@@ -151,10 +152,10 @@ class First {
 
     const Layer& layer_;
     int64_t outputs_;
-    int64_t cells_;          // 3x3 filters on a side of the filter
-    int64_t depth_;          // inputs of the product: each color under each 3x3 filter
-    int64_t down_, across_;  // tiles
-    int64_t groups_;         // across
+    int64_t cells_;          // 3x3 filters along a side of the large filter
+    int64_t depth_;          // the product's inputs: one per color and 3x3 filter
+    int64_t down_, across_;  // numbers of tiles
+    int64_t groups_;         // groups across the picture
     int64_t blocks_;
     int64_t lines_, line_;     // padded lines of a color; padded tiles of a line
     int64_t taps_, products_;  // floats of a position's matrices

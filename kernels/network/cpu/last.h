@@ -1,8 +1,8 @@
 // The last layer: a large filter to the three colors, as nested 3x3 filters.
 //
-// Tiles step by the side of the nested filters, so that a transformed patch of the input serves all
-// of them. Lanes are eight channels on every processor; `store_tile` adds their sums after the
-// transform back, in a fixed order.
+// The step between tiles is the side of the nested filters, so that one transformed patch of the
+// input serves all of these filters. The lanes are eight channels on every processor. `store_tile`
+// adds the lanes in a fixed order, after it has transformed them back.
 #pragma once
 
 #include "include/cpu/parallel.h"
@@ -11,20 +11,20 @@
 
 namespace styleforge::network {
 
-// Eight lanes, in one register or two.
+// Eight lanes, in one or two registers.
 constexpr int kWide = kLanes < 8 ? kLanes : 8, kParts = 8 / kWide;
 using Wide = Floats<kWide>;
 
-// With `kHasNorm`, it applies the norm and the ReLU before it and pads by reflection; otherwise its
-// input is padded and activated already.
+// The last layer. With `kHasNorm`, it applies the norm and the ReLU of the layer before, and pads
+// by reflection. Otherwise its input is already padded and activated.
 template <bool kHasNorm>
 class Last {
     using Transform = F33;
     static constexpr Reading kReading = kHasNorm ? Reading::kRelu : Reading::kPlain;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3, kEight = 8;
-    static constexpr int kAtOnce = kParts == 1 ? 4 : 2;  // tiles of a product
-    static constexpr int64_t kStrip = 24, kBand = 12;    // tiles of a job, across and down
+    static constexpr int kAtOnce = kParts == 1 ? 4 : 2;  // tiles that a product computes
+    static constexpr int64_t kStrip = 24, kBand = 12;    // a job's tiles across and down
 
  public:
     Last(const Layer& layer, Arena& arena)
@@ -53,7 +53,7 @@ class Last {
     }
 
  private:
-    // Paints a strip of a band. `cells_` lines of patches are in memory at a time.
+    // Paints a strip of a band. The memory holds `cells_` lines of patches at a time.
     void run_job(int64_t first, int64_t band, float* memory) const {
         float* products = memory + kPositions * position_;
         const int64_t left = across_ - first, tiles = left < kStrip ? left : kStrip;
@@ -76,7 +76,7 @@ class Last {
         return kHasNorm ? reflected(i - layer_.side / 2, size) : replicated(i, size);
     }
 
-    // Transforms the patch that begins at a tile.
+    // Transforms the patch of the input that begins at a tile.
     void load_patch(int64_t down, int64_t across, float* to) const {
         int64_t rows[kSide], columns[kSide];
         for (int i = 0; i < kSide; ++i) {
@@ -105,14 +105,14 @@ class Last {
         }
     }
 
-    // Multiplies one position of neighboring tiles, under all nested filters. The weights are
-    // [position, cell below, cell beside and channel by eights, color, 8].
+    // Multiplies one position of neighboring tiles by all nested filters. The weights are
+    // [position, cell down, cell across and channels / 8, color, 8].
     STYLEFORGE_INLINE void multiply_tiles(int p, int64_t tile, const float* from, float* to) const {
         Wide sum[kAtOnce][kColors][kParts] = {};
         const float* weights = layer_.weights + p * cells_ * cells_ * inputs_ * kColors;
         for (int64_t cell = 0; cell < cells_; ++cell) {
             const float* line = from + (tile + cell) % cells_ * line_;
-            for (int64_t k = 0; k < cells_ * inputs_; k += kEight) {  // cells beside run on
+            for (int64_t k = 0; k < cells_ * inputs_; k += kEight) {  // over all cells across
 #pragma GCC unroll 2
                 for (int part = 0; part < kParts; ++part) {
                     Wide weight[kColors];
@@ -143,7 +143,7 @@ class Last {
         const int right = left_columns < kOutputs ? static_cast<int>(left_columns) : kOutputs;
         float* to = static_cast<float*>(layer_.result) + (y * wide_ + x) * kColors;
         for (int o = 0; o < kColors; ++o) {
-            Floats<4> pairs[12];  // of the nine pixels, the sums of lanes i and i + 4
+            Floats<4> pairs[12];  // sums of lanes i and i + 4, for each of the nine pixels
             Wide half[kOutputs * kSide][kParts], pixels[kOutputs * kOutputs][kParts];
             for (int part = 0; part < kParts; ++part) {
                 Wide products[kSide], column[kOutputs], row[kOutputs];
@@ -201,11 +201,11 @@ class Last {
 
     const Layer& layer_;
     int64_t inputs_;
-    int64_t cells_;          // 3x3 filters on a side of the filter
-    int64_t high_, wide_;    // of the result
-    int64_t down_, across_;  // tiles
+    int64_t cells_;          // 3x3 filters along a side of the large filter
+    int64_t high_, wide_;    // size of the result
+    int64_t down_, across_;  // numbers of tiles
     int64_t strips_, bands_;
-    int64_t line_, position_, products_;  // floats of a line of patches, of positions' matrices
+    int64_t line_, position_, products_;  // floats of a line of patches, of a position's matrices
     Scratch scratch_;
 };
 

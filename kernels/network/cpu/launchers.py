@@ -16,7 +16,7 @@ from kernels.jit.errors import BuildError
 from kernels.table.names import NETWORK_CPU
 from kernels.table.status import use_native
 
-CHANNELS = 16  # the widths of all layers are multiples of this
+CHANNELS = 16  # every width of a layer is a multiple of this
 
 
 class Kind(IntEnum):
@@ -33,14 +33,14 @@ class Kind(IntEnum):
 
 
 class Norm(NamedTuple):
-    """A norm as the scale and shift [C] of its layer's raw result, in FP32."""
+    """A norm, as the scale and the shift [C] of a layer's raw result, in FP32."""
 
     scale: Tensor
     shift: Tensor
 
 
 class ValidWeights(NamedTuple):
-    """The weights of a convolution without norms: transformed, and each filter's sum, [C, K]."""
+    """The transformed weights of a convolution without norms, and each filter's sum, [C, K]."""
 
     transformed: Tensor
     sums: Tensor
@@ -60,10 +60,10 @@ class LayerStruct(Structure):
 
 
 class CpuNetwork:
-    """The functions of the library, and the memory that they work in. Not thread-safe.
+    """The functions of the library, and their working memory. Not thread-safe.
 
     Attributes:
-        panel: Output channels of a panel of weights, see kernels.network.cpu.weights.
+        panel: The output channels of a panel of weights, see kernels.network.cpu.weights.
 
     Raises:
         BuildError: If the library's struct differs from Python's.
@@ -91,7 +91,7 @@ class CpuNetwork:
         to: Tensor,  # [H', W', K], dense
         *,
         side: int = 3,
-        norm: Norm | None = None,  # of x; without one, x is a picture
+        norm: Norm | None = None,  # the norm of x; None if x is a picture
         residual: Tensor | None = None,
         kept: Tensor | None = None,
         gamma: Tensor | None = None,
@@ -102,10 +102,12 @@ class CpuNetwork:
         """Apply a layer to the normalized x, and write its raw result and its norm.
 
         Args:
-            side: Of the filters.
-            residual: Added to the normalized x, of its shape; without one, a ReLU is applied.
-            kept: Receives what the convolution reads, of x's shape.
-            gamma: [K], the weight of the result's norm; `beta` its bias, or the last layer's.
+            side: Side of the filters.
+            residual: An addend for the normalized x, of its shape. Without it, the layer applies a
+                ReLU.
+            kept: Receives the convolution's input after norm and ReLU or residual; of x's shape.
+            gamma: [K], the weight of the result's norm. `beta`, [K], is the bias of this norm or
+                of the last layer.
             following: Receives the result's norm.
         """
         call = LayerStruct(
@@ -143,7 +145,7 @@ class CpuNetwork:
         Args:
             x: [N, C, H, W], channels last.
             bias: [3].
-            side: Of the filters.
+            side: Side of the filters.
             to: [N, 3, H - side + 1, W - side + 1], channels last.
         """
         pictures = zip(x.permute(0, 2, 3, 1), to.permute(0, 2, 3, 1), strict=True)
@@ -173,7 +175,7 @@ class CpuNetwork:
 
 
 def cpu_network() -> CpuNetwork | None:
-    """Return the library with memory of its own; None if it is not in use, with one warning.
+    """Return the library with its own memory. If it is not in use, warn once and return None.
 
     Raises:
         BuildError: If the library's struct differs from Python's.
@@ -182,7 +184,7 @@ def cpu_network() -> CpuNetwork | None:
 
 
 def in_use() -> bool:
-    """Load the library if it is built, and return whether it is in use."""
+    """Return whether the library is in use; load it if it is built."""
     return not build.reason(NETWORK_CPU) or use_native(NETWORK_CPU)
 
 

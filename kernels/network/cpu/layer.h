@@ -1,4 +1,4 @@
-// A layer of the network on one picture, and the memory that it works in.
+// A layer of the network for one picture, and its working memory.
 #pragma once
 
 #include <atomic>
@@ -6,31 +6,32 @@
 
 #include "vectors.h"
 
-// Activations are FP32, [height, width, channels], dense. A layer reads the raw result of the one
-// before and applies its norm while it loads; launchers.py mirrors this struct.
+// The arguments of a layer; launchers.py mirrors this struct. Activations are FP32,
+// [height, width, channels], dense. A layer reads the raw result of the layer before, and applies
+// that layer's norm while it loads.
 struct StyleforgeNetworkLayer {
-    int64_t height, width;    // of the input
-    int64_t inputs, outputs;  // channels
-    int64_t side;             // of the filters
-    int64_t threads;          // maximum
+    int64_t height, width;    // size of the input
+    int64_t inputs, outputs;  // numbers of channels
+    int64_t side;             // side of the filters
+    int64_t threads;          // the most threads
     const void* input;
-    const float *scale, *shift;  // of the norm, for each input channel
-    const float* residual;       // added after the norm, in place of a ReLU; or null
+    const float *scale, *shift;  // the norm of the input, for each channel
+    const float* residual;       // the addend after the norm, in place of a ReLU; or null
     float* kept;                 // receives the input after norm, ReLU and residual; or null
     const float* weights;        // as kernels/network/cpu/weights.py lays them out
-    const float* sums;           // of each filter's taps, [inputs, outputs], if no norm follows
-    void* result;                // before its norm
-    const float *gamma, *beta;   // of the result's norm; of the last layer beta is the bias
+    const float* sums;           // each filter's sum of taps, [inputs, outputs], if no norm follows
+    void* result;                // the result before its norm
+    const float *gamma, *beta;   // the result's norm; in the last layer, beta is the bias
     double eps;
     float *next_scale, *next_shift;  // receive the result's norm
-    void* memory;                    // of the size that styleforge_network_memory returns
+    void* memory;                    // as many bytes as styleforge_network_memory returns
 };
 
 namespace styleforge::network {
 
 using Layer = StyleforgeNetworkLayer;
 
-// Hands out consecutive parts of a memory; without a memory, it measures them.
+// Hands out consecutive parts of a memory. Without a memory, it only adds up their sizes.
 class Arena {
  public:
     explicit Arena(void* memory) : begin_(static_cast<char*>(memory)) {}
@@ -49,7 +50,7 @@ class Arena {
     int64_t used_ = 0;
 };
 
-// One scratch memory for each thread, which a thread borrows for a block.
+// One scratch memory per thread. A thread borrows one while it computes blocks.
 class Scratch {
     static constexpr int64_t kMost = 256;
 
@@ -59,10 +60,10 @@ class Scratch {
           threads_(threads < kMost ? threads : kMost),
           first_(arena.take<float>(size_ * threads_)) {}
 
-    // The threads that may borrow at a time.
+    // Returns how many threads may borrow a memory at the same time.
     int64_t threads() const { return threads_; }
 
-    // Calls `use(memory)`.
+    // Borrows a memory and calls `use(memory)`.
     template <typename F>
     void borrow(const F& use) {
         int64_t i = 0;
@@ -77,15 +78,15 @@ class Scratch {
     std::atomic<bool> busy_[kMost] = {};
 };
 
-// Returns the pixel inside [0, size) that the padding copies to `i`.
+// Returns the pixel in [0, size) that the padding copies to `i`.
 inline int64_t reflected(int64_t i, int64_t size) {
     if (i < 0) i = -i;
     if (i >= size) i = 2 * (size - 1) - i;
-    return i < 0 ? 0 : (i < size ? i : size - 1);  // beyond the padding, any pixel
+    return i < 0 ? 0 : (i < size ? i : size - 1);  // any pixel beyond the padding
 }
 inline int64_t replicated(int64_t i, int64_t size) { return i < 0 ? 0 : (i < size ? i : size - 1); }
 
-// How a layer reads its input: after its norm, with a ReLU or a residual, or as it is.
+// How a layer reads its input: with the norm and a ReLU, with the norm and a residual, or as it is.
 enum class Reading { kRelu, kResidual, kPlain };
 
 template <Reading kReading>

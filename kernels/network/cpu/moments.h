@@ -1,7 +1,7 @@
-// The norm that follows a layer, which sums mean and variance while it stores its result.
+// The norm that follows a layer. The layer sums mean and variance while it stores its result.
 //
-// A block sums deviations from its first value in FP32; `finish` merges the blocks in FP64, in
-// their order (Chan et al., 1979). Blocks depend on the layer's size alone, so that the number of
+// A block sums deviations from its first value in FP32. `finish` merges the blocks in FP64, in
+// their order (Chan et al., 1979). The blocks depend only on the layer's size, so the number of
 // threads changes no bit.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace styleforge::network {
 
 class Moments {
  public:
-    // `columns` are the channels of each phase, one phase after another.
+    // A column is a channel of a phase; all channels of one phase precede the next phase.
     Moments(Arena& arena, int64_t blocks, int64_t columns, int64_t phases)
         : blocks_(blocks),
           columns_(columns),
@@ -21,7 +21,7 @@ class Moments {
           sums_(arena.take<float>(blocks * 3 * columns)),
           counts_(arena.take<int64_t>(blocks * phases)) {}
 
-    // The sums of a block for one vector of columns; `add` them, then `keep`.
+    // The sums of a block for one vector of columns. Call `add` for each value, then `keep`.
     struct Sums {
         Vector center, sum, squares;
 
@@ -36,7 +36,7 @@ class Moments {
         for (int64_t p = 0; p < phases_; ++p) counts_[block * phases_ + p] = 0;
     }
 
-    // Returns the sums so far, which `first` opens for a phase without any.
+    // Returns the sums so far. If the phase has none yet, they start at the value `first`.
     STYLEFORGE_INLINE Sums sums(int64_t block, int64_t phase, int64_t column, Vector first) const {
         if (counts_[block * phases_ + phase] == 0) return {first, Vector{}, Vector{}};
         const float* at = sums_ + block * 3 * columns_ + column;
@@ -50,7 +50,7 @@ class Moments {
         store(at + 2 * columns_, sums.squares);
     }
 
-    // Counts the values per column that were just added to a phase.
+    // Counts `values` more values per column of a phase.
     void count(int64_t block, int64_t phase, int64_t values) const {
         counts_[block * phases_ + phase] += values;
     }
@@ -70,7 +70,7 @@ class Moments {
                 const double inside = squares - sum * (sum / n);
                 count += n;
                 mean += delta * (n / count);
-                // Rounding may leave a tiny negative number; NaN must stay.
+                // Rounding may leave a tiny negative number. NaN must stay NaN.
                 deviations += (inside < 0 ? 0 : inside) + delta * delta * ((count - n) * n / count);
             }
             const double scale = layer.gamma[c] / std::sqrt(deviations / count + layer.eps);

@@ -1,7 +1,7 @@
-// The transformer network on a CPU, layer by layer: convolutions with a third of the products.
+// The transformer network on a CPU, layer by layer, with a third of the multiplications.
 //
-// A layer is one call: it applies the norm of the layer before while it loads, and computes its own
-// norm while it stores. The results of one processor are bit-equal for any number of threads.
+// A layer is one call. It applies the norm of the layer before while it loads, and computes its own
+// norm while it stores. On one processor, results are bit-equal for any number of threads.
 #include "include/common/exact.h"
 #include "include/cpu/export.h"
 
@@ -38,7 +38,7 @@ constexpr Row row() {
     return {run<Kind>, memory_of<Kind>};
 }
 
-// In the order of launchers.py.
+// The kinds of layers, in the order of `Kind` in launchers.py.
 constexpr Row kRowOf[] = {row<First>(),
                           row<Convolution<Halving>>(),
                           row<Convolution<Plain>>(),
@@ -50,7 +50,7 @@ constexpr Row kRowOf[] = {row<First>(),
 
 }  // namespace
 
-// Returns the size of the struct and of a panel of weights, for launchers.py to check.
+// Writes the size of the struct, which launchers.py checks, and the channels of a panel of weights.
 STYLEFORGE_EXPORT void styleforge_network_sizes(int64_t* sizes) {
     sizes[0] = sizeof(Layer);
     sizes[1] = kPanel;

@@ -16,9 +16,9 @@ from kernels.weight_transforms import phase_weight
 from utils.profiling import nvtx_range
 from utils.translation.texts import tr
 
-EPS = 1e-5  # of every norm
+EPS = 1e-5  # the eps of every norm
 
-# Returns transformed weights from the weights' name and the transform, which it may cache.
+# Returns the transformed weights for their name and a transform; may cache them.
 Prepare = Callable[[str, Callable[[Tensor], Tensor]], Tensor]
 
 
@@ -36,8 +36,8 @@ def unsupported(network: Dimensions) -> str:
 class CpuPlan:
     """The layers of a network, in FP32 and without gradients. Not thread-safe.
 
-    A layer writes its raw result and its norm; the next layer applies the norm while it loads.
-    Buffers are reused from picture to picture, and grow with the size.
+    A layer writes its raw result and its norm. The next layer applies the norm while it loads. All
+    pictures share the same buffers, which grow with the size.
     """
 
     def __init__(self, native: CpuNetwork, network: Dimensions) -> None:
@@ -64,8 +64,8 @@ class CpuPlan:
 
         Args:
             weights: The state dict, with the published keys, in FP32.
-            x: Sides are multiples of 4, of at least 16.
-            mark: Called with the names of the layers, such as "encoder/conv1", after each.
+            x: Sides are multiples of 4, and at least 16.
+            mark: Receives the name of each layer, such as "encoder/conv1", after the layer.
         """
         result = x.new_empty(len(x), *x.shape[2:], 3)
         for picture, to in zip(x.permute(0, 2, 3, 1).contiguous(), result, strict=True):
@@ -107,7 +107,7 @@ class CpuPlan:
             mark(next(names))
 
     def _take(self, *shapes: tuple[int, int, int]) -> Sequence[Tensor]:
-        """Return buffers of these shapes, one after another in one tensor."""
+        """Return buffers of these shapes, as consecutive parts of one tensor."""
         sizes = [math.prod(shape) for shape in shapes]
         if self._buffers.numel() < sum(sizes):
             # Code outside inference mode could not write to a tensor created in it.
@@ -118,7 +118,7 @@ class CpuPlan:
 
 
 class _Weights:
-    """The weights of a network by name; the kernels read convolutions transformed."""
+    """The weights of a network by name; `of` transforms a convolution's for the kernels."""
 
     def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, panel: int) -> None:
         self._named, self._prepare, self._panel = named, prepare, panel
@@ -141,7 +141,7 @@ class _Layer:
         self,
         kind: Kind,
         convolution: str,
-        norm: str,  # or "" for the last layer, which has a bias
+        norm: str,  # "" for the last layer, which has a bias instead
         x: Tensor,
         to: Tensor,
         before: Norm | None = None,
@@ -150,7 +150,7 @@ class _Layer:
         residual: Tensor | None = None,
         kept: Tensor | None = None,
     ) -> Norm:
-        """Apply a layer to the normalized x; write its raw result, and return its norm."""
+        """Apply a layer to the normalized x, write its raw result and return its norm."""
         following = Norm(*x.new_empty(2, to.shape[2]))
         gamma = self._weights[f"{norm}.weight"].contiguous() if norm else None
         beta = self._weights[f"{norm}.bias" if norm else f"{convolution}.conv2d.bias"].contiguous()

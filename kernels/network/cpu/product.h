@@ -1,4 +1,4 @@
-// The matrix product of one transformed position: rows of channels times a panel of weights.
+// The matrix product for one transformed position: rows of channels times a panel of weights.
 #pragma once
 
 #include "vectors.h"
@@ -7,8 +7,8 @@ namespace styleforge::network {
 
 // Stores kRows rows of N vectors: to[r, :] = sum over k of a[r, k] * b[k, :], in the order of k.
 //
-// `a` has strides; `b` is a panel of weights, one row of N vectors after another. With `Ahead`, it
-// requests the panel that follows from memory meanwhile.
+// `a` has strides. `b` is a panel of weights: one row of N vectors after another. With `Ahead`, the
+// product also prefetches the next panel.
 template <int N, bool Ahead>
 STYLEFORGE_INLINE void multiply(const float* a, int64_t a_row, int64_t a_step, const float* b,
                                 float* to, int64_t to_row, int64_t depth) {

@@ -1,17 +1,19 @@
-// Winograd's minimal filtering (Lavin and Gray, 2016, arXiv:1509.09308): F(M, R) computes M outputs
-// of a filter of R taps with M + R - 1 products, between a transform of the input and one of the
-// products. Weights are transformed by kernels/network/cpu/weights.py, at the same points.
+// Winograd's minimal filtering (Lavin and Gray, 2016, arXiv:1509.09308).
 //
-// A transform reads and writes vectors at a stride. In two dimensions it runs over the columns of a
-// tile and then over the rows.
+// F(M, R) computes M outputs of a filter of R taps with M + R - 1 products. It transforms the
+// input, multiplies, and transforms the products to the outputs. kernels/network/cpu/weights.py
+// transforms the weights, at the same points.
+//
+// A transform reads and writes vectors at a stride. In two dimensions, it runs over the columns of
+// a tile and then over the rows.
 #pragma once
 
 #include "vectors.h"
 
 namespace styleforge::network {
 
-// F(4, 3) at 0, +-a, +-b and infinity. With a * b = 1 the numbers of a tile keep their size, so
-// that the rounding error is a third of the one at +-1 and +-2.
+// F(4, 3) at 0, +-a, +-b and infinity. Because a * b = 1, the numbers of a tile keep their size.
+// The rounding error is therefore a third of the error at +-1 and +-2.
 struct F43 {
     static constexpr int kOutputs = 4, kSide = 6;
     static constexpr float a = 0.70710678118654752f, b = 1.41421356237309505f;
@@ -41,7 +43,7 @@ struct F43 {
     }
 };
 
-// F(4, 2) at +-a, +-b and infinity. Of the small fractions, these round least.
+// F(4, 2) at +-a, +-b and infinity. Among small fractions, these have the smallest rounding error.
 struct F42 {
     static constexpr int kOutputs = 4, kSide = 5;
     static constexpr float a = 0.5f, b = 1.25f, a2 = a * a, b2 = b * b, a3 = a * a2, b3 = b * b2;
@@ -69,8 +71,8 @@ struct F42 {
     }
 };
 
-// A filter of three taps at every second pixel: its outer taps lie on every second pixel, where
-// they are F(3, 2) at 0, +-1 and infinity; the middle tap multiplies the pixels between.
+// A filter of three taps with stride 2. Its outer taps read every second pixel: they are F(3, 2) at
+// 0, +-1 and infinity. The middle tap multiplies the pixels between them.
 struct Halved {
     static constexpr int kOutputs = 3, kSide = 7;
 
@@ -95,7 +97,7 @@ struct Halved {
     }
 };
 
-// F(3, 3) at the points of F42, for filters that share the transformed inputs of their neighbors.
+// F(3, 3) at the points of F42. Neighboring filters share their transformed inputs.
 struct F33 {
     static constexpr int kOutputs = 3, kSide = F42::kSide;
 
@@ -115,7 +117,7 @@ struct F33 {
     }
 };
 
-// Transforms the products of a tile, one from each position, back to its outputs.
+// Transforms a tile's products, one per position, to its outputs.
 template <class F>
 STYLEFORGE_INLINE void transform_back(const float* from, int64_t position, Vector* to) {
     constexpr int kOutputs = F::kOutputs, kSide = F::kSide;
@@ -132,7 +134,7 @@ STYLEFORGE_INLINE void transform_back(const float* from, int64_t position, Vecto
         F::template output<1, 1>(half + i * kSide, to + i * kOutputs);
 }
 
-// Calls `use(i, j)` for the pixels of a tile; without loops if the tile is whole.
+// Calls `use(i, j)` for the pixels of a tile. Unrolls the loops if the tile is whole.
 template <int kOutputs, typename F>
 STYLEFORGE_INLINE void for_each_pixel(int top, int bottom, int left, int right, const F& use) {
     if (top == 0 && left == 0 && bottom == kOutputs && right == kOutputs) {

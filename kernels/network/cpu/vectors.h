@@ -1,7 +1,7 @@
 // Vectors of FP32 numbers as wide as the processor's registers, and the sizes that depend on them.
 //
-// Products and sums are fused by name and never by the compiler's choice (exact.h). So all
-// processors with fused multiply-add compute the same bits, whatever the width of their registers.
+// Only `fma` fuses a product and a sum; the compiler never does (exact.h). All processors with
+// fused multiply-add therefore compute the same bits, whatever the width of their registers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@
 
 namespace styleforge::network {
 
-// Lanes of a vector; rows and vectors of the accumulators that a matrix product keeps in registers.
+// The lanes of a vector, and the rows and vectors of accumulators that a matrix product keeps in
+// registers.
 #if defined(__AVX512F__)
 constexpr int kLanes = 16, kRows = 12, kVectors = 2;
 #elif defined(__AVX__)
@@ -31,7 +32,7 @@ constexpr int kLanes = 4, kRows = 6, kVectors = 4;
 constexpr int kLanes = 4, kRows = 6, kVectors = 2;
 #endif
 constexpr int kPanel = kVectors * kLanes;  // output channels that a product computes at once
-constexpr int kChannels = 16;              // channels of every layer are multiples of this
+constexpr int kChannels = 16;              // every number of channels is a multiple of this
 
 template <int N>
 struct VectorOf {
@@ -58,7 +59,7 @@ STYLEFORGE_INLINE V all(float value) {
     return V{} + value;
 }
 
-// Returns a * b + c, rounded once if the processor can.
+// Returns a * b + c, with a single rounding if the processor has fused multiply-add.
 STYLEFORGE_INLINE Floats<4> fma(Floats<4> a, Floats<4> b, Floats<4> c) {
 #if defined(__FMA__)
     return (Floats<4>)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
@@ -87,7 +88,7 @@ STYLEFORGE_INLINE V fma(float a, V b, V c) {
     return fma(all<V>(a), b, c);
 }
 
-// Returns max(x, 0), and NaN for NaN.
+// Returns max(x, 0), or NaN if x is NaN.
 template <typename V>
 STYLEFORGE_INLINE V relu(V x) {
     const V zero = {};

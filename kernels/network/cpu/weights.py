@@ -1,8 +1,8 @@
 """Transforms the weights of convolutions for network_cpu.cpp in FP64, and rounds them once.
 
 Winograd's F(M, R) evaluates a filter of R taps at M + R - 1 points (Lavin and Gray, 2016,
-arXiv:1509.09308), here the points of transforms.h. A panel is the number of output channels that
-the processor multiplies at once.
+arXiv:1509.09308). The points are the same as in transforms.h. `panel` is the number of output
+channels that the processor multiplies at once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-CELL = 3  # side of the filters that the first and the last layer are made of
-EIGHT = 8  # channels that the last layer adds side by side
+CELL = 3  # side of the nested filters of the first and the last layer
+EIGHT = 8  # channels that the last layer sums in parallel
 
 _ROOT = math.sqrt(2.0)
 _F43, _F42 = (0.0, _ROOT / 2, -_ROOT / 2, _ROOT, -_ROOT), (0.5, -0.5, 1.25, -1.25)
@@ -38,7 +38,7 @@ def enlarging_weights(weight: Tensor, panel: int) -> Tensor:
 
 def halving_weights(weight: Tensor, panel: int) -> Tensor:
     """Transform [K, C, 3, 3] for stride 2: 49 matrices of [C, K] in panels, FP32."""
-    outer = _evaluation(_F32, 2)  # of the first and the last tap; the middle one stays as it is
+    outer = _evaluation(_F32, 2)  # the outer taps; the middle one stays as it is
     rows = torch.zeros(7, 3, dtype=torch.float64)
     rows[:4, 0], rows[:4, 2], rows[4:, 1] = outer[:, 0], outer[:, 1], 1
     return _in_panels(weight, panel, rows)

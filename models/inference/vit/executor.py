@@ -74,7 +74,7 @@ class VitExecutor(VitParts):
     ) -> Tensor:
         """Paint pictures [N, 3, H, W], RGB 0-255, H and W at least 16.
 
-        `mark` is called with "stem", "blocks" and "decoder" after each; `by_layer`, with every
+        Calls `mark` with "stem", "blocks" and "decoder" after each; with `by_layer`, after every
         step. The result has the executor's dtype and is about 0-255, not clamped.
         """
         height, width = x.shape[-2:]

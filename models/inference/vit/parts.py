@@ -84,7 +84,7 @@ class VitParts:
             return step(given)
 
     def embedded(self, quarter: Tensor) -> Tensor:
-        """Convolve padded [N, C, H/4 + 2, W/4 + 2] to tokens [N, E, H/8, W/8], add positions."""
+        """Convolve padded [N, C, H/4 + 2, W/4 + 2] to [N, E, H/8, W/8] and add positions."""
         return fused_depthwise_conv(
             self.conv("conv4", quarter, 2), self.weights.convolutions["position"]
         )

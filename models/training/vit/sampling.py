@@ -19,7 +19,7 @@ class Batch(NamedTuple):
 
     Attributes:
         clean: [B, 3, W, W], windows of photographs: the crops and a margin of REACH.
-        content: The same with texture in flat areas: the network's input.
+        content: `clean` with texture in flat areas: the network's input.
         style: [B, 3, S, S], crops of style pictures.
     """
 

@@ -303,10 +303,11 @@ def rope_attention(
 def block_sparse_forward(
     q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None = None
 ) -> Tensor:
-    """Compute `block_sparse_attention` in one kernel, as it does in 16 bits without gradients.
+    """Compute `block_sparse_attention` in one kernel.
 
-    With gradients, `block_sparse_attention` gathers the blocks on a GPU. Returns [N, H, Lq, D],
-    contiguous, with zeros for a row that sees no key.
+    `block_sparse_attention` uses this kernel in 16 bits without gradients. With gradients, it
+    gathers the blocks on a GPU. Returns [N, H, Lq, D], contiguous, with zeros for a row that sees
+    no key.
 
     Args:
         q: [N, H, Lq, D] of FP16 or BF16, with D 64 or 128; k and v are [N, H, Lk, D].

@@ -75,9 +75,10 @@ def most_seen(block_mask: Tensor) -> int:
 def layout_of(
     block_mask: Tensor, seen: Tensor, keys: int, most: int, gradients: bool = False
 ) -> Layout:
-    """Return the layout of the blocks to gather for a mask, with the inverse for `gradients`.
+    """Return the layout of the blocks to gather for a mask; `gradients` adds the inverse layout.
 
-    `seen` is the same mask for every sample and head, [N, H, rows, columns]; `keys` is per block.
+    `seen` is the mask, expanded to every sample and head: [N, H, rows, columns]. `keys` is the
+    number of keys per block.
     """
     found = _found(block_mask)
     stream = raw_stream(seen.get_device()) if seen.is_cuda else 0

@@ -1,6 +1,6 @@
 """Attention weights: a product, then one in-place pass for scale, mask and softmax.
 
-FP64 runs in PyTorch, and on a GPU so do long rows.
+PyTorch computes FP64 and, on a GPU, long rows.
 """
 
 from __future__ import annotations

@@ -133,8 +133,8 @@ def with_whole_mask(
 def by_blocks(q: Tensor, k: Tensor, v: Tensor, block_mask: Tensor, scale: float | None) -> Tensor:
     """Compute `block_sparse_attention` with blocks of queries as heads that share their keys.
 
-    The mask is then one row per block, which PyTorch's attention on a GPU reads for all of its
-    queries. A gradient would need one copy of the keys' gradient per block.
+    The mask then has one row per block. PyTorch's attention on a GPU reads this row for all queries
+    of the block. A gradient would need one copy of the keys' gradient per block.
     """
     n, heads, length, size = *q.shape[:3], v.shape[-1]
     rows, columns = block_mask.shape[-2:]

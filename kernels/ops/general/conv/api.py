@@ -157,8 +157,8 @@ def depthwise_pointwise_conv(
         pointwise: [out, in multiplier, 1, 1].
         depthwise_bias: [in multiplier] or None; pointwise_bias is [out] or None.
         activation: Activation of the result, as in `linear_activation`.
-        stride: Of the depthwise convolution, like `padding` and `dilation`: two numbers, or one for
-            both; None for 1, 0 and 1.
+        stride: Stride of the depthwise convolution, like `padding` and `dilation`: two numbers, or
+            one for both. None for 1, 0 and 1.
     """
     ...
 

@@ -16,7 +16,7 @@ from kernels.table.names import NAMESPACE
 
 
 def batch_norm(run: Callable[..., tuple[Tensor, Tensor, Tensor]], *args: Any) -> Any:
-    """Run the dispatcher's batch_norm_relu; `run` is called like channels.reference."""
+    """Run the dispatcher's batch_norm_relu; `run` takes the arguments of channels.reference."""
     *given, _momentum, eps = args
     return run(*given, eps)
 

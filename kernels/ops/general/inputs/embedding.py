@@ -1,6 +1,6 @@
 """Embeddings of tokens, with positions, or padded and cut to one length.
 
-FP64 runs in PyTorch, and on a GPU so do more than MOST elements.
+PyTorch computes FP64 and, on a GPU, more than MOST elements.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def token_reference(
 
 
 def save(arguments: Sequence[Any], _results: Sequence[Tensor]) -> list[Tensor | None]:
-    """Return the tensors to save; backward uses only the shapes of the tables."""
+    """Return the tensors to save; the backward pass uses only the shapes of the tables."""
     return list(arguments[:3])
 
 

@@ -1,6 +1,6 @@
 """Windows over series, each reduced to a number.
 
-FP64 runs in PyTorch, and on a GPU so do more than MOST elements.
+PyTorch computes FP64 and, on a GPU, more than MOST elements.
 """
 
 from __future__ import annotations
