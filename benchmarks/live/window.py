@@ -76,11 +76,18 @@ def streamed(name: str, size: tuple[int, int], chosen: dict[str, Any]) -> Stream
     half = Precision.fp16 if resolve("auto").type == "cuda" else Precision.fp32
     given = {"size": size[0], "texture": 0.0, **chosen}
     config = EngineConfig(style="candy", network="full", precision=half, **given)
+    return stream(name, size, config, SOURCE_FPS, SECONDS)
+
+
+def stream(
+    name: str, size: tuple[int, int], config: EngineConfig, fps: float, seconds: float
+) -> Streamed:
+    """Measure a stream of `fps` frames a second in the window, after WARM_UP_S."""
     newest: list[StyledFrame] = []
-    with window(config, Engine, SOURCE_FPS, size) as opened:
+    with window(config, Engine, fps, size) as opened:
         opened.session.styled.connect(lambda styled: newest.__setitem__(slice(None), [styled]))
         wait(lambda: bool(newest), 60)
-        wait(lambda: False, WARM_UP_S + SECONDS)
+        wait(lambda: False, WARM_UP_S + seconds)
         reading = opened.session.metrics.stats(time.perf_counter())
     return Streamed(
         name,

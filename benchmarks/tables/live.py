@@ -84,6 +84,26 @@ def window_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *lines]
 
 
+def processor_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the streams of benchmarks.live.processor: with the layers of before, and with ours."""
+    header = (
+        *("network", "input", "styled a second, with oneDNN", "with our kernels"),
+        *("network's ms, with oneDNN", "with our kernels"),
+        *("ms from capture to paint, with oneDNN", "with our kernels"),
+    )
+    lines = [
+        (
+            row["network"],
+            f"{row['size']} px",
+            *(f"{row[key]['processed_fps']:.1f}" for key in ("layers", "fused")),
+            *(f"{row[key]['timings']['network']:.1f}" for key in ("layers", "fused")),
+            *(f"{row[key]['latency_ms']:.0f}" for key in ("layers", "fused")),
+        )
+        for row in rows
+    ]
+    return [header, *lines]
+
+
 def dropped_sentence(seconds: Sequence[float]) -> str:
     """Return a sentence on how long dropped pictures took to become the style on screen.
 

@@ -25,7 +25,7 @@ from benchmarks.tables.cpu import cpu_tables
 from benchmarks.tables.devices import devices_table
 from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
-from benchmarks.tables.live import dropped_sentence, live_table, window_table
+from benchmarks.tables.live import dropped_sentence, live_table, processor_table, window_table
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
@@ -39,6 +39,7 @@ BLOCK = re.compile(
 # By its section of the report, a table of each kind.
 TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
     "window": window_table,
+    "window_on_processor": processor_table,
     "any_style": any_style_table,
     "conversion": conversion_table,
     "devices": devices_table,

@@ -45,7 +45,7 @@ def products(network: NetworkConfig, width: int, height: int) -> dict[str, float
     outer, middle, inner = network.widths
     full = width * height
     half, quarter = full / 4, full / 16
-    cells = -((-network.end_kernel // 3) ** 2)
+    cells = math.ceil(network.end_kernel / 3) ** 2
     blocks = 2 * network.num_residual_blocks
     return {
         "conv1": CELL_FIRST * cells * full * 3 * outer,

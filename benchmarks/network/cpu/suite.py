@@ -1,4 +1,4 @@
-"""The suite: each network at each size, in every way of a processor, in interleaved runs."""
+"""The suite: one network at one size in every variant, in interleaved runs."""
 
 from __future__ import annotations
 
@@ -41,16 +41,25 @@ def facts() -> dict[str, Any]:
 
 
 def measure(
-    weights: Path, width: int, height: int, runs: int, rate: float | None, progress: Progress
+    weights: Path,
+    width: int,
+    height: int,
+    runs: int,
+    rate: float | None,
+    progress: Progress,
+    compile_mode: str | None = "default",
 ) -> dict[str, Any]:
-    """Measure one network at one size: all ways, our layers and those before, and peak memory.
+    """Measure one network at one size: every variant, the layers of two, and their peak memory.
 
-    `rate` is in products per second; `progress` is as for NetworkBench.measure.
+    Args:
+        rate: The products per second of `facts`.
+        progress: As for NetworkBench.measure.
+        compile_mode: As in BenchOptions.
     """
     state = load_checkpoint(weights)
     cpu = torch.device("cpu")
     wanted = BenchOptions(
-        tuple(VARIANTS), (Precision.fp32,), runs, "default", (Precision.fp32,), PAUSE_S
+        tuple(VARIANTS), (Precision.fp32,), runs, compile_mode, (Precision.fp32,), PAUSE_S
     )
     rows = NetworkBench(state, cpu, width, height, VARIANTS).measure(wanted, progress)
     size = f"{width}x{height}"

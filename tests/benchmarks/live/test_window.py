@@ -6,8 +6,10 @@ import pytest
 
 from app.styles.any_style_networks import SHIPPED
 from app.styles.catalog import BUILTIN, Catalog
-from benchmarks.live import window
-from benchmarks.tables.live import dropped_sentence, window_table
+from benchmarks.live import processor, window
+from benchmarks.network.cpu.variants import TransformerNetByLayers
+from benchmarks.tables.live import dropped_sentence, processor_table, window_table
+from models.transformer_net import ALL_VARIANTS
 from tests.helpers.any_style import save_tiny
 
 
@@ -25,6 +27,35 @@ def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypat
     assert said[0].startswith("64x48, strength: ")
     _, line = window_table([found])
     assert line[:2] == ("64x48", "strength")
+
+
+@pytest.mark.full
+def test_a_processor_is_measured_with_our_kernels_and_with_those_before(
+    qapp, native_kernels, monkeypatch
+):
+    monkeypatch.setattr(window, "WARM_UP_S", 0.5)
+    monkeypatch.setattr(processor, "SECONDS", 0.5)
+    monkeypatch.setattr(processor, "FRAME", (128, 72))
+    monkeypatch.setattr(processor, "NETWORKS", ("lite",))
+    monkeypatch.setattr(processor, "SIZES", (64,))
+    usual, painted = ALL_VARIANTS["fused"], list[type]()
+    forward = TransformerNetByLayers.forward
+
+    def counted(self, *given):
+        painted.append(type(self))
+        return forward(self, *given)
+
+    monkeypatch.setattr(TransformerNetByLayers, "forward", counted)
+    said: list[str] = []
+    (found,) = processor.measure(said.append)
+    assert painted, "the layers of before painted"
+    assert found["layers"]["running"] == found["fused"]["running"]
+    assert found["fused"]["processed_fps"] > 1
+    assert ALL_VARIANTS["fused"] is usual, "only the measurement replaces the network"
+    assert len(said) == 2
+    _, line = processor_table([found])
+    assert line[:2] == ("lite", "64 px")
+    assert line[2] == f"{found['layers']['processed_fps']:.1f}"
 
 
 @pytest.mark.full
