@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _COMPARED = "tests/app/engine/test_comparison.py"
+_SUITE = "tests/benchmarks/network/test_cpu_suite.py"
 
 MUTANTS = (
     Mutant(
@@ -69,5 +70,26 @@ MUTANTS = (
         '"psnr": psnr if math.isfinite(psnr) else None,',
         '"psnr": 99.0,',
         ("tests/app/commands/test_bench.py::test_a_network_that_errs_has_its_error_told",),
+    ),
+    Mutant(
+        "the suite of a processor counts our own layers among the others",
+        "benchmarks/tables/cpu.py",
+        "if key not in (FUSED, BY_LAYERS)]",
+        "if key != FUSED]",
+        (f"{_SUITE}::test_ours_is_compared_with_the_fastest_other_and_with_the_way_before",),
+    ),
+    Mutant(
+        "the suite of a processor compares the native network with itself",
+        "benchmarks/network/cpu/variants.py",
+        "return TransformerNetBaseline.forward(self, x, mark)",
+        "return super().forward(x, mark)",
+        (f"{_SUITE}::test_the_way_before_runs_no_layer_of_the_native_network",),
+    ),
+    Mutant(
+        "a layer's floor counts a third of its products",
+        "benchmarks/network/cpu/layers.py",
+        "CELL_FIRST * cells * full * 3 * outer",
+        "CELL_FIRST * cells * full * outer",
+        (f"{_SUITE}::test_products_are_a_third_of_a_direct_convolution",),
     ),
 )
