@@ -21,6 +21,17 @@ def nvtx_range(name: str) -> AbstractContextManager[object]:
     return torch.cuda.nvtx.range(name)
 
 
+def recorded(name: str) -> AbstractContextManager[object]:
+    """Return a range that PyTorch's profiler lists, for native work that is not an operation.
+
+    It does nothing while no profiler records.
+    """
+    # PyTorch has no public name for this query.
+    if not torch.autograd.profiler._is_profiler_enabled:  # pyright: ignore[reportPrivateUsage]
+        return nullcontext()
+    return torch.profiler.record_function(name)
+
+
 @contextmanager
 def profiled(
     trace: str | os.PathLike[str] | None = None, *, shapes: bool = False

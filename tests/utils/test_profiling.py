@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from kernels.table.registry import STYLE, prepare
 from models.transformer_net import VARIANTS
 from utils import profiling
-from utils.profiling import nvtx_range, profiled, summary
+from utils.profiling import nvtx_range, profiled, recorded, summary
 
 
 def test_without_cuda_a_range_does_nothing_and_starts_nothing() -> None:
@@ -37,6 +38,17 @@ def test_the_groups_of_the_network_are_ranges(key: str, monkeypatch) -> None:
         VARIANTS[key](1)(torch.rand(1, 3, 16, 16))
     groups = ("encoder", "residual blocks", "decoder")
     assert events == [f"{word} {group}" for group in groups for word in ("begin", "end")]
+
+
+def test_the_layers_of_the_native_network_are_recorded_while_a_profiler_records() -> None:
+    assert isinstance(recorded("layer"), contextlib.nullcontext), "nothing records"
+    prepare(family=STYLE)
+    network = VARIANTS["fused"](1)
+    with torch.no_grad(), profiled() as profiler:
+        network(torch.rand(1, 3, 16, 16))
+    names = {event.key for event in profiler.key_averages()}
+    layers = ("conv1", "conv2", "conv3", "res1.conv1", "res1.conv2", "deconv1", "deconv3")
+    assert {f"styleforge::{layer}" for layer in layers} <= names
 
 
 def test_ranges_do_not_break_a_compiled_graph(monkeypatch) -> None:

@@ -24,6 +24,7 @@ from app.cli import main
 from app.version import styleforge_version
 from kernels.jit import build, prebuilt
 from kernels.jit.libraries import LIBRARIES
+from kernels.table.names import NETWORK_CPU
 from kernels.table.registry import GENERAL, OPS, SMOOTHING, TEXTURE
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
@@ -36,7 +37,7 @@ from wheels.platforms import ANY, tag, this_platform
 pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 NORM = "instance_norm"
-OF_FRAMES = SMOOTHING, TEXTURE  # libraries without operations
+WITHOUT_OPERATIONS = SMOOTHING, TEXTURE, NETWORK_CPU
 NETWORK = "small.safetensors"
 # an image for a machine that we do not support
 OTHERS = "instance_norm-0123456789abcdef-amiga-m68k.so"
@@ -133,7 +134,7 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = [source / "kernels" / "images" / name for name in (image(), OTHERS)]
     for path in made:
         shutil.copy(build.handle(NORM)._name, path)
-    for library in OF_FRAMES:
+    for library in WITHOUT_OPERATIONS:
         made.append(made[0].with_name(image(library)))
         shutil.copy(build.handle(library)._name, made[-1])
     write_manifest(source / "kernels" / "images", made)
@@ -195,7 +196,7 @@ def test_a_wheel_with_images_names_its_platform_and_holds_no_others(wheels):
         for wheel in wheels
     )
     assert wheels[0].name.endswith(f"-py3-none-{tag(this_platform())}.whl")
-    assert program == {image(), *map(image, OF_FRAMES), prebuilt.MANIFEST}
+    assert program == {image(), *map(image, WITHOUT_OPERATIONS), prebuilt.MANIFEST}
     with zipfile.ZipFile(wheels[0]) as archive:
         (told,) = (name for name in archive.namelist() if name.endswith(".dist-info/WHEEL"))
         lines = archive.read(told).decode().splitlines()
@@ -328,7 +329,7 @@ def test_the_operations_alone_need_neither_qt_nor_opencv(wheels, native_kernels,
     place = Place(tmp_path / "env", wheels[1])
     cache = tmp_path / "cache" / build.cache().name
     cache.mkdir(parents=True)
-    libraries = {*OF_FRAMES, *(op.cpu.library for op in OPS.values())} - {NORM, ""}
+    libraries = {*WITHOUT_OPERATIONS, *(op.cpu.library for op in OPS.values())} - {NORM, ""}
     for library in libraries:
         for file in (path := Path(build.handle(library)._name)).parent.glob(f"{path.name}*"):
             shutil.copy(file, cache)  # the library and its digest

@@ -13,7 +13,7 @@ from kernels.network.cpu.launchers import CHANNELS, CpuNetwork, Kind, Norm
 from kernels.network.graph_plan import StageCallback
 from kernels.network.shapes import Dimensions
 from kernels.weight_transforms import phase_weight
-from utils.profiling import nvtx_range
+from utils.profiling import nvtx_range, recorded
 from utils.translation.texts import tr
 
 EPS = 1e-5  # the eps of every norm
@@ -154,11 +154,13 @@ class _Layer:
         following = Norm(*x.new_empty(2, to.shape[2]))
         gamma = self._weights[f"{norm}.weight"].contiguous() if norm else None
         beta = self._weights[f"{norm}.bias" if norm else f"{convolution}.conv2d.bias"].contiguous()
-        self._native.layer(
-            *(kind, x, self._weights.of(kind, convolution), to),
-            side=side, norm=before, residual=residual, kept=kept,
-            gamma=gamma, beta=beta, eps=EPS, following=following,
-        )  # fmt: skip
+        weights = self._weights.of(kind, convolution)
+        with recorded(f"styleforge::{convolution}"):
+            self._native.layer(
+                *(kind, x, weights, to),
+                side=side, norm=before, residual=residual, kept=kept,
+                gamma=gamma, beta=beta, eps=EPS, following=following,
+            )  # fmt: skip
         return following
 
 
