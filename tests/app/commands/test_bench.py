@@ -75,7 +75,7 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys):
-    report = measured("--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16")
+    report = measured("--sizes", "32x24", "--runs", "2", "--precision", "FP32,bf16")
     (size,) = report["sizes"]
     assert (size["width"], size["height"]) == (32, 24)
     assert [(row["kernels"], row["precision"]) for row in size["rows"]] == [
