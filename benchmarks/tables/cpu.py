@@ -67,18 +67,18 @@ def ways_notes(sizes: Sequence[Mapping[str, Any]]) -> list[str]:
 def layers_table(size: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a row for each layer: its time, share, time before and floor."""
     rows = size["layers"]
-    total = {
-        key: sum(row[key] for row in rows) for key in ("median_ms", "before_median_ms", "products")
-    }
+    total: dict[str, Any] = {"layer": "all"}
+    for key in ("median_ms", "before_median_ms", "products"):
+        total[key] = sum(row[key] for row in rows)
     floors = [row["floor_ms"] for row in rows]
     total["floor_ms"] = None if None in floors else sum(floors)
-    lines = [
+    lines: list[tuple[str, ...]] = [
         ("layer", "median ms", "share", "with oneDNN", "times faster", "10^9 products",
          "floor ms", "% of floor"),
     ]  # fmt: skip
     lines += [
         (
-            row.get("layer", "all"),
+            row["layer"],
             milliseconds(row["median_ms"]),
             f"{100 * row['median_ms'] / total['median_ms']:.0f} %",
             milliseconds(row["before_median_ms"]),
@@ -104,7 +104,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _row(size: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    return next((row for row in size["rows"] if row["kernels"] == key), {})
+    missing: dict[str, Any] = {}
+    return next((row for row in size["rows"] if row["kernels"] == key), missing)
 
 
 def _time(row: Mapping[str, Any]) -> str:
