@@ -17,6 +17,7 @@ from kernels.table.names import NETWORK_CPU
 from kernels.table.status import use_native
 
 CHANNELS = 16  # every width of a layer is a multiple of this
+SUMS = 512  # floats of a thread in rate.h
 
 
 class Kind(IntEnum):
@@ -162,7 +163,7 @@ class CpuNetwork:
         Its time bounds the rate of every layer: `steps` steps of all registers of a product.
         """
         threads = torch.get_num_threads()
-        sums = torch.full((threads * self.panel,), 0.5)  # 0.5 * x + 0.5 stays below 1
+        sums = torch.full((threads, SUMS), 0.5)  # 0.5 * x + 0.5 stays below 1
         return int(self._multiply(steps, threads, sums.data_ptr()))
 
     def _call(self, kind: Kind, call: LayerStruct) -> None:
