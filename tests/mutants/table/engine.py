@@ -218,6 +218,16 @@ MUTANTS = (
         (f"{_TOLD}::test_a_refused_precision_is_told_with_the_reason_and_not_as_broken",),
     ),
     Mutant(
+        "a precision that the user asks for by name is replaced and not refused",
+        "app/engine/engine/precision_check.py",
+        "if all(refusals):",
+        "if False:",
+        (
+            "tests/app/commands/test_stylize.py::"
+            "test_a_precision_that_the_cpu_does_not_offer_is_refused_before_any_work",
+        ),
+    ),
+    Mutant(
         "the status line leaves out what is to be said of the precision",
         "app/engine/run_info.py",
         "limitations.append(tr(precision.remark(device)))",
