@@ -100,6 +100,19 @@ def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys)
     assert "BF16" in out
 
 
+def test_by_default_the_cpu_is_measured_in_the_precisions_that_it_may_offer(measured, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    rows = rows_of(measured("--sizes", "32x24", "--runs", "1", "--kernels", "fused"))
+    assert [row["precision"] for row in rows] == ["FP32", "BF16"]
+
+
+def test_a_precision_that_the_cpu_refuses_is_measured_if_it_is_named(measured):
+    flags = ("--sizes", "32x24", "--runs", "1", "--kernels", "fused", "--precision", "amp")
+    (row,) = rows_of(measured(*flags))
+    assert row["iterations"] == 1
+    assert mentions(row["remark"], "AMP is slower")
+
+
 @pytest.mark.full
 def test_runtimes_of_others_are_rows_of_the_same_table(measured, capsys):
     arguments = "--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16", "--kernels", "all"

@@ -16,6 +16,7 @@ from app.sources.scene import render
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.helpers.daily import some_daily
+from tests.helpers.precisions import offer_bf16
 
 
 def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
@@ -92,6 +93,7 @@ def test_a_frame_has_its_share_of_the_time_of_its_batch(engine, config):
 def test_from_a_broken_frame_on_a_batch_is_computed_again_in_a_safer_precision(
     engine, config, notices, monkeypatch
 ):
+    offer_bf16(monkeypatch)
     engine.configure(replace(config, precision=Precision.bf16, size=64))
     render_batch = Network.render_batch
 
