@@ -12,7 +12,7 @@ from benchmarks.network.cpu import suite
 from benchmarks.network.cpu.layers import RESIDUAL, layer_rows, measure_layers, products
 from benchmarks.network.cpu.peers import PEERS
 from benchmarks.network.cpu.variants import BY_LAYERS, FUSED, VARIANTS
-from benchmarks.tables.cpu import layers_table, summary, ways_notes, ways_table
+from benchmarks.tables.cpu import OF_ONEDNN, OUR_PEAK, layers_table, summary, ways_notes, ways_table
 from benchmarks.tables.pages import markdown
 from kernels.network.cpu.launchers import cpu_network
 from kernels.table.registry import STYLE, prepare
@@ -151,8 +151,8 @@ def test_the_tables_show_medians_minima_and_floors():
     }
     cells = {line[0]: line[1:] for line in ways_table([size])}
     assert cells[FUSED.title()][0] == "40 (39)"
-    assert cells["ours, of the time with oneDNN"][0] == "0.80"
-    assert cells["peak memory, ours, MB"][0] == "61"
+    assert cells[OF_ONEDNN][0] == "0.80"
+    assert cells[OUR_PEAK][0] == "61"
     first, *_, whole = layers_table(size)[1:]
     assert first[1:5] == ("3", "14 %", "9", "3.00x")
     assert first[6:] == ("1.5", "50 %")
