@@ -125,7 +125,7 @@ class WinogradConvolutions:
         transform = plain_weights if stride == 1 else halving_weights
         prepared = self._prepared.get(
             *(name, weight, torch.float32),
-            lambda weight: (transform(weight, native.panel), tap_sums(weight)),
+            lambda weight: (transform(weight, native), tap_sums(weight)),
         )
         x = x.contiguous(memory_format=torch.channels_last)
         native.convolve(x, ValidWeights(*prepared), stride, out)

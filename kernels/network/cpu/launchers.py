@@ -59,26 +59,52 @@ class LayerStruct(Structure):
     ]
 
 
+class FiltersStruct(Structure):
+    """Mirror of StyleforgeNetworkFilters in weights.h."""
+
+    _fields_ = [
+        *((name, c_longlong) for name in ("outputs", "inputs", "phases", "side", "threads")),
+        *((name, c_void_p) for name in ("filters", "rows", "result")),
+    ]
+
+
 class CpuNetwork:
     """The functions of the library, and the memory that they work in. Not thread-safe.
 
-    Attributes:
-        panel: Output channels of a panel of weights, see kernels.network.cpu.weights.
-
     Raises:
-        BuildError: If the library's struct differs from Python's.
+        BuildError: If the library's structs differ from Python's.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         sizes = (c_longlong * 2)()
         _function(library, "styleforge_network_sizes", None, c_void_p)(sizes)
-        if sizes[0] != ctypes.sizeof(LayerStruct):
+        if list(sizes) != [ctypes.sizeof(LayerStruct), ctypes.sizeof(FiltersStruct)]:
             raise BuildError("the library of the network and launchers.py differ")
-        self.panel = int(sizes[1])
         arguments = c_longlong, c_void_p
         self._memory = _function(library, "styleforge_network_memory", c_longlong, *arguments)
         self._run = _function(library, "styleforge_network_layer", ctypes.c_int, *arguments)
+        self._weights = _function(library, "styleforge_network_weights", ctypes.c_int, c_void_p)
         self._scratch = torch.empty(0, dtype=torch.uint8)
+
+    def transformed(self, filters: Tensor, rows: Tensor) -> Tensor:
+        """Transform filters [K, C, 3, 3] in FP64 by `rows` in both dimensions.
+
+        Args:
+            filters: In FP32; K is a multiple of CHANNELS.
+            rows: [phases, side, 3], FP64, for each phase of the result in a dimension.
+
+        Returns:
+            A matrix [C, phases^2 K] for each of side^2 positions, in the panels of columns that
+            this processor multiplies at once, flat, in FP32.
+        """
+        filters, rows = filters.contiguous(), rows.contiguous()
+        (outputs, inputs, _, _), (phases, side, _) = filters.shape, rows.shape
+        result = filters.new_empty(side**2 * inputs * phases**2 * outputs)
+        call = FiltersStruct(outputs, inputs, phases, side, torch.get_num_threads())
+        call.filters, call.rows = filters.data_ptr(), rows.data_ptr()
+        call.result = result.data_ptr()
+        self._transform(call)
+        return result
 
     def layer(
         self,
@@ -151,6 +177,9 @@ class CpuNetwork:
             call.result = result.data_ptr()
             self._call(Kind.VALID_LAST, call)
 
+    def _transform(self, call: FiltersStruct) -> None:
+        self._weights(byref(call))
+
     def _call(self, kind: Kind, call: LayerStruct) -> None:
         needed = self._memory(kind, byref(call))
         if self._scratch.numel() < needed:
@@ -164,7 +193,7 @@ def cpu_network() -> CpuNetwork | None:
     """Return the library with memory of its own; None if it is not in use, with one warning.
 
     Raises:
-        BuildError: If the library's struct differs from Python's.
+        BuildError: If the library's structs differ from Python's.
     """
     return CpuNetwork(build.handle(NETWORK_CPU)) if in_use() else None
 

@@ -8,6 +8,7 @@
 #include "convolution.h"
 #include "first.h"
 #include "last.h"
+#include "weights.h"
 
 namespace {
 
@@ -49,10 +50,15 @@ constexpr Row kRowOf[] = {row<First>(),
 
 }  // namespace
 
-// Returns the size of the struct and of a panel of weights, for launchers.py to check.
+// Returns the sizes of the structs, for launchers.py to check.
 STYLEFORGE_EXPORT void styleforge_network_sizes(int64_t* sizes) {
     sizes[0] = sizeof(Layer);
-    sizes[1] = kPanel;
+    sizes[1] = sizeof(StyleforgeNetworkFilters);
+}
+
+STYLEFORGE_EXPORT int styleforge_network_weights(const StyleforgeNetworkFilters* filters) {
+    Weights(*filters).run();
+    return 0;
 }
 
 STYLEFORGE_EXPORT int64_t styleforge_network_memory(int64_t kind, const Layer* layer) {

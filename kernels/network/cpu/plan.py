@@ -12,7 +12,6 @@ from kernels.network.cpu import weights as transforms
 from kernels.network.cpu.launchers import CHANNELS, CpuNetwork, Kind, Norm
 from kernels.network.graph_plan import StageCallback
 from kernels.network.shapes import Dimensions
-from kernels.weight_transforms import phase_weight
 from utils.profiling import nvtx_range
 from utils.translation.texts import tr
 
@@ -69,7 +68,7 @@ class CpuPlan:
         """
         result = x.new_empty(len(x), *x.shape[2:], 3)
         for picture, to in zip(x.permute(0, 2, 3, 1).contiguous(), result, strict=True):
-            self._paint(_Weights(weights, prepare, self._native.panel), picture, to, mark)
+            self._paint(_Weights(weights, prepare, self._native), picture, to, mark)
         return result.permute(0, 3, 1, 2)
 
     def _paint(self, weights: _Weights, x: Tensor, to: Tensor, mark: StageCallback) -> None:
@@ -120,12 +119,12 @@ class CpuPlan:
 class _Weights:
     """The weights of a network by name; the kernels read convolutions transformed."""
 
-    def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, panel: int) -> None:
-        self._named, self._prepare, self._panel = named, prepare, panel
+    def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, native: CpuNetwork) -> None:
+        self._named, self._prepare, self._native = named, prepare, native
 
     def of(self, kind: Kind, layer: str) -> Tensor:
         make = _TRANSFORMS[kind]
-        return self._prepare(f"{layer}.conv2d.weight", lambda weight: make(weight, self._panel))
+        return self._prepare(f"{layer}.conv2d.weight", lambda weight: make(weight, self._native))
 
     def __getitem__(self, name: str) -> Tensor:
         return self._named[name]
@@ -162,18 +161,14 @@ class _Layer:
         return following
 
 
-def _enlarging(weight: Tensor, panel: int) -> Tensor:
-    return transforms.enlarging_weights(phase_weight(weight.double()), panel)
-
-
-def _last(weight: Tensor, _: int) -> Tensor:
+def _last(weight: Tensor, _: CpuNetwork) -> Tensor:
     return transforms.last_weights(weight)
 
 
-_TRANSFORMS: dict[Kind, Callable[[Tensor, int], Tensor]] = {
+_TRANSFORMS: dict[Kind, Callable[[Tensor, CpuNetwork], Tensor]] = {
     Kind.FIRST: transforms.first_weights,
     Kind.HALVING: transforms.halving_weights,
     Kind.PLAIN: transforms.plain_weights,
-    Kind.ENLARGING: _enlarging,
+    Kind.ENLARGING: transforms.enlarging_weights,
     Kind.LAST: _last,
 }

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _LAYERS = "tests/kernels/network/cpu/test_layers.py::"
 _PLAN = "tests/kernels/network/cpu/test_plan.py::"
+_WEIGHTS = "tests/kernels/network/cpu/test_weights.py::"
 
 MUTANTS = (
     Mutant(
@@ -77,6 +78,20 @@ MUTANTS = (
         "tiles_(2 * kTiles * kPositions * deep_ > kBlock ? kTiles : 2 * kTiles),",
         "tiles_(layer.threads > 1 ? kTiles : 2 * kTiles),",
         (f"{_PLAN}test_threads_and_runs_change_no_bit",),
+    ),
+    Mutant(
+        "the phases of an enlargement are transposed",
+        "kernels/network/cpu/weights.h",
+        "filters_.rows + phase / filters_.phases * side * kTaps;",
+        "filters_.rows + phase % filters_.phases * side * kTaps;",
+        (f"{_WEIGHTS}test_filters_are_transformed_in_float64_and_rounded_once",),
+    ),
+    Mutant(
+        "the last inputs of a layer are left out",
+        "kernels/network/cpu/weights.h",
+        "parts_((filters.inputs + kDeep - 1) / kDeep) {}",
+        "parts_((filters.inputs + kDeep / 4) / kDeep) {}",
+        (f"{_WEIGHTS}test_filters_are_transformed_in_float64_and_rounded_once",),
     ),
     Mutant(
         "gradients are asked of the native network",

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from kernels.network.cpu import weights
 from kernels.network.cpu.launchers import Kind, Norm, ValidWeights
-from kernels.weight_transforms import phase_weight
 from tests.helpers.daily import matrix
 from tests.kernels.network.cpu.native import LEVELS, network, threads_of_torch
 
@@ -83,9 +82,7 @@ def test_a_plain_convolution_equals_pytorch(level, size, widths, residual):
     native, (inputs, outputs) = network(level), widths
     given, weight = case(size, inputs, outputs, residual=residual), filters(outputs, inputs)
     kept = torch.full_like(given.x, torch.nan)
-    actual = run(
-        native, Kind.PLAIN, given, weights.plain_weights(weight, native.panel), size, kept=kept
-    )
+    actual = run(native, Kind.PLAIN, given, weights.plain_weights(weight, native), size, kept=kept)
     read = given.read()
     raw = F.conv2d(F.pad(read, [1] * 4, mode="reflect"), weight.double())
     assert_close(actual, normalized(raw, given))
@@ -97,7 +94,7 @@ def test_a_convolution_of_stride_two_equals_pytorch(level, size, widths):
     native, (inputs, outputs) = network(level), widths
     given, weight = case(size, inputs, outputs), filters(outputs, inputs)
     half = (size[0] + 1) // 2, (size[1] + 1) // 2
-    actual = run(native, Kind.HALVING, given, weights.halving_weights(weight, native.panel), half)
+    actual = run(native, Kind.HALVING, given, weights.halving_weights(weight, native), half)
     raw = F.conv2d(F.pad(given.read(), [1] * 4, mode="reflect"), weight.double(), stride=2)
     assert_close(actual, normalized(raw, given))
 
@@ -106,7 +103,7 @@ def test_a_convolution_of_stride_two_equals_pytorch(level, size, widths):
 def test_an_enlarging_convolution_equals_pytorch(level, size, widths, residual):
     native, (inputs, outputs) = network(level), widths
     given, weight = case(size, inputs, outputs, residual=residual), filters(outputs, inputs)
-    prepared = weights.enlarging_weights(phase_weight(weight.double()), native.panel)
+    prepared = weights.enlarging_weights(weight, native)
     double = 2 * size[0], 2 * size[1]
     actual = run(native, Kind.ENLARGING, given, prepared, double)
     large = F.interpolate(given.read(), scale_factor=2)
@@ -121,7 +118,7 @@ def test_the_first_layer_equals_pytorch(level, size, outputs, side):
     picture = torch.rand(*size, 3, generator=generator) * 255
     given = case(size, 3, outputs)._replace(x=picture)
     weight = filters(outputs, 3, side)
-    prepared = weights.first_weights(weight, native.panel)
+    prepared = weights.first_weights(weight, native)
     given = given._replace(norm=Norm(torch.ones(3), torch.zeros(3)))  # the layer reads no norm
     actual = run(native, Kind.FIRST, given, prepared, size, side=side)
     padded = F.pad(picture.double().permute(2, 0, 1)[None], [side // 2] * 4, mode="reflect")
@@ -145,11 +142,9 @@ def test_the_last_layer_equals_pytorch(level, size, inputs, side):
 def test_the_number_of_threads_changes_no_bit(level, kind):
     native = network(level)
     make: dict[Kind, Callable[[Tensor], Tensor]] = {
-        Kind.PLAIN: lambda weight: weights.plain_weights(weight, native.panel),
-        Kind.HALVING: lambda weight: weights.halving_weights(weight, native.panel),
-        Kind.ENLARGING: lambda weight: weights.enlarging_weights(
-            phase_weight(weight.double()), native.panel
-        ),
+        Kind.PLAIN: lambda weight: weights.plain_weights(weight, native),
+        Kind.HALVING: lambda weight: weights.halving_weights(weight, native),
+        Kind.ENLARGING: lambda weight: weights.enlarging_weights(weight, native),
     }
     size = {Kind.PLAIN: (50, 70), Kind.HALVING: (25, 35), Kind.ENLARGING: (100, 140)}[kind]
     given, prepared = case((50, 70), 48, 32), make[kind](filters(32, 48))
@@ -166,11 +161,9 @@ def test_processors_with_fused_products_compute_the_same_bits(kind):
     for level in ("x86-64-v3", "x86-64-v4"):
         native = network(level)
         prepared = {
-            Kind.PLAIN: weights.plain_weights(filters(48, 32), native.panel),
-            Kind.HALVING: weights.halving_weights(filters(48, 32), native.panel),
-            Kind.ENLARGING: weights.enlarging_weights(
-                phase_weight(filters(48, 32).double()), native.panel
-            ),
+            Kind.PLAIN: weights.plain_weights(filters(48, 32), native),
+            Kind.HALVING: weights.halving_weights(filters(48, 32), native),
+            Kind.ENLARGING: weights.enlarging_weights(filters(48, 32), native),
         }[kind]
         size = {Kind.PLAIN: (30, 43), Kind.HALVING: (15, 22), Kind.ENLARGING: (60, 86)}[kind]
         results.append(run(native, kind, case((30, 43), 32, 48), prepared, size))
@@ -185,7 +178,7 @@ def test_a_convolution_without_norms_equals_pytorch(level, size, widths, stride)
     x = x.contiguous(memory_format=torch.channels_last)
     weight = filters(outputs, inputs)
     make = weights.plain_weights if stride == 1 else weights.halving_weights
-    prepared = ValidWeights(make(weight, native.panel), weights.tap_sums(weight))
+    prepared = ValidWeights(make(weight, native), weights.tap_sums(weight))
     expected = F.conv2d(x.double(), weight.double(), stride=stride)
     to = torch.full_like(expected, torch.nan, dtype=torch.float32)
     to = to.contiguous(memory_format=torch.channels_last)
@@ -199,7 +192,7 @@ def test_a_convolution_of_a_constant_is_one_number_per_channel(stride):
     native, weight = network("x86-64-v2"), filters(48, 32)
     x = torch.linspace(-3, 7, 32).view(1, 32, 1, 1).expand(1, 32, 23, 30)
     make = weights.plain_weights if stride == 1 else weights.halving_weights
-    prepared = ValidWeights(make(weight, native.panel), weights.tap_sums(weight))
+    prepared = ValidWeights(make(weight, native), weights.tap_sums(weight))
     to = torch.empty(1, 48, *(((side - 3) // stride + 1) for side in (23, 30)))
     to = to.contiguous(memory_format=torch.channels_last)
     native.convolve(x.contiguous(memory_format=torch.channels_last), prepared, stride, to)
