@@ -11,6 +11,7 @@ from torch import Tensor
 from kernels.network.cpu.launchers import (
     CHANNELS,
     CpuNetwork,
+    Kind,
     ValidWeights,
     cpu_network,
     in_use,
@@ -122,13 +123,14 @@ class WinogradConvolutions:
         `name` is the weight's in the cache of prepared weights.
         """
         native = self._loaded()
+        kind = Kind.VALID if stride == 1 else Kind.VALID_HALVING
         transform = plain_weights if stride == 1 else halving_weights
         prepared = self._prepared.get(
             *(name, weight, torch.float32),
             lambda weight: (transform(weight, native), tap_sums(weight)),
         )
         x = x.contiguous(memory_format=torch.channels_last)
-        native.convolve(x, ValidWeights(*prepared), stride, out)
+        native.convolve(kind, x, ValidWeights(*prepared), out)
         return out
 
     def _loaded(self) -> CpuNetwork:

@@ -30,6 +30,9 @@ class Kind(IntEnum):
     VALID = 5
     VALID_HALVING = 6
     VALID_LAST = 7
+    VALID_FIRST = 8
+    FIRST_OF_BYTES = 9
+    LAST_TO_BYTES = 10
 
 
 class Norm(NamedTuple):
@@ -50,10 +53,10 @@ class LayerStruct(Structure):
     """Mirror of StyleforgeNetworkLayer in layer.h."""
 
     _fields_ = [
-        *((name, c_longlong) for name in ("height", "width", "inputs", "outputs", "side")),
-        ("threads", c_longlong),
+        *((name, c_longlong) for name in ("height", "width", "result_height", "result_width")),
+        *((name, c_longlong) for name in ("inputs", "outputs", "side", "threads")),
         *((name, c_void_p) for name in ("input", "scale", "shift", "residual", "kept")),
-        *((name, c_void_p) for name in ("weights", "sums", "result", "gamma", "beta")),
+        *((name, c_void_p) for name in ("weights", "sums", "result", "range", "gamma", "beta")),
         ("eps", c_double),
         *((name, c_void_p) for name in ("next_scale", "next_shift", "memory")),
     ]
@@ -121,8 +124,12 @@ class CpuNetwork:
         beta: Tensor | None = None,
         eps: float = 0.0,
         following: Norm | None = None,
+        limits: Tensor | None = None,
     ) -> None:
         """Apply a layer to the normalized x, and write its raw result and its norm.
+
+        The first layer pads x by reflection at the right and the bottom to the size of its result;
+        the last one crops its result. Both are FP32, unless the kind is one of bytes.
 
         Args:
             side: Of the filters.
@@ -130,32 +137,31 @@ class CpuNetwork:
             kept: Receives what the convolution reads, of x's shape.
             gamma: [K], the weight of the result's norm; `beta` its bias, or the last layer's.
             following: Receives the result's norm.
+            limits: [2], FP32: receives the least and the greatest value before it is rounded to a
+                byte, or NaN if one is not finite.
         """
-        call = LayerStruct(
-            *(x.shape[0], x.shape[1], x.shape[2], to.shape[2], side, torch.get_num_threads()),
-            x.data_ptr(),
-            *(_address(norm and norm.scale), _address(norm and norm.shift)),
-            *(_address(residual), _address(kept), weights.data_ptr(), None, to.data_ptr()),
-            *(_address(gamma), _address(beta), eps),
-            *(_address(following and following.scale), _address(following and following.shift)),
-        )
+        call = _struct(x, weights, to, side)
+        call.residual, call.kept, call.range = map(_address, (residual, kept, limits))
+        call.gamma, call.beta, call.eps = _address(gamma), _address(beta), eps
+        call.scale, call.shift = map(_address, norm or (None, None))
+        call.next_scale, call.next_shift = map(_address, following or (None, None))
         self._call(kind, call)
 
-    def convolve(self, x: Tensor, weights: ValidWeights, stride: int, to: Tensor) -> None:
+    def convolve(
+        self, kind: Kind, x: Tensor, weights: ValidWeights, to: Tensor, *, side: int = 3
+    ) -> None:
         """Convolve pictures without padding, norm or bias.
 
         Args:
+            kind: VALID, VALID_HALVING or VALID_FIRST.
             x: [N, C, H, W], channels last.
-            stride: 1 or 2.
-            to: [N, K, (H - 3) // stride + 1, (W - 3) // stride + 1], channels last.
+            to: [N, K, H', W'], channels last.
+            side: Of the filters.
         """
-        kind = Kind.VALID if stride == 1 else Kind.VALID_HALVING
         pictures = zip(x.permute(0, 2, 3, 1), to.permute(0, 2, 3, 1), strict=True)
         for picture, result in pictures:
-            sizes = *picture.shape, result.shape[2]
-            call = LayerStruct(*sizes, 3, torch.get_num_threads(), picture.data_ptr())
-            call.weights, call.sums = weights.transformed.data_ptr(), weights.sums.data_ptr()
-            call.result = result.data_ptr()
+            call = _struct(picture, weights.transformed, result, side)
+            call.sums = weights.sums.data_ptr()
             self._call(kind, call)
 
     def convolve_last(
@@ -171,10 +177,8 @@ class CpuNetwork:
         """
         pictures = zip(x.permute(0, 2, 3, 1), to.permute(0, 2, 3, 1), strict=True)
         for picture, result in pictures:
-            sizes = *picture.shape, result.shape[2]
-            call = LayerStruct(*sizes, side, torch.get_num_threads(), picture.data_ptr())
-            call.weights, call.beta = weights.data_ptr(), bias.data_ptr()
-            call.result = result.data_ptr()
+            call = _struct(picture, weights, result, side)
+            call.beta = bias.data_ptr()
             self._call(Kind.VALID_LAST, call)
 
     def _transform(self, call: FiltersStruct) -> None:
@@ -201,6 +205,14 @@ def cpu_network() -> CpuNetwork | None:
 def in_use() -> bool:
     """Load the library if it is built, and return whether it is in use."""
     return not build.reason(NETWORK_CPU) or use_native(NETWORK_CPU)
+
+
+def _struct(x: Tensor, weights: Tensor, to: Tensor, side: int) -> LayerStruct:
+    """Describe a layer from x, [H, W, C], to [H', W', K]."""
+    call = LayerStruct(*x.shape[:2], *to.shape[:2], x.shape[2], to.shape[2], side)
+    call.threads = torch.get_num_threads()
+    call.input, call.weights, call.result = x.data_ptr(), weights.data_ptr(), to.data_ptr()
+    return call
 
 
 def _address(tensor: Tensor | None) -> int | None:

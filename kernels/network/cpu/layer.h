@@ -9,10 +9,11 @@
 // Activations are FP32, [height, width, channels], dense. A layer reads the raw result of the one
 // before and applies its norm while it loads; launchers.py mirrors this struct.
 struct StyleforgeNetworkLayer {
-    int64_t height, width;    // of the input
-    int64_t inputs, outputs;  // channels
-    int64_t side;             // of the filters
-    int64_t threads;          // maximum
+    int64_t height, width;                // of the input
+    int64_t result_height, result_width;  // the first layer pads to it, and the last one crops
+    int64_t inputs, outputs;              // channels
+    int64_t side;                         // of the filters
+    int64_t threads;                      // maximum
     const void* input;
     const float *scale, *shift;  // of the norm, for each input channel
     const float* residual;       // added after the norm, in place of a ReLU; or null
@@ -20,6 +21,7 @@ struct StyleforgeNetworkLayer {
     const float* weights;        // as kernels/network/cpu/weights.py lays them out
     const float* sums;           // of each filter's taps, [inputs, outputs], if no norm follows
     void* result;                // before its norm
+    float* range;                // receives the limits of what is rounded to bytes
     const float *gamma, *beta;   // of the result's norm; of the last layer beta is the bias
     double eps;
     float *next_scale, *next_shift;  // receive the result's norm

@@ -39,14 +39,11 @@ constexpr Row row() {
 }
 
 // In the order of launchers.py.
-constexpr Row kRowOf[] = {row<First>(),
-                          row<Convolution<Halving>>(),
-                          row<Convolution<Plain>>(),
-                          row<Convolution<Enlarging>>(),
-                          row<Last<true>>(),
-                          row<Convolution<Valid>>(),
-                          row<Convolution<ValidHalving>>(),
-                          row<Last<false>>()};
+constexpr Row kRowOf[] = {
+    row<First<float, true>>(),        row<Convolution<Halving>>(), row<Convolution<Plain>>(),
+    row<Convolution<Enlarging>>(),    row<Last<float, true>>(),    row<Convolution<Valid>>(),
+    row<Convolution<ValidHalving>>(), row<Last<float, false>>(),   row<First<float, false>>(),
+    row<First<uint8_t, true>>(),      row<Last<uint8_t, true>>()};
 
 }  // namespace
 

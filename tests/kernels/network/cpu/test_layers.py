@@ -21,6 +21,7 @@ LARGER = [(16, 16), (17, 35), (20, 74), (43, 130)]
 SIDES = [3, 5, 9, 11]  # of the filters
 WIDTHS = [(16, 32), (32, 48), (48, 16), (64, 128), (128, 64)]
 EPS = 1e-5
+VALID = {1: Kind.VALID, 2: Kind.VALID_HALVING}  # by stride
 
 
 class Case(NamedTuple):
@@ -125,6 +126,31 @@ def test_the_first_layer_equals_pytorch(level, size, outputs, side):
     assert_close(actual, normalized(F.conv2d(padded, weight.double()), given))
 
 
+@matrix({"level": LEVELS, "size": LARGER, "outputs": [16, 32, 48], "side": SIDES})
+def test_the_first_layer_on_a_padded_picture_equals_pytorch(level, size, outputs, side):
+    native, weight = network(level), filters(outputs, 3, side)
+    generator = torch.Generator().manual_seed(side)
+    x = torch.rand(2, 3, size[0] + side, size[1] + side - 1, generator=generator) * 255
+    x = x.contiguous(memory_format=torch.channels_last)
+    expected = F.conv2d(x.double(), weight.double())
+    to = torch.full_like(expected, torch.nan, dtype=torch.float32)
+    to = to.contiguous(memory_format=torch.channels_last)
+    prepared = ValidWeights(weights.first_weights(weight, native), weights.tap_sums(weight))
+    native.convolve(Kind.VALID_FIRST, x, prepared, to, side=side)
+    apart = (to.double() - expected).abs().max()
+    assert apart < 2e-6 * expected.abs().max() + 1e-4
+
+
+def test_the_first_layer_on_a_padded_picture_of_one_color_is_one_number_per_channel():
+    native, weight = network("x86-64-v2"), filters(32, 3, 9)
+    x = torch.tensor([3.0, 250.0, 77.0]).view(1, 3, 1, 1).expand(1, 3, 29, 41)
+    prepared = ValidWeights(weights.first_weights(weight, native), weights.tap_sums(weight))
+    to = torch.empty(1, 32, 21, 33).contiguous(memory_format=torch.channels_last)
+    x = x.contiguous(memory_format=torch.channels_last)
+    native.convolve(Kind.VALID_FIRST, x, prepared, to, side=9)
+    assert torch.equal(to, to[..., :1, :1].expand_as(to))
+
+
 @matrix({"level": LEVELS, "size": LARGER, "inputs": [16, 32, 48], "side": SIDES})
 def test_the_last_layer_equals_pytorch(level, size, inputs, side):
     native = network(level)
@@ -182,7 +208,7 @@ def test_a_convolution_without_norms_equals_pytorch(level, size, widths, stride)
     expected = F.conv2d(x.double(), weight.double(), stride=stride)
     to = torch.full_like(expected, torch.nan, dtype=torch.float32)
     to = to.contiguous(memory_format=torch.channels_last)
-    native.convolve(x, prepared, stride, to)
+    native.convolve(VALID[stride], x, prepared, to)
     apart = (to.double() - expected).abs().max()
     assert apart < 1e-6 * expected.abs().max() + 1e-4
 
@@ -195,7 +221,7 @@ def test_a_convolution_of_a_constant_is_one_number_per_channel(stride):
     prepared = ValidWeights(make(weight, native), weights.tap_sums(weight))
     to = torch.empty(1, 48, *(((side - 3) // stride + 1) for side in (23, 30)))
     to = to.contiguous(memory_format=torch.channels_last)
-    native.convolve(x.contiguous(memory_format=torch.channels_last), prepared, stride, to)
+    native.convolve(VALID[stride], x.contiguous(memory_format=torch.channels_last), prepared, to)
     assert torch.equal(to, to[..., :1, :1].expand_as(to))
 
 
