@@ -16,12 +16,11 @@ from kernels.network.cpu.launchers import (
     cpu_network,
     in_use,
 )
-from kernels.network.cpu.plan import CpuPlan, unsupported
+from kernels.network.cpu.plan import CpuPlan, Prepare, unsupported
 from kernels.network.cpu.weights import halving_weights, last_weights, plain_weights, tap_sums
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
 from models.network_config import NetworkConfig
-from models.precision import compute_dtype
 
 
 class WinogradExecutor:
@@ -44,15 +43,17 @@ class WinogradExecutor:
     ) -> CpuPlan | None:
         """Return the native network if it can run pictures `x`, and load its library.
 
-        It runs in FP32, with gradients and autocast disabled. `weights` returns the state dict; it
-        is called once, and again after `forget_weights`.
+        It runs in FP32, between pictures in FP32 or in bytes, with gradients and autocast disabled.
+        `weights` returns the state dict; it is called once, and again after `forget_weights`.
         """
         if x.device.type != "cpu" or torch.is_grad_enabled() or unsupported(network):
             return None
         if self._weights is None:
             self._weights = weights()
-        dtypes = {x.dtype, compute_dtype(x), *(weight.dtype for weight in self._weights.values())}
-        if dtypes != {torch.float32} or not in_use():
+        dtypes = {weight.dtype for weight in self._weights.values()}
+        if x.dtype is not torch.uint8:
+            dtypes.add(x.dtype)
+        if torch.is_autocast_enabled("cpu") or dtypes != {torch.float32} or not in_use():
             return None
         if self._plan is None:
             native = cpu_network()
@@ -62,17 +63,26 @@ class WinogradExecutor:
     def __call__(
         self, plan: CpuPlan, x: Tensor, mark: StageCallback | None, *, by_layer: bool
     ) -> Tensor:
-        """Stylize pictures [N, 3, H, W] with sides that are multiples of 4.
+        """Stylize pictures [N, 3, H, W].
 
         `mark` is called as in TransformerNetBaseline.forward, for each picture of the batch.
         """
+        return plan(*self._given(), x, _marks(plan, mark, by_layer=by_layer))
+
+    def paint_bytes(
+        self, plan: CpuPlan, frames: Tensor, mark: StageCallback | None, *, by_layer: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Stylize frames [N, H, W, 3] in bytes, see CpuPlan.paint_bytes; `mark` is as above."""
+        return plan.paint_bytes(*self._given(), frames, _marks(plan, mark, by_layer=by_layer))
+
+    def _given(self) -> tuple[Mapping[str, Tensor], Prepare]:
         weights = self._weights
         assert weights is not None  # `plan` collected them
 
         def prepare(name: str, make: Callable[[Tensor], Tensor]) -> Tensor:
             return self._prepared.get(name, weights[name], torch.float32, lambda w: (make(w),))[0]
 
-        return plan(weights, prepare, x, _marks(plan, mark, by_layer=by_layer))
+        return weights, prepare
 
 
 def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> StageCallback:

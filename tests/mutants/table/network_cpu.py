@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 _LAYERS = "tests/kernels/network/cpu/test_layers.py::"
 _PLAN = "tests/kernels/network/cpu/test_plan.py::"
+_POOL = "tests/app/engine/test_network_pool.py::"
 _WEIGHTS = "tests/kernels/network/cpu/test_weights.py::"
 
 MUTANTS = (
@@ -127,6 +128,20 @@ MUTANTS = (
         "++job) range.add(ranges_[job]);",
         "++job) range = ranges_[job];",
         (f"{_PLAN}test_bytes_are_the_rounded_floats",),
+    ),
+    Mutant(
+        "a picture of 16 bits is painted in bytes",
+        "app/engine/network_pool.py",
+        "painted = None if deep else self._bytes(pictures, passed)",
+        "painted = self._bytes(pictures, passed)",
+        (f"{_POOL}test_a_picture_of_16_bits_keeps_its_values",),
+    ),
+    Mutant(
+        "bytes are painted under autocast",
+        "models/inference/winograd.py",
+        'if torch.is_autocast_enabled("cpu") or dtypes',
+        "if dtypes",
+        (f"{_POOL}test_other_precisions_round_floats_on_a_cpu",),
     ),
     Mutant(
         "gradients are asked of the native network",
