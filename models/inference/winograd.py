@@ -17,10 +17,23 @@ from kernels.network.cpu.launchers import (
     in_use,
 )
 from kernels.network.cpu.plan import CpuPlan, Prepare, unsupported
-from kernels.network.cpu.weights import halving_weights, last_weights, plain_weights, tap_sums
+from kernels.network.cpu.weights import (
+    first_weights,
+    halving_weights,
+    last_weights,
+    plain_weights,
+    tap_sums,
+)
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
 from models.network_config import NetworkConfig
+
+COLORS = 3
+_TRANSFORMS = {
+    Kind.VALID: plain_weights,
+    Kind.VALID_HALVING: halving_weights,
+    Kind.VALID_FIRST: first_weights,
+}
 
 
 class WinogradExecutor:
@@ -96,7 +109,7 @@ def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> Stag
 
 
 class WinogradConvolutions:
-    """3x3 convolutions in FP32 on the CPU, without gradients. Not thread-safe."""
+    """Convolutions in FP32 on the CPU, without gradients. Not thread-safe."""
 
     def __init__(self) -> None:
         self._native: CpuNetwork | None = None
@@ -105,14 +118,19 @@ class WinogradConvolutions:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # a copy prepares its own weights
 
-    def runs(self, x: Tensor, weight: Tensor) -> bool:
-        """Return whether the kernels convolve `x` with `weight`, and load their library."""
-        is_3x3 = weight.shape[2:] == (3, 3)
-        return is_3x3 and not weight.shape[0] % CHANNELS and _suits(x, weight)
+    def runs(self, x: Tensor, weight: Tensor, stride: int) -> bool:
+        """Return whether the kernels convolve `x` with `weight`, and load their library.
+
+        They convolve with [K, C, 3, 3], and from three colors with [K, 3, R, R] at stride 1.
+        """
+        inputs, *side = weight.shape[1:]
+        fits = stride == 1 if inputs == COLORS else side == [3, 3] and not inputs % CHANNELS
+        return fits and not weight.shape[0] % CHANNELS and _suits(x, weight)
 
     def runs_last(self, x: Tensor, weight: Tensor) -> bool:
         """Return the same for the convolution to three colors, [3, C, R, R] with an odd R."""
-        return weight.shape[0] == 3 and _suits(x, weight)
+        to_colors = weight.shape[0] == COLORS and not weight.shape[1] % CHANNELS
+        return to_colors and _suits(x, weight)
 
     def convolve_last(self, name: str, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Convolve without padding to three colors; return a new tensor, channels last."""
@@ -133,14 +151,14 @@ class WinogradConvolutions:
         `name` is the weight's in the cache of prepared weights.
         """
         native = self._loaded()
-        kind = Kind.VALID if stride == 1 else Kind.VALID_HALVING
-        transform = plain_weights if stride == 1 else halving_weights
+        whole = Kind.VALID_FIRST if weight.shape[1] == COLORS else Kind.VALID
+        kind = whole if stride == 1 else Kind.VALID_HALVING
         prepared = self._prepared.get(
             *(name, weight, torch.float32),
-            lambda weight: (transform(weight, native), tap_sums(weight)),
+            lambda weight: (_TRANSFORMS[kind](weight, native), tap_sums(weight)),
         )
         x = x.contiguous(memory_format=torch.channels_last)
-        native.convolve(kind, x, ValidWeights(*prepared), out)
+        native.convolve(kind, x, ValidWeights(*prepared), out, side=weight.shape[2])
         return out
 
     def _loaded(self) -> CpuNetwork:
@@ -151,4 +169,4 @@ class WinogradConvolutions:
 
 def _suits(x: Tensor, weight: Tensor) -> bool:
     on_cpu = x.device.type == "cpu" and x.dtype is weight.dtype is torch.float32
-    return on_cpu and not weight.shape[1] % CHANNELS and in_use()
+    return on_cpu and in_use()

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _LAYERS = "tests/kernels/network/cpu/test_layers.py::"
 _PLAN = "tests/kernels/network/cpu/test_plan.py::"
 _POOL = "tests/app/engine/test_network_pool.py::"
+_VIT = "tests/models/inference/vit/test_executor.py::"
 _WEIGHTS = "tests/kernels/network/cpu/test_weights.py::"
 
 MUTANTS = (
@@ -135,6 +136,13 @@ MUTANTS = (
         "painted = None if deep else self._bytes(pictures, passed)",
         "painted = self._bytes(pictures, passed)",
         (f"{_POOL}test_a_picture_of_16_bits_keeps_its_values",),
+    ),
+    Mutant(
+        "the any-style network's first layer is left to PyTorch",
+        "models/inference/winograd.py",
+        "fits = stride == 1 if inputs == COLORS else side",
+        "fits = side",
+        (f"{_VIT}test_in_fp32_the_kernels_of_the_cpu_convolve_every_layer",),
     ),
     Mutant(
         "bytes are painted under autocast",
