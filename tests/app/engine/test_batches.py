@@ -27,13 +27,13 @@ def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
 def batches(monkeypatch):
     """Return the batch size of each call of a network."""
     ran: list[int] = []
-    raws = Network._raws
+    render = Network._render_layers
 
-    def watched(self, pictures, mark):
+    def watched(self, pictures, *how, **named):
         ran.append(len(pictures))
-        return raws(self, pictures, mark)
+        return render(self, pictures, *how, **named)
 
-    monkeypatch.setattr(Network, "_raws", watched)
+    monkeypatch.setattr(Network, "_render_layers", watched)
     return ran
 
 
