@@ -7,6 +7,7 @@ prints the MB by which two pictures raise the process's resident memory at most.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -64,10 +65,12 @@ def _peak() -> int:
     """Return the process's peak of resident bytes."""
     if sys.platform == "win32":
         return psutil.Process().memory_info().peak_wset
+    if sys.platform == "linux":  # getrusage would include the process that started this one
+        status = Path("/proc/self/status").read_text("ascii")
+        return 1024 * int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0])
     import resource  # not on Windows
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":

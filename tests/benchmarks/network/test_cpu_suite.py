@@ -72,7 +72,7 @@ def test_layers_are_timed_in_both_ways_and_add_up_to_the_network(measured):
         assert 0 < row["before_min_ms"] <= row["before_median_ms"]
         assert row["floor_ms"] == row["products"] / 1e6, "at 10^9 products a second"
     assert set(measured["peak_mb"]) == {FUSED, BY_LAYERS}
-    assert all(peak >= 0 for peak in measured["peak_mb"].values())
+    assert all(0 < peak < 200 for peak in measured["peak_mb"].values()), "without this process"
 
 
 def test_the_way_before_runs_no_layer_of_the_native_network(monkeypatch):
