@@ -19,6 +19,7 @@ from kernels.table.registry import STYLE, prepare
 from models.inference.winograd import WinogradExecutor
 from models.network_config import CONFIGS, NetworkConfig
 from models.runtimes.runtime import Runtime
+from models.transformer_net import TransformerNetFused
 from tests.conftest import add_style
 from tests.helpers.errors import mentions
 
@@ -89,6 +90,12 @@ def test_the_way_before_runs_no_layer_of_the_native_network(monkeypatch):
     assert torch.allclose(*pictures, atol=0.01)
     times = measure_layers(networks, picture, 3, 0.0)
     assert {len(each) for way in times.values() for each in way.values()} == {3}, "none of warm-up"
+
+    frames = torch.zeros(1, 24, 40, 3, dtype=torch.uint8)
+    with torch.inference_mode():
+        for key, network in networks.items():
+            assert isinstance(network, TransformerNetFused)
+            assert (network.paint_bytes(frames) is None) == (key == BY_LAYERS)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the native network ran")
