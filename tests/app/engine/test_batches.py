@@ -85,7 +85,8 @@ def test_a_frame_has_its_share_of_the_time_of_its_batch(engine, config):
     engine.configure(replace(config, size=96))
     timings = [styled.timings for styled in engine.process_batch(frames(3))]
     assert {each.network for each in timings} == {timings[0].network}
-    assert sum(ms for _, ms in timings[0].groups) <= timings[0].network
+    groups = sum(ms for _, ms in timings[0].groups)
+    assert groups <= timings[0].network * (1 + 1e-9), "up to the rounding of the sum"
     whole = Timings(upload=3.0, network=6.0, groups=(("encoder", 6.0),))
     assert whole.share(3) == Timings(upload=1.0, network=2.0, groups=(("encoder", 2.0),))
 
