@@ -12,6 +12,7 @@ from string import Template
 
 from kernels.network.webgpu.moments import MOMENTS, PARTS, summed
 from kernels.network.webgpu.registers import multiplied, total, zeros
+from kernels.network.webgpu.staging import staging
 from kernels.network.webgpu.tiles import Tile
 from kernels.network.webgpu.wgsl import (
     EDGES,
@@ -99,12 +100,15 @@ def convolution(layer: Convolution, tile: Tile, half: bool) -> Shader:
     """
     pixels, filters = _vectors(layer, tile)
     wide, _ = layer.halo(tile)
+    parts, steps = layer.outputs // tile.outputs, layer.side**2 // tile.taps
+    total = layer.phases * parts * layer.blocks(tile) * steps * filters
+    staged = staging(filters, tile.threads, total, ahead=tile.ahead)
     values = constants(
         halo_width=wide, side=layer.side, stride=layer.stride, scale=2 if layer.enlarges else 1,
         threads=tile.threads, lanes=tile.lanes, pixels=tile.pixels, quads=tile.depth // 4,
-        taps_at_once=tile.taps, steps=layer.side**2 // tile.taps, blocks=layer.blocks(tile),
+        taps_at_once=tile.taps, steps=steps, blocks=layer.blocks(tile),
         rows=tile.depth // 4 * layer.lanes, tile_quads=tile.outputs // 4, filters_at_once=filters,
-        parts_of_outputs=layer.outputs // tile.outputs, all_quads=layer.outputs // 4,
+        parts_of_outputs=parts, all_quads=layer.outputs // 4,
     )  # fmt: skip
     body = Template(_BODY).substitute(
         tile=f"vec2<u32>({tile.width}u, {tile.height}u)", halo=pixels, filters=filters,
@@ -114,7 +118,7 @@ def convolution(layer: Convolution, tile: Tile, half: bool) -> Shader:
             across="real" if layer.reading.is_picture else "size",
             keep=_KEEP.replace("FLOATS", floats(half)) if layer.keeps else "",
         )),
-        load_filters=unrolled(filters, tile.threads, "taps[i] = vec4<f32>(filters[next + i]);"),
+        begin_filters=staged.begin, store_filters=staged.store, fetch_filters=staged.fetch,
         store=_stores(tile, half), measure=_measures(tile),
     )  # fmt: skip
     summing = summed("halo", tile.threads, tile.lanes)
@@ -163,14 +167,16 @@ fn main(
   let own = (inner.y * HALO_WIDTH + inner.x) * STRIDE * QUADS;
   var next = group.z * BLOCKS * STEPS * FILTERS_AT_ONCE;
 $zeros
+$begin_filters
   for (var block = 0u; block < BLOCKS; block++) {
     workgroupBarrier();
 $load_pixels
     for (var step = 0u; step < STEPS; step++) {
       if (step > 0u) { workgroupBarrier(); }
-$load_filters
+$store_filters
       workgroupBarrier();
       next += FILTERS_AT_ONCE;
+$fetch_filters
       for (var u = 0u; u < TAPS_AT_ONCE; u++) {
         let tap = step * TAPS_AT_ONCE + u;
         let at = own + (tap / SIDE * HALO_WIDTH + tap % SIDE) * QUADS;

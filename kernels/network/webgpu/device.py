@@ -87,7 +87,7 @@ class Device:
     def upload(self, data: NDArray[Any], *, uniform: bool = False) -> Buffer:
         """Return a buffer with an array, for shaders to read."""
         usage = self._wgpu.BufferUsage
-        flags = (usage.UNIFORM if uniform else usage.STORAGE) | usage.COPY_DST
+        flags = usage.UNIFORM if uniform else usage.STORAGE | usage.COPY_SRC
         with in_words():
             return self._device.create_buffer_with_data(data=_padded(data), usage=flags)
 
@@ -244,15 +244,15 @@ def _sizes_and(buffers: Sequence[Binding]) -> tuple[Binding, ...]:
 
 
 def _whole(size: int) -> int:
-    """Round bytes up to whole vectors: commands of WebGPU need multiples of four."""
-    return -(-size // 16) * 16
+    """Round bytes up to multiples of four, as WebGPU's commands need them."""
+    return -(-size // 4) * 4
 
 
 def _padded(data: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the bytes of an array, in multiples of four."""
+    """Return the bytes of an array, and zeros up to a multiple of four."""
     flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    missing = -flat.size % 4
-    return flat if not missing else np.concatenate([flat, np.zeros(missing, np.uint8)])
+    missing = _whole(flat.size) - flat.size
+    return np.concatenate([flat, np.zeros(missing, np.uint8)]) if missing else flat
 
 
 def _opened(adapter: Adapter) -> Any:

@@ -55,7 +55,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
     )  # fmt: skip
     body = Template(_BODY).substitute(
         halo=wide * high,
-        sums=lines(f"  var sum{pixel} = filters[BIAS].xyz;" for pixel in range(pixels)),
+        sums=lines(f"  var sum{pixel} = vec3<f32>();" for pixel in range(pixels)),
         load=unrolled(wide * high, _WIDTH * _ROWS, _LOAD),
         filters=lines(
             f"      let w{y}_{color} = filters[row + {3 * y + color}u];"
@@ -64,7 +64,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
         ),
         multiply=lines(_row(row, side, pixels) for row in range(pixels + side - 1)),
         keep=lines(
-            f"  halo[(down + {pixel}u) * WIDTH + across] = vec4<f32>(sum{pixel}, 0.0);"
+            f"  halo[first + {pixel}u * WIDTH] = filters[BIAS] + vec4<f32>(sum{pixel}, 0.0);"
             for pixel in range(pixels)
         ),
         write=_BYTES if in_bytes else _NUMBERS,
@@ -135,6 +135,7 @@ $multiply
     }
   }
   workgroupBarrier();
+  let first = down * WIDTH + across;
 $keep
   workgroupBarrier();
 $write

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kernels.network.shapes import Dimensions
-from kernels.network.webgpu import tiles
 from kernels.network.webgpu.convolution import Convolution, fitting
-from kernels.network.webgpu.tiles import Tile, fitted
+from kernels.network.webgpu.tiles import DEFAULT, Tile, Tiles, fitted
 from kernels.network.webgpu.wgsl import Reading
 from utils.translation.texts import tr
 
@@ -55,12 +54,20 @@ class Network:
     num_residual_blocks: int
     half: bool = False
     winograd: bool = True
+    tiles: Tiles = DEFAULT
 
     @classmethod
-    def of(cls, network: Dimensions, *, half: bool = False, winograd: bool = True) -> Network:
+    def of(
+        cls,
+        network: Dimensions,
+        *,
+        half: bool = False,
+        winograd: bool = True,
+        tiles: Tiles = DEFAULT,
+    ) -> Network:
         """Return the network; it must be supported, see `unsupported`."""
         sizes = network.widths, network.end_kernel, network.num_residual_blocks
-        return cls(*sizes, half=half, winograd=winograd)
+        return cls(*sizes, half=half, winograd=winograd, tiles=tiles)
 
     @cached_property
     def encoder(self) -> tuple[Layer, ...]:
@@ -70,9 +77,9 @@ class Network:
         second = Convolution(outer, middle, 3, Reading.RELU, stride=2)
         third = Convolution(middle, inner, 3, Reading.RELU, stride=2)
         return (
-            _layer("encoder/conv1", "in1", first, replace(tiles.FIRST, taps=side)),
-            _layer("encoder/conv2", "in2", second, tiles.HALVING),
-            _layer("encoder/conv3", "in3", third, tiles.HALVING),
+            _layer("encoder/conv1", "in1", first, replace(self.tiles.first, taps=side)),
+            _layer("encoder/conv2", "in2", second, self.tiles.halving),
+            _layer("encoder/conv3", "in3", third, self.tiles.halving),
         )
 
     @cached_property
@@ -85,7 +92,7 @@ class Network:
             name, norm = f"residual blocks/res{number}.conv", f"res{number}.in"
             first = Convolution(inner, inner, 3, reading, keeps=True)
             second = Convolution(inner, inner, 3, Reading.RELU)
-            tile = tiles.PRODUCT if self.winograd else tiles.PLAIN
+            tile = self.tiles.product if self.winograd else self.tiles.plain
             pairs.append(
                 (
                     _layer(f"{name}1", f"{norm}1", first, tile, winograd=self.winograd),
@@ -104,8 +111,8 @@ class Network:
         first = Convolution(inner, middle, 2, Reading.RESIDUAL, enlarges=True)
         second = Convolution(middle, outer, 2, Reading.RELU, enlarges=True)
         return (
-            _layer("decoder/deconv1", "in4", first, tiles.enlarging(middle)),
-            _layer("decoder/deconv2", "in5", second, tiles.enlarging(outer)),
+            _layer("decoder/deconv1", "in4", first, self.tiles.enlarging(middle)),
+            _layer("decoder/deconv2", "in5", second, self.tiles.enlarging(outer)),
         )
 
     @cached_property

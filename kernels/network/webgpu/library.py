@@ -5,9 +5,10 @@ wgpu has no types, so its objects are Any.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 from utils.translation.texts import tr
@@ -20,23 +21,28 @@ class WebGpuError(RuntimeError):
     """
 
 
+@functools.cache
 def wgpu() -> Any:
-    """Import wgpu.
+    """Import wgpu, without its OpenGL.
 
     Raises:
         WebGpuError: If it is missing, or its library cannot be loaded.
     """
     try:
-        return importlib.import_module("wgpu")
+        library = importlib.import_module("wgpu")
+        native = importlib.import_module("wgpu.backends.wgpu_native")
     except ImportError as error:
         raise WebGpuError(tr("the package wgpu is not installed")) from error
     except (OSError, RuntimeError) as error:
         raise WebGpuError(
             tr("the package wgpu cannot be loaded: {reason}", reason=_in_one_line(error))
         ) from error
+    with contextlib.suppress(RuntimeError):  # other code of the process has started wgpu before
+        native.extras.set_instance_extras(backends=["Primary"])
+    return library
 
 
-@contextmanager
+@contextlib.contextmanager
 def in_words() -> Generator[None]:
     """Raise the exceptions of wgpu's calls as a WebGpuError."""
     try:

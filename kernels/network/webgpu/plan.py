@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class WebGpuPlan:
         assert pictures.shape[1:] == (high, wide, 3), pictures.shape
         assert pictures.dtype in (np.uint8, np.float32), pictures.dtype
         steps, readback = self._form(pictures.dtype == np.uint8)
-        parts = steps.grouped(weights, (lambda name: name) if by_layer else lambda _: "")
+        parts = steps.grouped(weights, str if by_layer else lambda _: "")
         result = np.empty_like(pictures)
         for picture, to in zip(pictures, result, strict=True):
             self._device.write(steps.picture, picture)
@@ -102,17 +102,17 @@ class WebGpuPlan:
             to[:] = rows.reshape(high, -1, 3)[:, :wide]
         return result
 
-    def times(self, weights: Weights, *, by_layer: bool = False) -> dict[str, float]:
-        """Paint the last picture again, and return the GPU's ms for each group of layers.
+    def times(self, weights: Weights, key: Callable[[str], str] = group_of) -> dict[str, float]:
+        """Paint the last picture again, and return the GPU's time in ms for each part.
 
         Args:
-            by_layer: Whether the times are for each layer.
+            key: Returns the part of a layer, from a name such as "encoder/conv1".
 
         Raises:
             WebGpuError: If the device is lost or does not measure times.
         """
         steps, _ = self._form(True)
-        parts = steps.grouped(weights, (lambda name: name) if by_layer else group_of)
+        parts = steps.grouped(weights, key)
         return dict(zip(parts, self._device.times([*parts.values()]), strict=True))
 
     def _form(self, in_bytes: bool) -> tuple[Steps, Readback]:

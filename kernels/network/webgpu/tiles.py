@@ -17,6 +17,7 @@ class Tile:
         taps: Taps of the filter that it loads at once; a divisor of their number.
         pixels: Pixels of a thread, side by side.
         channels: Output channels of a thread, a multiple of 4.
+        ahead: Whether a thread loads the next filters while it multiplies.
     """
 
     width: int
@@ -26,6 +27,7 @@ class Tile:
     taps: int = 1
     pixels: int = 8
     channels: int = 8
+    ahead: bool = False
 
     @property
     def lanes(self) -> int:
@@ -42,16 +44,97 @@ class Tile:
         return self.lanes * (self.width * self.height // self.pixels)
 
 
-FIRST = Tile(16, 16, outputs=32, depth=4)  # `taps` is the filter's side
-HALVING = Tile(16, 8, outputs=64, depth=4)
-PLAIN = Tile(16, 8, outputs=128, depth=8)
-NARROW = Tile(16, 8, outputs=64, depth=8)  # enlarging layers with many outputs
-WIDE = Tile(16, 16, outputs=32, depth=8)  # enlarging layers with few outputs
-PRODUCT = Tile(128, 1, outputs=128, depth=8)  # Winograd's products; a pixel is a tile of 4x4
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The tiles of a network's layers. The defaults fit into every GPU's memory.
+
+    Attributes:
+        first: The tile of the first layer, without `taps`: it loads one row of taps at once.
+        halving: The tile of layers with stride 2.
+        plain: The tile of residual layers that are direct convolutions.
+        product: The tile of Winograd's products. A pixel is a tile of 4x4 pixels, and the height 1.
+        narrow: The tile of enlarging layers with many outputs.
+        wide: The tile of enlarging layers with few outputs.
+    """
+
+    first: Tile = Tile(16, 16, outputs=32, depth=4)
+    halving: Tile = Tile(16, 8, outputs=64, depth=4)
+    plain: Tile = Tile(16, 8, outputs=128, depth=8)
+    product: Tile = Tile(128, 1, outputs=128, depth=8)
+    narrow: Tile = Tile(16, 8, outputs=64, depth=8)
+    wide: Tile = Tile(16, 16, outputs=32, depth=8)
+
+    def enlarging(self, outputs: int) -> Tile:
+        return self.wide if outputs <= self.wide.outputs else self.narrow
 
 
-def enlarging(outputs: int) -> Tile:
-    return WIDE if outputs <= WIDE.outputs else NARROW
+DEFAULT = Tiles()
+
+# Tiles to measure for each field of Tiles.
+CANDIDATES: dict[str, tuple[Tile, ...]] = {
+    "first": (
+        DEFAULT.first,
+        Tile(16, 8, 32, 4),
+        Tile(32, 8, 32, 4),
+        Tile(16, 16, 32, 4, channels=4),
+        Tile(16, 16, 32, 4, pixels=4),
+        Tile(16, 16, 32, 4, pixels=16),
+    ),
+    "halving": (
+        DEFAULT.halving,
+        Tile(16, 8, 64, 4, ahead=True),
+        Tile(8, 8, 64, 4),
+        Tile(8, 8, 64, 8),
+        Tile(8, 8, 64, 8, ahead=True),
+        Tile(8, 8, 128, 8, ahead=True),
+        Tile(8, 8, 64, 8, channels=4),
+        Tile(8, 8, 64, 8, pixels=4),
+        Tile(8, 8, 64, 4, taps=3),
+    ),
+    "plain": (
+        DEFAULT.plain,
+        Tile(16, 8, 128, 8, ahead=True),
+        Tile(16, 8, 64, 8),
+        Tile(16, 8, 64, 8, ahead=True),
+        Tile(16, 8, 64, 16, ahead=True),
+        Tile(8, 8, 128, 8, ahead=True),
+        Tile(8, 8, 128, 16),
+        Tile(8, 8, 64, 16),
+        Tile(8, 8, 64, 16, ahead=True),
+        Tile(8, 8, 64, 16, channels=4),
+    ),
+    "product": (
+        DEFAULT.product,
+        Tile(128, 1, 128, 8, ahead=True),
+        Tile(128, 1, 128, 16),
+        Tile(128, 1, 128, 16, ahead=True),
+        Tile(128, 1, 64, 16, ahead=True),
+        Tile(64, 1, 128, 16),
+        Tile(64, 1, 128, 16, ahead=True),
+        Tile(64, 1, 64, 16),
+        Tile(64, 1, 64, 16, ahead=True),
+        Tile(64, 1, 64, 32, channels=4),
+    ),
+    "narrow": (
+        DEFAULT.narrow,
+        Tile(16, 8, 64, 8, ahead=True),
+        Tile(16, 8, 64, 16),
+        Tile(16, 8, 64, 16, ahead=True),
+        Tile(8, 8, 64, 16),
+        Tile(8, 8, 64, 16, ahead=True),
+        Tile(8, 8, 64, 16, taps=2),
+        Tile(8, 8, 64, 16, channels=4),
+    ),
+    "wide": (
+        DEFAULT.wide,
+        Tile(16, 16, 32, 8, ahead=True),
+        Tile(16, 8, 32, 8),
+        Tile(16, 8, 32, 16),
+        Tile(16, 8, 32, 16, ahead=True),
+        Tile(16, 8, 32, 8, taps=4),
+        Tile(16, 8, 32, 16, channels=4),
+    ),
+}
 
 
 def fitted(tile: Tile, outputs: int) -> Tile:

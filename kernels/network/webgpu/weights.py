@@ -32,11 +32,13 @@ class Weights:
         """
         self.network = network
         self.buffers: dict[str, Buffer] = {}
-        dtype = torch.float16 if network.half else torch.float32
         for layer in network.normed:
             weight = state[f"{layer.convolution}.conv2d.weight"].detach().cpu()
-            pack = transformed_filters if layer.winograd else filters
-            packed = pack(weight, layer.form, layer.tile).to(dtype)
+            if layer.winograd:
+                packed = transformed_filters(weight, layer.form, layer.tile)
+            else:
+                packed = filters(weight, layer.form, layer.tile)
+                packed = packed.half() if network.half else packed.float()
             self.buffers[layer.convolution] = device.upload(packed.numpy())
             gamma, beta = (state[f"{layer.norm}.{part}"] for part in ("weight", "bias"))
             self.buffers[layer.norm] = device.upload(affine(gamma, beta).numpy())
@@ -57,7 +59,7 @@ def filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
 
 
 def transformed_filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
-    """Transform [K, C, 3, 3] to [36, parts, blocks, C of a block, K of a part]."""
+    """Transform [K, C, 3, 3] to [36, parts, blocks, C of a block, K of a part], in FP32."""
     outputs, inputs = weight.shape[:2]
     matrices = plain_weights(weight, panel=outputs)
     split = matrices.view(
