@@ -74,7 +74,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
         sizes=("size", "real"),
         buffers=(
             *sources(Reading.RELU, half),
-            Binding("result", "write", f"array<{'u32' if in_bytes else 'f32'}>"),
+            Binding("result", "write", "array<u32>" if in_bytes else "array<f32>"),
         ),
         weights=Binding("filters", "uniform" if uniform else "read", count),
         threads=_WIDTH * _ROWS,

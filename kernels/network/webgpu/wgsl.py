@@ -119,7 +119,11 @@ fn replicated(at: vec2<i32>, size: vec2<u32>) -> vec2<i32> {
 """
 
 # max() may drop a NaN.
-RELU = "\nfn relu(x: vec4<f32>) -> vec4<f32> { return select(x, vec4<f32>(), x < vec4<f32>()); }"
+RELU = """
+fn relu(x: vec4<f32>) -> vec4<f32> {
+  return select(x, vec4<f32>(), x < vec4<f32>());
+}
+"""
 
 _PICTURE = """
 fn load(pixel: u32, c: u32) -> vec4<f32> {
@@ -155,7 +159,9 @@ fn load(pixel: u32, c: u32) -> vec4<f32> {
 """
 
 _ACTIVATED = """
-fn load(pixel: u32, c: u32) -> vec4<f32> { return relu(normed(pixel, c)); }
+fn load(pixel: u32, c: u32) -> vec4<f32> {
+  return relu(normed(pixel, c));
+}
 """
 
 

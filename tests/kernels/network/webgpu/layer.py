@@ -107,7 +107,7 @@ class Bench:
 
 @dataclass
 class Found:
-    """What a layer wrote.
+    """The results of a layer.
 
     Attributes:
         normed: Its result after the norm that it found, [1, K, H, W].
