@@ -186,7 +186,8 @@ class Device:
 
     def close(self) -> None:
         """Free the GPU. Later calls raise WebGpuError."""
-        self._device.destroy()
+        with in_words():
+            self._device.destroy()
 
     def _encode(self, encoder: Any, steps: Sequence[Step], **options: Any) -> None:
         work = encoder.begin_compute_pass(**options)

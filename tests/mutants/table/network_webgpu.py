@@ -65,5 +65,6 @@ MUTANTS = (
         "except (wgpu().GPUError, RuntimeError, MemoryError, ValueError) as error:",
         "except MemoryError as error:",
         (f"{_ADAPTERS}test_failures_of_wgpu_are_one_class_of_errors",),
+        breaks=("WebGpuError",),
     ),
 )
