@@ -13,7 +13,7 @@ from torch import Tensor
 from kernels.network.webgpu import product, transform_in, transform_out, winograd
 from kernels.network.webgpu.convolution import Convolution, convolution, groups
 from kernels.network.webgpu.device import Buffer, Device, Step
-from kernels.network.webgpu.layers import Layer
+from kernels.network.webgpu.layers import MULTIPLE, Layer
 from kernels.network.webgpu.moments import EPS, MOMENTS_BYTES, merging
 from kernels.network.webgpu.weights import affine, filters, transformed_filters
 from kernels.network.webgpu.wgsl import Reading, Shader
@@ -130,7 +130,7 @@ def run_layer(
     bench, form = Bench(device, half=half), layer.form
     size: Pair = given.raw.shape[2], given.raw.shape[1]
     if form.reading.is_picture:
-        size = tuple(-(-side // 4) * 4 for side in real)
+        size = whole(real)
     result_size = result_of(form, size)
     buffers = {"source": _source(bench, given, form.reading)}
     if not form.reading.is_picture:
@@ -181,6 +181,12 @@ def expected(layer: Layer, given: Input, weight: Tensor, padding: int) -> tuple[
     raw = F.conv2d(x, weight.double(), stride=layer.form.stride)
     gamma, beta = (part.double() for part in norm_after(layer.form.outputs))
     return read, F.instance_norm(raw, None, None, gamma, beta, eps=EPS)
+
+
+def whole(size: Pair) -> Pair:
+    """Return the size of a picture that is padded to multiples of four."""
+    wide, high = (-(-side // MULTIPLE) * MULTIPLE for side in size)
+    return wide, high
 
 
 def result_of(form: Convolution, size: Pair) -> Pair:

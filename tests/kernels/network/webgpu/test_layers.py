@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from kernels.network.shapes import FULL, LITE, NetworkShape
-from kernels.network.webgpu.convolution import Convolution, fitting
+from kernels.network.webgpu.convolution import Convolution, convolution, fitting
 from kernels.network.webgpu.last import filters_are_uniform, groups, last
 from kernels.network.webgpu.layers import Layer, Network
 from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, fitted
@@ -21,6 +22,7 @@ from tests.kernels.network.webgpu.layer import (
     random_filters,
     random_input,
     run_layer,
+    whole,
 )
 
 # Widths and heights of a layer's input in all remainders of 4, and the least. One test runs them
@@ -51,19 +53,19 @@ def check(device, form: Convolution, tile, sizes, *, half, following=Reading.REL
         given = random_input(form.inputs, size, form.reading, half=half)
         found = run_layer(device, layer, given, weight, size, half=half)
         read, normed = expected(layer, given, weight, side // 2)
-        close = {"rtol": 0, "atol": (2e-2 if winograd else 8e-3) if half else 3e-5}
-        torch.testing.assert_close(found.normed, normed, **close)
+        error = (2e-2 if winograd else 8e-3) if half else 3e-5
+        torch.testing.assert_close(found.normed, normed, rtol=0, atol=error)
         first = found.normed[0, :, 0, 0]
         center = first.relu() if following is Reading.RELU else first + 1
         torch.testing.assert_close(found.center, center, rtol=1e-5, atol=1e-5)
         if form.keeps:
-            error = {"rtol": 1e-3, "atol": 1e-3} if half else {"rtol": 1e-6, "atol": 1e-6}
-            torch.testing.assert_close(found.kept, read, **error)
+            error = 1e-3 if half else 1e-6
+            torch.testing.assert_close(found.kept, read, rtol=error, atol=error)
 
 
-@matrix({"widths": WIDTHS, "reading": RESULTS, "half": [False, True]})
-def test_a_plain_convolution_equals_pytorch(device, widths, reading, half):
-    form = Convolution(*widths, 3, reading, keeps=True)
+@matrix({"inputs, outputs": WIDTHS, "reading": RESULTS, "half": [False, True]})
+def test_a_plain_convolution_equals_pytorch(device, inputs, outputs, reading, half):
+    form = Convolution(inputs, outputs, 3, reading, keeps=True)
     check(device, form, DEFAULT.plain, SIZES, half=half, following=Reading.RESIDUAL)
 
 
@@ -73,18 +75,29 @@ def test_winograds_convolution_equals_pytorch(device, channels, reading, half):
     check(device, form, DEFAULT.product, SIZES, half=half, winograd=True)
 
 
-@matrix({"widths": WIDTHS, "half": [False, True]})
-def test_a_convolution_of_stride_two_equals_pytorch(device, widths, half):
+@matrix({"inputs, outputs": WIDTHS, "half": [False, True]})
+def test_a_convolution_of_stride_two_equals_pytorch(device, inputs, outputs, half):
     check(
-        device, Convolution(*widths, 3, Reading.RELU, stride=2), DEFAULT.halving, SIZES, half=half
+        device,
+        Convolution(inputs, outputs, 3, Reading.RELU, stride=2),
+        DEFAULT.halving,
+        SIZES,
+        half=half,
     )
 
 
-@matrix({"widths": WIDTHS, "reading": RESULTS, "tile": ["narrow", "wide"], "half": [False, True]})
-def test_an_enlarging_convolution_equals_pytorch(device, widths, reading, tile, half):
+@matrix(
+    {
+        "inputs, outputs": WIDTHS,
+        "reading": RESULTS,
+        "tile": ["narrow", "wide"],
+        "half": [False, True],
+    }
+)
+def test_an_enlarging_convolution_equals_pytorch(device, inputs, outputs, reading, tile, half):
     check(
         device,
-        Convolution(*widths, 2, reading, enlarges=True),
+        Convolution(inputs, outputs, 2, reading, enlarges=True),
         getattr(DEFAULT, tile),
         SIZES,
         half=half,
@@ -129,7 +142,7 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
     uniform = filters_are_uniform(inputs, side)
     packed = device.upload(last_filters(weight, bias).numpy(), uniform=uniform)
     for real in PICTURES:
-        size = tuple(-(-length // 4) * 4 for length in real)
+        size = whole(real)
         given = random_input(inputs, size, Reading.RELU, half=half)
         norm = torch.stack([given.scale, given.shift, given.shift]).view(3, -1, 4).transpose(0, 1)
         pitch = size[0]
@@ -139,7 +152,7 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
             source=bench.upload(given.raw), result=result,
             norm=device.upload(norm.contiguous().numpy()),
         )  # fmt: skip
-        dtype = "uint8" if in_bytes else "float32"
+        dtype = np.uint8 if in_bytes else np.float32
         found = bench.numbers(result, dtype)[: 3 * pitch * real[1]].view(real[1], pitch, 3)
         x = torch.nn.functional.pad(given.read(Reading.RELU), [side // 2] * 4, mode="reflect")
         exact = torch.nn.functional.conv2d(x, weight.double(), bias.double())[0].permute(1, 2, 0)
@@ -159,11 +172,7 @@ def test_shaders_keep_within_the_limits_of_every_webgpu(shape, winograd, half):
     for layer in network.normed:
         assert layer.form.outputs % layer.tile.outputs == 0
         assert layer.tile.threads <= 256
-    # Shader refuses more threads and memory as it is made.
-    from kernels.network.webgpu.convolution import convolution
-
-    for layer in network.normed:
-        if not layer.winograd:
+        if not layer.winograd:  # a Shader with more threads or memory is refused as it is made
             shader = convolution(layer.form, layer.tile, half)
             assert len(shader.buffers) + 1 <= 8, "buffers of all bind groups"
     last(shape.widths[0], shape.end_kernel, True, half)
