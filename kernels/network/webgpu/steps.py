@@ -38,6 +38,7 @@ class Steps:
 
     Attributes:
         picture: The buffer for the input, [H, W, 3], as uint8 or float32.
+        runs: The runs of shaders by layer, in order.
         result: The output, [H, P, 3] of the same dtype. P is W, rounded up to a multiple of four.
     """
 
@@ -62,7 +63,7 @@ class Steps:
         """
         self._device, self._network, self._between = device, network, between
         self._real, self._in_bytes = real, in_bytes
-        self._runs: dict[str, list[Run]] = {}  # by layer
+        self.runs: dict[str, list[Run]] = {}
         self._bound: weakref.WeakKeyDictionary[Weights, dict[str, list[Step]]] = (
             weakref.WeakKeyDictionary()
         )
@@ -81,7 +82,7 @@ class Steps:
             assert weights.network == self._network, "the weights of another network"
             self._bound[weights] = {
                 name: [run.step(self._device, weights) for run in runs]
-                for name, runs in self._runs.items()
+                for name, runs in self.runs.items()
             }
         parts: dict[str, list[Step]] = {}
         for name, steps in self._bound[weights].items():
@@ -209,4 +210,4 @@ class Steps:
         """Add a run of a shader, with the weights of a convolution or a norm."""
         pipeline = self._device.pipeline(shader)
         bound = self._device.bind(pipeline, sizes, **buffers)
-        self._runs.setdefault(layer, []).append(Run(pipeline, workgroups, bound, weights))
+        self.runs.setdefault(layer, []).append(Run(pipeline, workgroups, bound, weights))
