@@ -139,6 +139,6 @@ def unsupported(network: Dimensions) -> str:
 
 
 def _layer(name: str, norm: str, form: Convolution, tile: Tile, *, winograd: bool = False) -> Layer:
-    tile = fitted(tile, form.outputs)
+    tile = fitted(tile, form.inputs, form.outputs)
     tile = tile if winograd else fitting(form, tile)
     return Layer(name, norm, form, tile, Reading.RELU, winograd)

@@ -137,9 +137,14 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
 }
 
 
-def fitted(tile: Tile, outputs: int) -> Tile:
-    """Return the tile with as many channels as divide a layer's outputs, a multiple of 16."""
-    channels = tile.outputs
+def fitted(tile: Tile, inputs: int, outputs: int) -> Tile:
+    """Return the tile with as many channels as divide a layer's, which are multiples of 16.
+
+    `inputs` may also be a picture's three colors, which are one vector at any depth.
+    """
+    channels, depth = tile.outputs, tile.depth
     while outputs % channels:
         channels -= tile.channels
-    return replace(tile, outputs=channels)
+    while inputs > 3 and inputs % depth:
+        depth //= 2
+    return replace(tile, outputs=channels, depth=depth)

@@ -46,7 +46,7 @@ def check(device, form: Convolution, tile, sizes, *, half, following=Reading.REL
     weight = random_filters(form.outputs, form.inputs, side, half=half and not winograd)
     if form.enlarges and half:
         weight = (weight * 64).round() / 64  # the phases' sums are then exact
-    tile = fitted(tile, form.outputs)
+    tile = fitted(tile, form.inputs, form.outputs)
     tile = tile if winograd else fitting(form, tile)
     layer = Layer("", "", form, tile, following, winograd)
     for size in sizes:
@@ -130,6 +130,14 @@ def test_every_tile_computes_the_same(device, field, tile):
     tile = replace(tile, taps=form.side) if field == "first" else tile
     sizes = PICTURES if field == "first" else SIZES
     check(device, form, tile, sizes, half=False, winograd=field == "product")
+
+
+@pytest.mark.parametrize("channels", [16, 48, 80, 144])
+def test_every_tile_fits_every_width(channels):
+    for tile in (tile for tiles in CANDIDATES.values() for tile in tiles):
+        found = fitted(tile, channels, channels)
+        assert channels % found.outputs == channels % found.depth == 0
+        assert found.depth % 4 == 0
 
 
 @matrix({
