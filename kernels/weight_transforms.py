@@ -21,7 +21,7 @@ _ADDS_IN_PLACE = (
 )
 
 # By phase: which of three taps on an upsampled row fall on which of two source pixels.
-_PHASE_TAPS = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
+PHASE_TAPS = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
 
 # The same after a bilinear enlargement, which reads three pixels: in quarters.
 _BILINEAR_TAPS = (((3, 1, 0), (1, 3, 3), (0, 0, 1)), ((1, 0, 0), (3, 3, 1), (0, 1, 3)))
@@ -79,7 +79,7 @@ def phase_weight(weight: Tensor) -> Tensor:
 
     From [O, C, 3, 3] to [4 O, C, 2, 2]; output (2a + b) O + o is phase (a, b) of channel o.
     """
-    taps = torch.tensor(_PHASE_TAPS, dtype=torch.float64, device=weight.device)
+    taps = torch.tensor(PHASE_TAPS, dtype=torch.float64, device=weight.device)
     merged = torch.einsum("aip,bjq,ocpq->abocij", taps, taps, weight.double())
     return merged.flatten(0, 2).to(weight.dtype)
 

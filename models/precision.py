@@ -85,67 +85,70 @@ class Precision(Enum):
         bits, full = self.value.bits, Precision.fp32.value.bits
         return f"{self.title} multiplies {bits} of FP32's {full} bits" if bits < full else ""
 
+    def refusal(self, device: torch.device) -> str:
+        """Return why no network of ours is offered in this mode on `device`, a sentence; else "".
+
+        Only a measurement tells whether BF16 helps on a CPU that has its instructions: see
+        `NetworkFamily.refusal` in models.families.family.
+        """
+        if device.type == "cuda" or self is Precision.fp32:
+            return ""
+        if self in (Precision.tf32, Precision.int8):
+            return _NEEDS_GPU.format(title=self.title)
+        if self is Precision.bf16:
+            return "" if _cpu_has_bf16() else _NO_BF16
+        return _SLOWER_ON_CPU.format(title=self.title)
+
     def remark(self, device: torch.device) -> str:
         """Return why this mode has no advantage over FP32 on `device`, a sentence; "" if it has.
 
-        Menus still offer a mode that has a remark, with the remark next to it.
+        On a GPU, menus still offer a mode that has a remark, with the remark next to it.
         """
-        if self is Precision.fp32:
-            return ""
+        if device.type != "cuda" or self is Precision.fp32:
+            return self.refusal(device)
         if self is Precision.tf32:
-            if device.type != "cuda":
-                return _TF32_ON_CPU
             if torch.cuda.get_device_capability(device) < self.value.capability:
                 return _TF32_ON_GPU
             return ""
         if self is Precision.int8:
-            if device.type != "cuda":
-                return _INT8_ON_CPU
             capability = torch.cuda.get_device_capability(device)
             if capability < self.value.capability:
                 return _INT8_ON_GPU
             # Hopper's FP16 has its own, faster kernels.
             return _INT8_ON_HOPPER if capability == (9, 0) else ""
-        if device.type == "cuda":
-            if torch.cuda.get_device_capability(device) < self.value.capability:
-                return _EMULATED.format(title=self.title)
-            return ""
-        if self is Precision.fp16 and not _cpu_has_fp16():
-            return _NO_FP16
-        if self is not Precision.fp16 and not _cpu_has_bf16():
-            return _NO_BF16.format(title=self.title)
+        if torch.cuda.get_device_capability(device) < self.value.capability:
+            return _EMULATED.format(title=self.title)
         return ""
 
 
 # Remark of every network but the fused one about INT8 on a GPU.
 INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
-_TF32_ON_CPU, _TF32_ON_GPU = "TF32 runs as FP32 on a CPU", "TF32 runs as FP32 on this GPU"
-_INT8_ON_CPU, _INT8_ON_GPU = "INT8 runs as FP16 on a CPU", "INT8 runs as FP16 on this GPU"
+# Refusal of BF16 if the CPU has its instructions, and the network of a family does not gain.
+BF16_IS_NO_GAIN = "the fused network is not faster in BF16 than in FP32 on this CPU"
+_NEEDS_GPU = "{title} needs a GPU"
+_SLOWER_ON_CPU = "{title} is slower than FP32 on a CPU"
+_TF32_ON_GPU = "TF32 runs as FP32 on this GPU"
+_INT8_ON_GPU = "INT8 runs as FP16 on this GPU"
 _INT8_ON_HOPPER = "INT8 is slower than FP16 on this GPU"
 _EMULATED = "{title} is emulated on this GPU and slower than FP32"
-_NO_FP16 = "FP16 is slower than FP32 on this CPU: it has no FP16 matrix instructions"
-_NO_BF16 = "{title} is slower than FP32 on this CPU: it has no BF16 instructions"
+_NO_BF16 = "BF16 is slower than FP32 on this CPU: it has no BF16 instructions"
 
 
 def sentences() -> tuple[str, ...]:
-    """Return every sentence of `cost` and `remark` on any device, for translations."""
+    """Return every sentence about a precision on any device, for translations."""
+    absent, slower = (Precision.tf32, Precision.int8), (Precision.fp16, Precision.amp)
     emulated = (Precision.fp16, Precision.bf16, Precision.amp)
     return (
         *(each.cost for each in Precision if each.cost),
-        *(_TF32_ON_CPU, _TF32_ON_GPU, _INT8_ON_CPU, _INT8_ON_GPU, _INT8_ON_HOPPER, _NO_FP16),
+        *(_NEEDS_GPU.format(title=each.title) for each in absent),
+        *(_SLOWER_ON_CPU.format(title=each.title) for each in slower),
+        *(_NO_BF16, BF16_IS_NO_GAIN, _TF32_ON_GPU, _INT8_ON_GPU, _INT8_ON_HOPPER),
         *(_EMULATED.format(title=each.title) for each in emulated),
-        *(_NO_BF16.format(title=each.title) for each in (Precision.bf16, Precision.amp)),
     )
 
 
-# PyTorch 2.9 has no public name for either query.
-
-
-def _cpu_has_fp16() -> bool:
-    return torch.cpu._is_amx_fp16_supported()  # pyright: ignore[reportPrivateUsage]
-
-
 def _cpu_has_bf16() -> bool:
+    # PyTorch 2.9 has no public name for this query.
     return torch.cpu._is_avx512_bf16_supported()  # pyright: ignore[reportPrivateUsage]
 
 

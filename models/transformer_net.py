@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from kernels.instance_norm_wrapper import FusedInstanceNorm2d
-from kernels.network.cpu.plan import EPS, unsupported
+from kernels.network.cpu.plan import EPS, MULTIPLE, CpuPlan, unsupported
 from kernels.network.dispatch import unavailable_reason
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from kernels.table.registry import OPS, STYLE, statuses
@@ -26,15 +26,13 @@ from models.inference.cuda import PlanCache
 from models.inference.winograd import WinogradExecutor
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
-from models.pictures import check_pictures, padded
+from models.pictures import MIN_SIDE, check_pictures, padded
 from models.precision import INT8_NEEDS_FUSED, compute_dtype
 from models.runtimes.executor import RuntimeExecutor
 from models.runtimes.runtime import Runtime
 from models.runtimes.table import RUNTIMES
 from utils.profiling import nvtx_range
 from utils.translation.joints import labeled
-
-MULTIPLE = 4  # sides are padded to multiples of it
 
 
 def _unmarked(_layer: str) -> None:
@@ -233,15 +231,28 @@ class TransformerNetFused(TransformerNet):
         plan = self._plan(x)
         if plan is not None:
             return plan(x, mark)
+        native = self._native(x)
+        if native is None:
+            return super().forward(x, mark)
+        return self._winograd(native, x, mark, by_layer=self.by_layer)
+
+    def paint_bytes(
+        self, frames: Tensor, mark: StageCallback | None = None
+    ) -> tuple[Tensor, Tensor] | None:
+        """Stylize frames as BytesNetwork.paint_bytes, where the native network of the CPU runs."""
+        if min(frames.shape[1:3]) < MIN_SIDE:
+            return None  # `forward` refuses them
+        native = self._native(frames)
+        if native is None:
+            return None
+        return self._winograd.paint_bytes(native, frames, mark, by_layer=self.by_layer)
+
+    def _native(self, x: Tensor) -> CpuPlan | None:
+        """Return the native network of the CPU if it runs pictures `x`, floats or bytes."""
         has_own_eps = any(
             isinstance(norm, nn.InstanceNorm2d) and norm.eps != EPS for norm in self.modules()
         )
-        native = None if has_own_eps else self._winograd.plan(self.shape, self._state, x)
-        if native is None:
-            return super().forward(x, mark)
-        height, width = x.shape[-2:]
-        y = self._winograd(native, padded(x, MULTIPLE), mark, by_layer=self.by_layer)
-        return y[..., :height, :width]
+        return None if has_own_eps else self._winograd.plan(self.shape, self._state, x)
 
     def plan(self, shape: tuple[int, int, int], device: torch.device) -> GraphPlan | None:
         """Return CUDA graphs for one input size, N, H and W, which also accept uint8 pictures.

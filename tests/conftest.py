@@ -36,6 +36,7 @@ from models.network_config import FULL, NetworkConfig
 from models.training.vgg_layers import CHANNELS, LAYERS
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers import threads
+from tests.helpers.precisions import set_bf16_gains
 from tests.helpers.x_screens import managed_screen, virtual_screen
 from utils.files import toml
 from utils.translation import numbers
@@ -107,6 +108,12 @@ def english_numbers() -> Iterator[None]:
     """Reset the number format after each test."""
     yield
     numbers.use(None)
+
+
+@pytest.fixture(autouse=True)
+def bf16_is_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make BF16 count as slower than FP32 on the CPU, without measuring it."""
+    set_bf16_gains(monkeypatch, 0.5)
 
 
 @pytest.fixture(autouse=True)

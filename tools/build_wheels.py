@@ -20,7 +20,7 @@ from kernels.driver import images
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
 from kernels.jit.prebuilt import IMAGES, image_name
-from tools.prebuild.cpu import TARGETS
+from tools.prebuild.cpu import targets_of
 from wheels.arrange import WEIGHTS
 from wheels.platforms import ANY, PLATFORMS, selected
 
@@ -95,8 +95,9 @@ def _wanted(platform: str, folder: Path) -> Iterator[str]:
     """Yield the images for a wheel. An outdated one is represented by its list."""
     for name, library in LIBRARIES.items():
         if library.cpu:
-            targets = (key for key in TARGETS if key.startswith(PLATFORMS[platform].images))
-            yield from (image_name(library, target) for target in targets)
+            targets = targets_of(library)
+            ours = (key for key in targets if key.startswith(PLATFORMS[platform].images))
+            yield from (image_name(library, target) for target in ours)
         elif PLATFORMS[platform].has_cuda:
             try:
                 found = images.ImageList.read(folder, name)

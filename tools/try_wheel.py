@@ -26,7 +26,7 @@ Image.radial_gradient("L").convert("RGB").resize((320, 240)).save("picture.png")
 NATIVE = """
 import kernel_fusion as kf
 kf.prepare()
-wanted = {"fused_instance_norm", "texture", "smoothing"}
+wanted = {"fused_instance_norm", "network_cpu", "texture", "smoothing"}
 rows = [each for each in kf.statuses("cpu", "style") if each.name in wanted]
 assert len(rows) == len(wanted), rows
 for row in rows:

@@ -10,11 +10,12 @@ from app.batch.pictures.pipeline import Pipeline
 from app.batch.pictures.styling import Styling
 from app.batch.team.requests import FilmRun, FilmTask, Setup
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine
+from app.engine.engine import Engine, check_precision
 from app.export.film.job import FilmJob, FilmProgress
 from app.export.film.parts.split import Part
 from app.export.film.parts.work import LineEnd, Teller, make_parts
 from app.export.film.styling import FilmStyling
+from utils.devices import resolve
 from utils.free_memory import free_bytes
 
 
@@ -41,6 +42,11 @@ class BatchEngine:
         """Configure the engine for the run on another device. Raises as the constructor does."""
         self._device = device
         self._engine.configure(replace(self._setup.config, device=device))
+
+    def check_precision(self, devices: Iterable[str]) -> None:
+        """Raise StyleForgeError with the reason if a device does not offer the run's precision."""
+        for device in dict.fromkeys(map(resolve, devices)):
+            check_precision(self._setup.config, (self._engine.family,), device)
 
     @property
     def uses_kernels(self) -> bool:

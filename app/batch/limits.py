@@ -18,6 +18,7 @@ from models.families.family import NetworkFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.inference.frame_styler import DEPTH
+from models.precision import Precision
 from utils.devices import resolve
 from utils.free_memory import free_bytes
 from utils.text import printable
@@ -100,7 +101,7 @@ class Limits:
 
     def _room(self, width: int, height: int) -> int:
         """Return the largest `EngineConfig.size` that fits into memory, in bands if supported."""
-        precision, aspect = self.config.precision, max(width, height) / min(width, height)
+        precision, aspect = self.precision, max(width, height) / min(width, height)
         if self.family.banded_bytes((width, height), precision) is None:
             pixels = AT_ONCE * self.memory_bytes / self._bytes_per_pixel
             return size_for(self.config, int(math.sqrt(pixels * aspect)))
@@ -114,5 +115,10 @@ class Limits:
         )
 
     @property
+    def precision(self) -> Precision:
+        """The precision that the device computes in, which may differ from the config's."""
+        return self.family.computed(self.config.kernels, self.config.precision, self.device)
+
+    @property
     def _bytes_per_pixel(self) -> int:
-        return self.family.memory_per_pixel(self.device, self.config.precision)
+        return self.family.memory_per_pixel(self.device, self.precision)

@@ -48,6 +48,8 @@ class Request:
         resume: Whether an interrupted run wrote the manifest; its results stay.
         overwrite: Whether to replace existing results.
         skip_existing: Whether to skip inputs whose result exists; if neither, the run is refused.
+        stored_precision: Whether stored settings chose the precision, as for a job of the queue. A
+            device that does not offer it computes in FP32 then; otherwise the run is refused.
         dry_run: Whether to list the plan and write nothing.
     """
 
@@ -68,4 +70,5 @@ class Request:
     resume: bool = False
     overwrite: bool = False
     skip_existing: bool = False
+    stored_precision: bool = False
     dry_run: bool = False

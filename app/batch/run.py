@@ -45,6 +45,9 @@ def _run(request: Request, catalog: Catalog, reporter: Reporter) -> bool:
     config = replace(request.config, device="cpu" if shared else devices[0])
     setup = Setup(catalog, config, request.batch, request.full)
     engine = BatchEngine(setup, reporter.bands)  # reports an invalid style or device first
+    if request.cluster is None and not request.stored_precision:
+        with reporter.waiting("Checking the precision ..."):
+            engine.check_precision(devices)
     plan = plan_of(request, reporter, shared=shared)
     if plan is None:
         return False

@@ -9,15 +9,16 @@ from app.parameters import AUTO
 
 
 def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return an argparse type for comma-separated `names`, sorted as in `names`."""
+    """Return an argparse type for lowercase `names`, comma-separated, in any case and order."""
     known = tuple(names)
 
     def parse(text: str) -> tuple[str, ...]:
         asked = [part.strip() for part in text.split(",")]
         for part in asked:
-            if part not in known:
+            if part.lower() not in known:
                 raise argparse.ArgumentTypeError(f"'{part}' is not one of {', '.join(known)}")
-        return tuple(name for name in known if name in asked)
+        lower = {part.lower() for part in asked}
+        return tuple(name for name in known if name in lower)
 
     return parse
 

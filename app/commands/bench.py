@@ -87,7 +87,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--precision",
         type=comma_separated(PRECISIONS),
         metavar="KEY,...",
-        help=f"which of {', '.join(PRECISIONS)} (default: all that the device supports)",
+        help=f"which of {', '.join(PRECISIONS)} (default: all that the device offers)",
     )
     parser.add_argument(
         "--runs",
@@ -209,7 +209,8 @@ def _bench_options(args: argparse.Namespace, device: torch.device) -> BenchOptio
 
     if args.compile_precision and not args.compile:
         raise BenchError("--compile-precision needs --compile")
-    measured = chosen(args.precision or tuple(known))
+    offered = tuple(name for name, each in known.items() if not each.refusal(device))
+    measured = chosen(args.precision or offered)
     compiled = chosen(args.compile_precision) if args.compile_precision else measured
     if left_out := [a.name for a in compiled if a not in measured]:
         raise BenchError(

@@ -121,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
         "PyTorch": check_torch,
         "Packages": check_packages,
         "Kernels": lambda: check_kernels(build=not args.no_build),
+        "Precisions": check_precisions,
         "Compiler": check_compiler,
         "Speed": check_speed,
         "Cameras": check_cameras,
@@ -196,7 +197,7 @@ def check_program() -> Iterator[Finding]:
 
 
 def check_torch() -> Iterator[Finding]:
-    """Report PyTorch, its devices, and the precisions that suit the default device."""
+    """Report PyTorch and its devices."""
     build = f"CUDA {torch.version.cuda}" if torch.version.cuda else "a CPU build"
     yield Finding(OK, f"PyTorch {torch.__version__}, {build}, {torch.get_num_threads()} threads")
     for choice in devices()[1:]:
@@ -205,11 +206,6 @@ def check_torch() -> Iterator[Finding]:
         yield Finding(NOTE, f"{SENTENCE}. To install the right one: {mending_command()}")
     elif why := cuda_unavailable_reason():
         yield Finding(NOTE, f"PyTorch uses no GPU: {why}")
-    device = resolve("auto")
-    limitations = {precision.title: precision.remark(device) for precision in Precision}
-    good = ", ".join(name for name, remark in limitations.items() if not remark)
-    yield Finding(OK, f"good precisions on {title(device)}: {good}")
-    yield from (Finding(NOTE, remark) for remark in limitations.values() if remark)
 
 
 def check_packages() -> Iterator[Finding]:
@@ -241,6 +237,31 @@ def check_compiler() -> Iterator[Finding]:
     except BuildError as exc:
         if cuda := [name for name in lacking if LIBRARIES[name].cuda]:
             yield Finding(NOTE, f"{', '.join(cuda)} cannot be compiled: {exc}")
+
+
+def check_precisions() -> Iterator[Finding]:
+    """Report the precisions that suit each family of networks on the default device, and why.
+
+    On a CPU it may measure, with our kernels if check_kernels has loaded them.
+    """
+    from models.families.table import FAMILIES
+
+    device = resolve("auto")
+    reasons: dict[str, list[str]] = {}
+    for family in FAMILIES.values():
+        good: list[str] = []
+        for each in Precision:
+            absent = family.unavailable_options.get("precision", {}).get(each.name, "")
+            reason = family.refusal("fused", each, device) or absent or each.remark(device)
+            if reason:
+                reasons.setdefault(reason, []).append(family.title)
+            else:
+                good.append(each.title)
+        networks = f"{family.title} networks on {title(device)}"
+        yield Finding(OK, f"good precisions of {networks}: {', '.join(good)}")
+    for reason, titles in reasons.items():
+        everywhere = len(titles) == len(FAMILIES)
+        yield Finding(NOTE, reason if everywhere else f"{', '.join(titles)}: {reason}")
 
 
 def _libraries_of_the_program() -> list[Library]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from app.engine.post.blending import Pixels, join_bands
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
+from kernels.network.cpu.plan import BytesNetwork
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
@@ -71,6 +72,15 @@ class Rendering:
     def network_ms(self) -> float:
         """Milliseconds of upload, network and download, without scaling and joining two sizes."""
         return self.timings.upload + self.timings.network + self.timings.download
+
+
+class _Painted(NamedTuple):
+    """A picture, and the least and the greatest value before rounding, or NaN."""
+
+    pixels: Pixels
+    limits: tuple[float, float]
+    raws: tuple[Tensor, ...] = ()
+    deep: Deep | None = None
 
 
 class NetworkPool:
@@ -146,6 +156,7 @@ class Network:
         self._memory_format = family.variant(kernels).memory_format
         self._module = family.build(network, kernels).to(device, precision.value.dtype)
         self._planned = self._module if isinstance(self._module, PlannedNetwork) else None
+        self._in_bytes = self._module if isinstance(self._module, BytesNetwork) else None
         self._loaded: Hashable = None
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
@@ -272,24 +283,50 @@ class Network:
             clock.mark(stage)
 
         with self.computing():
-            raws = self._raws(pictures, passed)
-            # aminmax propagates NaN, so its two values reveal any value that is not finite.
-            ranges = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
-            out = _rounded(raws)
-            deeps = list(map(_rounded_deep, raws)) if deep else [None] * len(raws)
+            painted = None if deep else self._bytes(pictures, passed)
+            if painted is None:
+                painted = self._rounded_raws(pictures, passed, deep=deep)
             clock.mark("download")
-        count = len(pictures)
-        share = clock.read().share(count)
+        share = clock.read().share(len(pictures))
         return [
             Rendering(
-                pixels,
+                each.pixels,
                 share,
-                not (math.isfinite(low) and math.isfinite(high)) or low == high,
-                (raw,),
-                batch=count,
-                deep=of_16_bits,
+                not all(map(math.isfinite, each.limits)) or each.limits[0] == each.limits[1],
+                each.raws,
+                batch=len(pictures),
+                deep=each.deep,
             )
-            for pixels, raw, (low, high), of_16_bits in zip(out, raws, ranges, deeps, strict=True)
+            for each in painted
+        ]
+
+    def _bytes(
+        self, pictures: Sequence[Pixels], passed: Callable[[str], None]
+    ) -> list[_Painted] | None:
+        """Paint pictures without their values before rounding; None if the network cannot here."""
+        if self._in_bytes is None or self.device.type != "cpu":
+            return None
+        painted = self._in_bytes.paint_bytes(self._frames(pictures), passed)
+        if painted is None:
+            return None
+        rounded, limits = painted
+        return [
+            _Painted(pixels, (float(low), float(high)))
+            for pixels, (low, high) in zip(rounded.numpy(), limits, strict=True)
+        ]
+
+    def _rounded_raws(
+        self, pictures: Sequence[Pixels], passed: Callable[[str], None], *, deep: bool
+    ) -> list[_Painted]:
+        raws = self._raws(pictures, passed)
+        # aminmax propagates NaN, so its two values reveal any value that is not finite.
+        limits = [tuple(map(float, torch.aminmax(raw))) for raw in raws]
+        deeps = list(map(_rounded_deep, raws)) if deep else [None] * len(raws)
+        return [
+            _Painted(pixels, (low, high), (raw,), of_16_bits)
+            for pixels, raw, (low, high), of_16_bits in zip(
+                _rounded(raws), raws, limits, deeps, strict=True
+            )
         ]
 
     def render_two(self, pixels: Pixels, strokes: Size) -> Rendering | None:
@@ -316,14 +353,17 @@ class Network:
 
     def _raws(self, pictures: Sequence[Pixels], passed: Callable[[str], None]) -> Tensor:
         """Return [N, H, W, 3] float32, the values of `raw` for each picture."""
-        stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
-        frames = torch.as_tensor(stacked).to(self.device)
+        frames = self._frames(pictures)
         x = frames.permute(0, 3, 1, 2).to(self._precision.value.dtype)  # [N, 3, H, W]
         x = x.contiguous(memory_format=self._memory_format)
         passed("upload")
         raws = self._module(x, passed).permute(0, 2, 3, 1).float()
         passed("network")
         return raws
+
+    def _frames(self, pictures: Sequence[Pixels]) -> Tensor:
+        stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
+        return torch.as_tensor(stacked).to(self.device)
 
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
         """Return the plan for batches of a size, or None; call it within `computing`."""

@@ -53,11 +53,11 @@ def run_info(
     if device.type == "cpu" and config.smoothing:
         limitations.append(native_smoothing.unavailable_reason())
     if precision is not config.precision:
-        limitations.append(
-            tr("{precision} gave a broken picture", precision=config.precision.title)
-        )
+        refusal = family.refusal(config.kernels, config.precision, device)
+        broken = tr("{precision} gave a broken picture", precision=config.precision.title)
+        limitations.append(tr(refusal) or broken)
     elif runtime is None:
-        limitations.append(precision.remark(device))
+        limitations.append(tr(precision.remark(device)))
     limitations += active.remarks
     return RunInfo(
         family.variant(config.kernels).title,

@@ -59,7 +59,7 @@ def run(given: argparse.Namespace) -> int:
     try:
         device = resolve(given.device)
         sizes = [_size(text) for text in (given.sizes or SIZES[device.type]).split(",")]
-        precisions = {name: _dtype(name) for name in given.precisions.split(",")}
+        precisions = {name.upper(): _dtype(name) for name in given.precisions.split(",")}
         chosen = operations(given.group, device.type)
     except ValueError as error:
         sys.stderr.write(f"bench: {error}\n")
@@ -86,9 +86,9 @@ def _store(file: Path | None, found: Mapping[str, Any]) -> None:
 
 
 def _dtype(name: str) -> torch.dtype:
-    if name not in DTYPES:
+    if name.upper() not in DTYPES:
         raise ValueError(f"there is no precision '{name}'; expected {', '.join(DTYPES)}")
-    return DTYPES[name]
+    return DTYPES[name.upper()]
 
 
 def _size(text: str) -> tuple[int, int]:

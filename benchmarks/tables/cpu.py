@@ -8,6 +8,8 @@ from typing import Any
 from benchmarks.tables.cells import figure, markdown_table, milliseconds, times
 
 FUSED, BY_LAYERS = "fused", "layers"  # keys of benchmarks.network.cpu.variants
+OF_ONEDNN, AHEAD = "ours, of the time with oneDNN", "ours, times the fastest other's speed"
+OUR_PEAK, ITS_PEAK = "peak memory, ours, MB", "peak memory, with oneDNN, MB"
 
 
 def cpu_tables(report: Mapping[str, Any]) -> Iterator[str]:
@@ -43,11 +45,11 @@ def ways_table(sizes: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
         )
     compared = [summary(size["rows"]) for size in sizes]
     lines += [
-        ("ours, of the time with oneDNN", *(figure(c["of_before"]) for c in compared), "-", "-"),
-        ("ours, times the fastest other's speed", *(times(c["ahead"]) for c in compared), "-", "-"),
-        ("peak memory, ours, MB", *(f"{size['peak_mb'][FUSED]:.0f}" for size in sizes), "-", "-"),
+        (OF_ONEDNN, *(figure(c["of_before"]) for c in compared), "-", "-"),
+        (AHEAD, *(times(c["ahead"]) for c in compared), "-", "-"),
+        (OUR_PEAK, *(f"{size['peak_mb'][FUSED]:.0f}" for size in sizes), "-", "-"),
         (
-            "peak memory, with oneDNN, MB",
+            ITS_PEAK,
             *(f"{size['peak_mb'][BY_LAYERS]:.0f}" for size in sizes),
             *("-", "-"),
         ),
@@ -67,18 +69,18 @@ def ways_notes(sizes: Sequence[Mapping[str, Any]]) -> list[str]:
 def layers_table(size: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a row for each layer: its time, share, time before and floor."""
     rows = size["layers"]
-    total = {
-        key: sum(row[key] for row in rows) for key in ("median_ms", "before_median_ms", "products")
-    }
+    total: dict[str, Any] = {"layer": "all"}
+    for key in ("median_ms", "before_median_ms", "products"):
+        total[key] = sum(row[key] for row in rows)
     floors = [row["floor_ms"] for row in rows]
     total["floor_ms"] = None if None in floors else sum(floors)
-    lines = [
+    lines: list[tuple[str, ...]] = [
         ("layer", "median ms", "share", "with oneDNN", "times faster", "10^9 products",
          "floor ms", "% of floor"),
     ]  # fmt: skip
     lines += [
         (
-            row.get("layer", "all"),
+            row["layer"],
             milliseconds(row["median_ms"]),
             f"{100 * row['median_ms'] / total['median_ms']:.0f} %",
             milliseconds(row["before_median_ms"]),
@@ -104,7 +106,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 
 
 def _row(size: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    return next((row for row in size["rows"] if row["kernels"] == key), {})
+    missing: dict[str, Any] = {}
+    return next((row for row in size["rows"] if row["kernels"] == key), missing)
 
 
 def _time(row: Mapping[str, Any]) -> str:

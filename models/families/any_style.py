@@ -306,6 +306,10 @@ class AnyStyleFamily(NetworkFamily[StyleCode]):
         module = StylePainter(network.module(fused=fused), fused=fused)
         return module.requires_grad_(False).eval()
 
+    def sample(self) -> nn.Module:
+        # Painting needs no style blocks, and their weights would take time to fill.
+        return StylePainter(StyleForgeTransformer(VitConfig(style_blocks=1)))
+
     def load_into(self, module: nn.Module, state: State) -> None:
         assert isinstance(module, StylePainter)
         module.code.copy_(state[CODE])

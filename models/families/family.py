@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from kernels.table.registry import STYLE
 from models.checkpoints import State
+from models.families import bf16_gain
 from models.inference.banded_layers import Rows
-from models.precision import Precision
+from models.precision import BF16_IS_NO_GAIN, Precision
 from models.runtimes.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -141,6 +142,27 @@ class NetworkFamily(ABC, Generic[Contents]):
         """Return the variant for `kernels` in the config, or else the fused one."""
         return self.variants.get(kernels, self.variants["fused"])
 
+    def refusal(self, kernels: str, precision: Precision, device: torch.device) -> str:
+        """Return why a precision is not offered on `device`, an English sentence; "" if it is.
+
+        The first call for BF16 on a CPU measures, which takes about half a second. A runtime has
+        its own `Runtime.refusal`, so that this one is "".
+        """
+        if self.variant(kernels).runtime is not None:
+            return ""
+        refusal = precision.refusal(device)
+        measured = precision is Precision.bf16 and device.type != "cuda" and not refusal
+        if measured and not bf16_gain.is_faster(self.key, self.sample):
+            return BF16_IS_NO_GAIN
+        return refusal
+
+    def computed(self, kernels: str, precision: Precision, device: torch.device) -> Precision:
+        """Return the precision that runs if `precision` is chosen: FP32 in place of a refused one.
+
+        Settings, looks and jobs that were stored on a machine with a GPU remain usable so.
+        """
+        return Precision.fp32 if self.refusal(kernels, precision, device) else precision
+
     def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
         """Return the bytes per pixel of the input while the network runs, with any kernels."""
         unfolds = device.type == "cpu" and precision.value.dtype is torch.float16
@@ -222,6 +244,10 @@ class NetworkFamily(ABC, Generic[Contents]):
         [N, 3, H, W], 0-255, and a callback for its stages, and returns pictures of the same shape.
         Its `by_layer` may be set.
         """
+
+    @abstractmethod
+    def sample(self) -> nn.Module:
+        """Build the fused full network that we train, with any weights, for measurements."""
 
     @abstractmethod
     def load_into(self, module: nn.Module, state: State) -> None:

@@ -22,7 +22,7 @@ from models.families.family import (
 from models.families.keys import FEED_FORWARD
 from models.inference.banded import memory_needed, style_in_bands
 from models.inference.banded_layers import Rows
-from models.network_config import NetworkConfig, network_config
+from models.network_config import FULL, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import (
     ALL_VARIANTS,
@@ -98,6 +98,9 @@ class FeedForwardFamily(NetworkFamily[State]):
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
         return ALL_VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
+
+    def sample(self) -> nn.Module:
+        return self.build(FULL, "fused")
 
     def load_into(self, module: nn.Module, state: State) -> None:
         module.load_state_dict(state)

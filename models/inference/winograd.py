@@ -11,16 +11,29 @@ from torch import Tensor
 from kernels.network.cpu.launchers import (
     CHANNELS,
     CpuNetwork,
+    Kind,
     ValidWeights,
     cpu_network,
     in_use,
 )
-from kernels.network.cpu.plan import CpuPlan, unsupported
-from kernels.network.cpu.weights import halving_weights, last_weights, plain_weights, tap_sums
+from kernels.network.cpu.plan import CpuPlan, Prepare, unsupported
+from kernels.network.cpu.weights import (
+    first_weights,
+    halving_weights,
+    last_weights,
+    plain_weights,
+    tap_sums,
+)
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
 from models.network_config import NetworkConfig
-from models.precision import compute_dtype
+
+COLORS = 3
+_TRANSFORMS = {
+    Kind.VALID: plain_weights,
+    Kind.VALID_HALVING: halving_weights,
+    Kind.VALID_FIRST: first_weights,
+}
 
 
 class WinogradExecutor:
@@ -43,15 +56,18 @@ class WinogradExecutor:
     ) -> CpuPlan | None:
         """Return the native network if it can run pictures `x`, and load its library.
 
-        It runs in FP32, with gradients and autocast disabled. `weights` returns the state dict. The
-        executor calls it once, and again after `forget_weights`.
+        It runs in FP32, between pictures in FP32 or in bytes, with gradients and autocast disabled.
+        `weights` returns the state dict. The executor calls it once, and again after
+        `forget_weights`.
         """
         if x.device.type != "cpu" or torch.is_grad_enabled() or unsupported(network):
             return None
         if self._weights is None:
             self._weights = weights()
-        dtypes = {x.dtype, compute_dtype(x), *(weight.dtype for weight in self._weights.values())}
-        if dtypes != {torch.float32} or not in_use():
+        dtypes = {weight.dtype for weight in self._weights.values()}
+        if x.dtype is not torch.uint8:
+            dtypes.add(x.dtype)
+        if torch.is_autocast_enabled("cpu") or dtypes != {torch.float32} or not in_use():
             return None
         if self._plan is None:
             native = cpu_network()
@@ -61,17 +77,26 @@ class WinogradExecutor:
     def __call__(
         self, plan: CpuPlan, x: Tensor, mark: StageCallback | None, *, by_layer: bool
     ) -> Tensor:
-        """Stylize pictures [N, 3, H, W] with sides that are multiples of 4.
+        """Stylize pictures [N, 3, H, W].
 
         Calls `mark` as TransformerNetBaseline.forward does, for each picture of the batch.
         """
+        return plan(*self._given(), x, _marks(plan, mark, by_layer=by_layer))
+
+    def paint_bytes(
+        self, plan: CpuPlan, frames: Tensor, mark: StageCallback | None, *, by_layer: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Stylize frames [N, H, W, 3] in bytes, see CpuPlan.paint_bytes; `mark` is as above."""
+        return plan.paint_bytes(*self._given(), frames, _marks(plan, mark, by_layer=by_layer))
+
+    def _given(self) -> tuple[Mapping[str, Tensor], Prepare]:
         weights = self._weights
         assert weights is not None  # `plan` collected them
 
         def prepare(name: str, make: Callable[[Tensor], Tensor]) -> Tensor:
             return self._prepared.get(name, weights[name], torch.float32, lambda w: (make(w),))[0]
 
-        return plan(weights, prepare, x, _marks(plan, mark, by_layer=by_layer))
+        return weights, prepare
 
 
 def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> StageCallback:
@@ -85,7 +110,7 @@ def _marks(plan: CpuPlan, mark: StageCallback | None, *, by_layer: bool) -> Stag
 
 
 class WinogradConvolutions:
-    """3x3 convolutions in FP32 on the CPU, without gradients. Not thread-safe."""
+    """Convolutions in FP32 on the CPU, without gradients. Not thread-safe."""
 
     def __init__(self) -> None:
         self._native: CpuNetwork | None = None
@@ -94,14 +119,19 @@ class WinogradConvolutions:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # a copy prepares its own weights
 
-    def runs(self, x: Tensor, weight: Tensor) -> bool:
-        """Return whether the kernels convolve `x` with `weight`; load their library."""
-        is_3x3 = weight.shape[2:] == (3, 3)
-        return is_3x3 and not weight.shape[0] % CHANNELS and _suits(x, weight)
+    def runs(self, x: Tensor, weight: Tensor, stride: int) -> bool:
+        """Return whether the kernels convolve `x` with `weight`, and load their library.
+
+        They convolve with [K, C, 3, 3], and from three colors with [K, 3, R, R] at stride 1.
+        """
+        inputs, *side = weight.shape[1:]
+        fits = stride == 1 if inputs == COLORS else side == [3, 3] and not inputs % CHANNELS
+        return fits and not weight.shape[0] % CHANNELS and _suits(x, weight)
 
     def runs_last(self, x: Tensor, weight: Tensor) -> bool:
-        """Return the same for a convolution to three colors, by [3, C, R, R] with an odd R."""
-        return weight.shape[0] == 3 and _suits(x, weight)
+        """Return the same for the convolution to three colors, [3, C, R, R] with an odd R."""
+        to_colors = weight.shape[0] == COLORS and not weight.shape[1] % CHANNELS
+        return to_colors and _suits(x, weight)
 
     def convolve_last(self, name: str, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Convolve without padding to three colors; return a new tensor, channels last."""
@@ -122,13 +152,14 @@ class WinogradConvolutions:
         `name` is the key of the weight in the cache of prepared weights.
         """
         native = self._loaded()
-        transform = plain_weights if stride == 1 else halving_weights
+        whole = Kind.VALID_FIRST if weight.shape[1] == COLORS else Kind.VALID
+        kind = whole if stride == 1 else Kind.VALID_HALVING
         prepared = self._prepared.get(
             *(name, weight, torch.float32),
-            lambda weight: (transform(weight, native.panel), tap_sums(weight)),
+            lambda weight: (_TRANSFORMS[kind](weight, native), tap_sums(weight)),
         )
         x = x.contiguous(memory_format=torch.channels_last)
-        native.convolve(x, ValidWeights(*prepared), stride, out)
+        native.convolve(kind, x, ValidWeights(*prepared), out, side=weight.shape[2])
         return out
 
     def _loaded(self) -> CpuNetwork:
@@ -139,4 +170,4 @@ class WinogradConvolutions:
 
 def _suits(x: Tensor, weight: Tensor) -> bool:
     on_cpu = x.device.type == "cpu" and x.dtype is weight.dtype is torch.float32
-    return on_cpu and not weight.shape[1] % CHANNELS and in_use()
+    return on_cpu and in_use()

@@ -164,6 +164,8 @@ def test_a_picture_may_be_the_style_in_every_process(batch, tmp_path):
         ({"style": {"candy": -1, "udnie": 2}}, "the shares of styles are positive"),
         ({"device": "cuda:99"}, "there is no device 'cuda:99'"),
         ({"precision": "fp7"}, "there is no precision 'fp7', only fp32"),
+        ({"precision": "fp16"}, "FP16 is slower"),
+        ({"precision": "bf16"}, "BF16"),
         ({"kernels": "fastest"}, "'fastest' is not a value of kernels"),
         ({"size": 4}, "the size is 16 or more, not 4"),
         ({"batch": 0}, "a batch has 1 picture or more, not 0"),

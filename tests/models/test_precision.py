@@ -11,6 +11,7 @@ import torch
 from app.engine.engine import Engine
 from app.frame import Frame
 from models.precision import (
+    BF16_IS_NO_GAIN,
     Precision,
     computing,
     int8_allowed,
@@ -22,6 +23,7 @@ from models.transformer_net import TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_all
 
 CPU = torch.device("cpu")
 
@@ -40,6 +42,7 @@ def test_only_the_precision_named_for_it_multiplies_in_tf32(
         return forward(self, x, mark)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
+    offer_all(monkeypatch)
     engine = Engine(catalog)
     engine.configure(replace(config, kernels="baseline", precision=precision))
     with tf32_allowed(precision is not Precision.tf32):  # whatever the process allows
@@ -87,13 +90,27 @@ def test_what_a_precision_costs_is_said_in_bits():
     assert mentions(Precision.tf32.cost, "TF32 multiplies 11", "24 bits")
 
 
-def test_tf32_on_a_cpu_says_that_it_is_fp32():
-    assert mentions(Precision.tf32.remark(CPU), "TF32", "FP32", "CPU")
-    assert Precision.fp32.remark(CPU) == ""
+def test_a_cpu_refuses_each_precision_that_does_not_help_there_with_the_reason(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    told = {each: each.refusal(CPU) for each in Precision}
+    assert [each for each in Precision if not told[each]] == [Precision.fp32, Precision.bf16]
+    for each in (Precision.tf32, Precision.int8):
+        assert told[each] == f"{each.title} needs a GPU"
+    for each in (Precision.fp16, Precision.amp):
+        assert mentions(told[each], each.title, "slower than FP32")
+    assert all(each.remark(CPU) == each.refusal(CPU) for each in Precision)
+
+
+def test_a_gpu_refuses_no_precision():
+    assert not any(each.refusal(torch.device("cuda")) for each in Precision)
+
+
+def test_a_cpu_without_bf16_instructions_refuses_bf16(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
+    assert mentions(Precision.bf16.refusal(CPU), "BF16", "no BF16 instructions")
 
 
 def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
-    assert mentions(Precision.int8.remark(CPU), "INT8", "FP16", "CPU")
     for capability, remark in (
         ((7, 5), "INT8 runs as FP16 on this GPU"),
         ((8, 6), ""),
@@ -107,9 +124,8 @@ def test_int8_says_where_it_is_fp16_or_slower_than_it(monkeypatch):
 
 
 def test_the_sentences_for_translations_are_all_that_a_precision_says(monkeypatch):
-    said = {each.cost for each in Precision}
+    said = {each.cost for each in Precision} | {BF16_IS_NO_GAIN}
     for present in (False, True):
-        monkeypatch.setattr(torch.cpu, "_is_amx_fp16_supported", lambda present=present: present)
         monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda present=present: present)
         said |= {each.remark(CPU) for each in Precision}
     for capability in ((5, 0), (7, 5), (8, 0), (9, 0)):
@@ -129,14 +145,6 @@ def test_integers_are_allowed_inside_a_block_of_this_thread_alone():
         with ThreadPoolExecutor(1) as other:
             assert not other.submit(is_int8_allowed).result()
     assert not is_int8_allowed()
-
-
-def test_a_precision_the_cpu_has_no_instructions_for_says_so(monkeypatch):
-    for present in (False, True):
-        monkeypatch.setattr(torch.cpu, "_is_amx_fp16_supported", lambda present=present: present)
-        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda present=present: present)
-        remarks = [p.remark(CPU) for p in (Precision.fp16, Precision.bf16, Precision.amp)]
-        assert ["slower than FP32" in remark for remark in remarks] == [not present] * 3
 
 
 @pytest.mark.parametrize("precision", list(Precision))

@@ -16,7 +16,7 @@ from kernels.table.registry import GENERAL, OPS
 from tools import build_wheels
 from tools.build_wheels import WheelError
 from tools.prebuild.__main__ import write_manifest
-from tools.prebuild.cpu import TARGETS
+from tools.prebuild.cpu import TARGETS, targets_of
 from wheels import platforms
 from wheels.platforms import ANY, FOR_ANY_MODEL, PLATFORMS, choose, copy_images, selected, tag
 
@@ -24,7 +24,7 @@ CPU = {
     image_name(library, target): target
     for library in LIBRARIES.values()
     if library.cpu
-    for target in TARGETS
+    for target in targets_of(library)
 }
 LIBRARIES_OF_GPUS = tuple(name for name, library in LIBRARIES.items() if library.cuda)
 CUDA = {"conv2d.sm_80.xz", "elementwise.sm_80.xz", "network_sm90.sm_90a.xz"} | {

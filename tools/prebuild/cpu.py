@@ -76,6 +76,11 @@ def build(folder: Path) -> list[Path]:
         return list(pool.map(make, _jobs()))
 
 
+def targets_of(library: Library) -> list[str]:
+    """List the targets that a CPU library has an image for."""
+    return [name for name in TARGETS if library.name in WIDE or not name.endswith("_v4")]
+
+
 def _jobs() -> list[tuple[Library, str]]:
     """List the images in an order in which no process waits for another one's C library.
 
@@ -86,7 +91,7 @@ def _jobs() -> list[tuple[Library, str]]:
         (library, target)
         for target in TARGETS
         for library in LIBRARIES.values()
-        if library.cpu and (library.name in WIDE or not target.endswith("_v4"))
+        if library.cpu and target in targets_of(library)
     ]
     first, *windows = (job for job in jobs if job[1].startswith("windows"))
     return [first, *(job for job in jobs if not job[1].startswith("windows")), *windows]

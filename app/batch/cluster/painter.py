@@ -89,7 +89,7 @@ class Painter:
         """Return a substitute for the lost answer about a result that an earlier attempt wrote."""
         config = self._setup.config
         device = title(resolve(config.device))
-        running = RunInfo(ALL_VARIANTS[config.kernels].title, config.precision, device)
+        running = RunInfo(ALL_VARIANTS[config.kernels].title, self._limits.precision, device)
         return Result(Timings(), running)
 
     def _here(self, job: Job, number: int) -> Job:

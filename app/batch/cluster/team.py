@@ -43,6 +43,8 @@ class ClusterTeam:
         self._request, self._config, self._reporter = request, config, reporter
         with reporter.waiting("Joining the cluster ..."):
             self._pool = Pool(request.cluster)
+        if not self._pool.has_gpus and not request.stored_precision:
+            engine.check_precision(["cpu"])
         self._limits = engine.limits()
         self.devices = [request.devices]
 

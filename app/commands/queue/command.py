@@ -8,9 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from app.batch.devices.choice import devices_of
 from app.batch.queue.job import JobState, QueuedJob, QueueError
 from app.batch.queue.job_queue import JobQueue
 from app.batch.queue.overview import Overview
@@ -21,10 +23,16 @@ from app.commands.queue.runner import run_waiting
 from app.commands.stylize.flags import add_inputs, add_look, add_output, add_telling
 from app.commands.stylize.reporters import make_reporter
 from app.commands.stylize.request import style_choice_of
+from app.engine.config import EngineConfig
+from app.engine.engine import check_precision
 from app.errors import MAX_MESSAGE_LENGTH
 from app.exit_status import DONE, FAILED
 from app.processes.stop_signal import interrupt_on_stdin
 from app.styles.catalog import Catalog
+from models.families.keys import ANY_STYLE
+from models.families.table import FAMILIES
+from models.precision import Precision
+from utils.devices import resolve
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between checks of a folder or of the queue
@@ -132,12 +140,16 @@ def _add(args: argparse.Namespace, queue: JobQueue) -> int:
 
 
 def _check_look(args: argparse.Namespace) -> None:
-    """Raise StyleForgeError now for a look that would fail the job when it runs."""
+    """Raise StyleForgeError now for a look that would fail the job, or run in another precision."""
     styles = style_choice_of(args)
     styles.check()
     catalog = Catalog.default()
-    for key in styles.keys:
-        catalog.get(key)
+    found = [catalog.get(key).family for key in styles.keys]
+    family = FAMILIES[ANY_STYLE if styles.images else found[0]]
+    config = EngineConfig(kernels=args.kernels, precision=Precision[args.precision])
+    for name in devices_of(args.device):
+        with suppress(ValueError):  # the job may run once the device is there
+            check_precision(config, (family,), resolve(name))
 
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:

@@ -64,7 +64,7 @@ def _run(queue: JobQueue, job: QueuedJob, reporter: Reporter) -> str:
     try:
         request = request_of(job_arguments(job.arguments))
         request = replace(request, manifest=manifest, resume=manifest.is_file())
-        done = run(request, reporter)
+        done = run(replace(request, stored_precision=True), reporter)
     except StyleForgeError as exc:
         return str(exc)
     except OSError as exc:

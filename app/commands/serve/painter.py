@@ -11,15 +11,23 @@ from app.batch.limits import Limits
 from app.batch.pictures.files import read, write
 from app.batch.pictures.styling import Failed, Styling
 from app.batch.style_choice import mix_of
-from app.commands.doctor import check_kernels, check_speed, check_torch, run_check
+from app.commands.doctor import (
+    check_kernels,
+    check_precisions,
+    check_speed,
+    check_torch,
+    run_check,
+)
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine
+from app.engine.engine import Engine, check_precision
 from app.server.look import FULL, Look
 from app.server.painting import Painted, Stopped
 from app.styles.catalog import Catalog
 from app.styles.pack import Style
 from kernels.table.registry import prepare
+from models.families.table import FAMILIES
 from models.precision import Precision
+from utils.devices import resolve
 from utils.free_memory import free_bytes
 
 
@@ -37,11 +45,14 @@ class EnginePainter:
         self._config = EngineConfig(kernels=kernels, precision=precision, device=device)
         self._engine = Engine(catalog, on_notice=self._notices.append, free=free_bytes)
         self._engine.configure(self._config)
+        # Pictures in the style of another family are painted in FP32 if it does not offer it.
+        check_precision(self._config, tuple(FAMILIES.values()), resolve(device))
         self._prepared: set[str] = set()
         self._prepare()
         checks = {
             "PyTorch": check_torch,
             "Kernels": lambda: check_kernels(build=False),
+            "Precisions": check_precisions,
             "Speed": check_speed,
         }
         self._findings = {

@@ -2,5 +2,6 @@
 
 from app.engine.engine.engine import SIZES, Engine
 from app.engine.engine.faults import EngineError
+from app.engine.engine.precision_check import check_precision
 
-__all__ = ["SIZES", "Engine", "EngineError"]
+__all__ = ["SIZES", "Engine", "EngineError", "check_precision"]

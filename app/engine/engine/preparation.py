@@ -40,8 +40,9 @@ class Preparation:
         Raises:
             EngineError: If the frame needs bands of rows, in which another runtime cannot compute.
         """
-        precision = self._fallback.current(config, device)
         family = self._style_weights.family
+        precision = self._fallback.current(config, device)
+        precision = family.computed(config.kernels, precision, device)
         variant = Variant(config.kernels, precision, device, family.key)
         unavailable = self._style_weights.lite_unavailable_reason
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QPixmap
@@ -43,6 +44,25 @@ _SEVERAL = object()  # a mix of several styles: the list shows its placeholder
 MAX_NAMED_KERNELS = 2  # more missing kernels are listed as a count
 
 
+class _Limitations(NamedTuple):
+    """The limits of a device for one family of networks.
+
+    Attributes:
+        remarks: A sentence next to a precision; "" for none.
+        refusals: Why a precision is not offered; "" if it is.
+        fast: The fastest precision in which the device computes well.
+    """
+
+    family: str
+    remarks: Mapping[Precision, str]
+    refusals: Mapping[Precision, str]
+    statuses: tuple[KernelStatus, ...]
+    fast: Precision
+
+
+_UNKNOWN = _Limitations("", {}, {}, (), Precision.fp32)
+
+
 class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
@@ -62,13 +82,13 @@ class ControlPanel(QScrollArea):
         super().__init__(parent)
         self._session = session
         self._unfold = advanced
-        self._statuses: tuple[KernelStatus, ...] = ()
+        self._limits = _UNKNOWN
         self._automatic_size = ""  # the current automatic size, "288x208"
         self._listed: tuple[str, ...] = ()  # the mixed styles when the options were listed
         self._pictures: dict[Path, QPixmap] = {}  # thumbnails of the wheel's styles
         self._family = FEED_FORWARD  # of the styles
         self._options_of = ""  # the family whose precisions and kernels are listed
-        self._precision_remarks: dict[Precision, str] = {}
+        self._has_runtime = False  # True if the listed precisions belong to a runtime
         self._runtimes: dict[str, str] = {}  # available runtimes, with their devices
         self._runtimes_asked = False
         self.setObjectName("panelScroll")
@@ -214,6 +234,9 @@ class ControlPanel(QScrollArea):
             self._set_mix_options()
         self._show_mix(config)
         self.network_size.show_choice(config.size)
+        runtime = FAMILIES[self._family].variant(config.kernels).runtime
+        if self._has_runtime != (runtime is not None):
+            self._set_precision_options()
         self.precision.show_choice(config.precision)
         self.kernels.show_choice(config.kernels)
         if config.kernels in RUNTIMES:
@@ -307,22 +330,16 @@ class ControlPanel(QScrollArea):
                     part.setEnabled(not reason)
                 part.setToolTip(capitalized(tr(reason)) or tr(PARAMETERS[name].tip))
         if self._family != self._options_of:
+            first = not self._options_of  # `_query_devices` queries the limitations then
             self._set_family_options()
+            if not first:
+                self._query_limitations(self._session.config.device)
 
     def _set_family_options(self) -> None:
         """List precisions and kernels; disable those that the family does not have."""
         self._options_of = self._family
+        self._set_precision_options()
         family, current = FAMILIES[self._family], self._session.config.kernels
-        precisions = family.unavailable_options.get("precision", {})
-        self.precision.set_options(
-            Choice(
-                member,
-                member.title,
-                capitalized(tr(self._precision_remarks.get(member, ""))),
-                capitalized(tr(precisions.get(member.name, ""))),
-            )
-            for member in Precision
-        )
         kernels = family.unavailable_options.get("kernels", {})
         self.kernels.set_options(
             Choice(
@@ -334,8 +351,25 @@ class ControlPanel(QScrollArea):
             for key, variant in ALL_VARIANTS.items()
             if key not in RUNTIMES or key in self._runtimes or key == current
         )
-        self.precision.show_choice(self._session.config.precision)
         self.kernels.show_choice(current)
+
+    def _set_precision_options(self) -> None:
+        """List precisions; disable those that the family or, for our kernels, the device lacks."""
+        family, config = FAMILIES[self._family], self._session.config
+        self._has_runtime = family.variant(config.kernels).runtime is not None
+        absent = family.unavailable_options.get("precision", {})
+        known = self._limits.family == self._family and not self._has_runtime
+        refusals = self._limits.refusals if known else {}
+        self.precision.set_options(
+            Choice(
+                member,
+                member.title,
+                capitalized(tr(self._limits.remarks.get(member, ""))),
+                capitalized(tr(absent.get(member.name, "") or refusals.get(member, ""))),
+            )
+            for member in Precision
+        )
+        self.precision.show_choice(config.precision)
 
     def _on_styled(self, styled: StyledFrame) -> None:
         lite = styled.running.lite and styled.config.network == "auto"
@@ -377,17 +411,27 @@ class ControlPanel(QScrollArea):
         self._session.run(devices, done, failure="Could not look for devices")
 
     def _query_limitations(self, device: str) -> None:
-        def work() -> tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]:
+        family = FAMILIES[self._family]
+
+        def work() -> _Limitations:
             known = {choice.key for choice in devices()}
             # The engine rejects other devices.
             where = resolve(device if device in known else "auto")
-            remarks = {each: each.remark(where) or each.cost for each in Precision}
             half = where.type == "cuda" and not Precision.fp16.remark(where)
-            return remarks, statuses(where, STYLE), Precision.fp16 if half else Precision.fp32
+            return _Limitations(
+                family.key,
+                {each: each.remark(where) or each.cost for each in Precision},
+                # Measures BF16 on a CPU.
+                {each: family.refusal("fused", each, where) for each in Precision},
+                statuses(where, STYLE),
+                Precision.fp16 if half else Precision.fp32,
+            )
 
-        def done(found: tuple[dict[Precision, str], tuple[KernelStatus, ...], Precision]) -> None:
-            self._precision_remarks, self._statuses, fast = found
-            self.speed_control.set_fast_precision(fast)
+        def done(found: _Limitations) -> None:
+            if found.family != self._family:
+                return  # a newer query is under way
+            self._limits = found
+            self.speed_control.set_fast_precision(found.fast)
             self._set_family_options()
             self._show_remarks()
 
@@ -428,18 +472,18 @@ class ControlPanel(QScrollArea):
         if remark := FAMILIES[self._family].kernels_remark:
             return capitalized(tr(remark))
         missing: dict[str, list[str]] = {}
-        for status in self._statuses:
+        for status in self._limits.statuses:
             if not (status.ready or status.by_choice):
                 missing.setdefault(status.reason, []).append(status.name)
         if not missing:
-            chosen = sum(status.by_choice for status in self._statuses)
+            chosen = sum(status.by_choice for status in self._limits.statuses)
             if chosen:
                 return tr(
                     "Native kernels: ready; {n} operations run on PyTorch, which is faster",
                     n=chosen,
                 )
-            return tr("Native kernels: ready") if self._statuses else ""
-        if len(missing) == 1 and not any(status.ready for status in self._statuses):
+            return tr("Native kernels: ready") if self._limits.statuses else ""
+        if len(missing) == 1 and not any(status.ready for status in self._limits.statuses):
             return tr("Native kernels: {reason}", reason=next(iter(missing)))
         return "\n".join(labeled(_kernels_text(names), reason) for reason, names in missing.items())
 

@@ -29,6 +29,9 @@ class TransformerNetByLayers(TransformerNetFused):
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
         return TransformerNetBaseline.forward(self, x, mark)
 
+    def paint_bytes(self, frames: Tensor, mark: StageCallback | None = None) -> None:
+        """Return None, since only the native network reads bytes."""
+
 
 # PyTorch's compiled ways are not here: benchmarks.network.candidates makes them of the baseline.
 VARIANTS: dict[str, type[TransformerNetBaseline]] = {

@@ -12,6 +12,9 @@
 
 namespace styleforge::network {
 
+// Reads floats or bytes. With `kHasNorm`, it pads by reflection to the size of the result and then
+// for the filter, and a norm follows; otherwise its input is padded already.
+template <typename Color, bool kHasNorm>
 class First {
     using Transform = F43;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
@@ -26,19 +29,26 @@ class First {
           outputs_(layer.outputs),
           cells_((layer.side + kCell - 1) / kCell),
           depth_(kColors * cells_ * cells_),
-          down_((layer.height + kOutputs - 1) / kOutputs),
-          across_((layer.width + kOutputs - 1) / kOutputs),
+          high_(layer.result_height),
+          wide_(layer.result_width),
+          down_((high_ + kOutputs - 1) / kOutputs),
+          across_((wide_ + kOutputs - 1) / kOutputs),
           groups_((across_ + kGroup - 1) / kGroup),
           blocks_((down_ * groups_ + 2) / 3),
           lines_(down_ * kOutputs + kCell * cells_ + kSide),
           line_(groups_ * kGroup + (kCell * cells_ + kSide) / kOutputs + 2),
           taps_(depth_ * kTiles + kChannels),
           products_(kTiles * outputs_ + kChannels),
-          moments_(arena, blocks_, outputs_, 1),
+          moments_(arena, kHasNorm ? blocks_ : 0, outputs_, 1),
+          columns_(arena.take<int64_t>(kOutputs * line_)),
           planes_(arena.take<float>(kColors * lines_ * kOutputs * line_)),
+          base_(arena.take<float>(outputs_)),
           scratch_(arena, kPositions * (taps_ + products_), layer.threads) {}
 
     void run() {
+        for (int64_t i = 0; i < kOutputs * line_; ++i)
+            columns_[i] = source(i, layer_.width, wide_) * kColors;
+        if (!kHasNorm) find_base();
         const auto sort = [this](int64_t begin, int64_t end) {
             for (int64_t line = begin; line < end; ++line) sort_line(line);
         };
@@ -49,23 +59,40 @@ class First {
             });
         };
         parallel_for(blocks_, scratch_.threads(), work, blocks_);
-        moments_.finish(layer_);
+        if (kHasNorm) moments_.finish(layer_);
     }
 
  private:
+    // Returns the pixel that the padding copies to `i`.
+    int64_t source(int64_t i, int64_t size, int64_t padded) const {
+        if (!kHasNorm) return replicated(i, size);
+        return reflected(reflected(i - layer_.side / 2, padded), size);
+    }
+
+    // Convolves the picture's first pixel, which the layer subtracts from every pixel.
+    void find_base() const {
+        for (int64_t k = 0; k < outputs_; ++k) {
+            double sum = 0;
+            for (int64_t color = 0; color < kColors; ++color)
+                sum += static_cast<double>(colors()[color]) * layer_.sums[color * outputs_ + k];
+            base_[k] = static_cast<float>(sum);
+        }
+    }
+
+    const Color* colors() const { return static_cast<const Color*>(layer_.input); }
+
     // Pads a line of a color and subtracts the picture's first pixel, as Convolution does. Sorts
     // the line by column modulo the tiles' step, so that the same pixel of neighboring tiles lies
     // side by side.
     void sort_line(int64_t line) const {
-        const float* colors = static_cast<const float*>(layer_.input);
-        const int64_t color = line / lines_, before = layer_.side / 2;
-        const int64_t y = reflected(line % lines_ - before, layer_.height);
-        const float center = colors[color];
+        const int64_t color = line / lines_, y = source(line % lines_, layer_.height, high_);
+        const Color* from = colors() + y * layer_.width * kColors + color;
+        const float center = colors()[color];
         float* to = planes_ + line * kOutputs * line_;
         for (int64_t tile = 0; tile < line_; ++tile)
             for (int64_t step = 0; step < kOutputs; ++step) {
-                const int64_t x = reflected(tile * kOutputs + step - before, layer_.width);
-                to[step * line_ + tile] = colors[(y * layer_.width + x) * kColors + color] - center;
+                const float value = from[columns_[tile * kOutputs + step]];
+                to[step * line_ + tile] = value - center;
             }
     }
 
@@ -81,7 +108,7 @@ class First {
             if constexpr (kChannels % kPanel != 0)
                 for (; k < outputs_; k += kLanes) panel<1>(p, rows, k, memory, products);
         }
-        moments_.begin(block);
+        if (kHasNorm) moments_.begin(block);
         for (int64_t t = 0; t < rows; ++t)
             store_tile(block, (first + t / kGroup) / groups_,
                        (first + t / kGroup) % groups_ * kGroup + t % kGroup,
@@ -131,15 +158,22 @@ class First {
 
     void store_tile(int64_t block, int64_t down, int64_t across, const float* from) const {
         const int64_t y = down * kOutputs, x = across * kOutputs;
-        const int64_t left_rows = layer_.height - y, left_columns = layer_.width - x;
+        const int64_t left_rows = high_ - y, left_columns = wide_ - x;
         const int bottom = left_rows < kOutputs ? static_cast<int>(left_rows) : kOutputs;
         const int right = left_columns < kOutputs ? static_cast<int>(left_columns) : kOutputs;
         if (bottom <= 0 || right <= 0) return;
-        float* to = static_cast<float*>(layer_.result) + (y * layer_.width + x) * outputs_;
-        const int64_t row = layer_.width * outputs_;
+        float* to = static_cast<float*>(layer_.result) + (y * wide_ + x) * outputs_;
+        const int64_t row = wide_ * outputs_;
         for (int64_t k = 0; k < outputs_; k += kLanes) {
             Vector tile[kOutputs * kOutputs];
             transform_back<Transform>(from + k, products_, tile);
+            if constexpr (!kHasNorm) {
+                const Vector base = load(base_ + k);
+                for_each_pixel<kOutputs>(0, bottom, 0, right, [&](int i, int j) {
+                    store(to + i * row + j * outputs_ + k, tile[i * kOutputs + j] + base);
+                });
+                continue;
+            }
             auto sums = moments_.sums(block, 0, k, tile[0]);
             for_each_pixel<kOutputs>(0, bottom, 0, right, [&](int i, int j) {
                 sums.add(tile[i * kOutputs + j]);
@@ -147,20 +181,23 @@ class First {
             });
             moments_.keep(block, k, sums);
         }
-        moments_.count(block, 0, bottom * right);
+        if (kHasNorm) moments_.count(block, 0, bottom * right);
     }
 
     const Layer& layer_;
     int64_t outputs_;
     int64_t cells_;          // 3x3 filters along a side of the large filter
     int64_t depth_;          // the product's inputs: one per color and 3x3 filter
+    int64_t high_, wide_;    // size of the result
     int64_t down_, across_;  // numbers of tiles
     int64_t groups_;         // groups across the picture
     int64_t blocks_;
     int64_t lines_, line_;     // padded lines of a color; padded tiles of a line
     int64_t taps_, products_;  // floats of a position's matrices
     Moments moments_;
-    float* planes_;  // [colors, lines, steps, tiles]
+    int64_t* columns_;  // offsets of a padded line's pixels
+    float* planes_;     // [colors, lines, steps, tiles]
+    float* base_;       // the first pixel's convolution
     Scratch scratch_;
 };
 

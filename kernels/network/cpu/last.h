@@ -15,24 +15,58 @@ namespace styleforge::network {
 constexpr int kWide = kLanes < 8 ? kLanes : 8, kParts = 8 / kWide;
 using Wide = Floats<kWide>;
 
-// The last layer. With `kHasNorm`, it applies the norm and the ReLU of the layer before, and pads
-// by reflection. Otherwise its input is already padded and activated.
-template <bool kHasNorm>
+// The least and the greatest of some values; NaN if one of them is not finite.
+class Range {
+    static constexpr float kMost = 3.402823466e38f;
+
+ public:
+    STYLEFORGE_INLINE void add(Floats<4> values) {
+        low_ = values < low_ ? values : low_;
+        high_ = values > high_ ? values : high_;
+        faults_ = faults_ + (values - values);
+    }
+
+    void add(const Range& other) {
+        low_ = other.low_ < low_ ? other.low_ : low_;
+        high_ = other.high_ > high_ ? other.high_ : high_;
+        faults_ = faults_ + other.faults_;
+    }
+
+    void write(float* limits) const {
+        float low = low_[0], high = high_[0], faults = faults_[0];
+        for (int i = 1; i < 4; ++i) {
+            low = low_[i] < low ? low_[i] : low;
+            high = high_[i] > high ? high_[i] : high;
+            faults = faults + faults_[i];
+        }
+        limits[0] = low + faults, limits[1] = high + faults;
+    }
+
+ private:
+    Floats<4> low_ = all<Floats<4>>(kMost), high_ = all<Floats<4>>(-kMost);
+    Floats<4> faults_ = {};  // 0, or NaN
+};
+
+// The last layer. It writes floats, or rounded bytes and the range of their values. With
+// `kHasNorm`, it applies the norm and the ReLU of the layer before, pads by reflection, and crops
+// to the result. Otherwise its input is already padded and activated.
+template <typename Color, bool kHasNorm>
 class Last {
     using Transform = F33;
     static constexpr Reading kReading = kHasNorm ? Reading::kRelu : Reading::kPlain;
     static constexpr int kOutputs = Transform::kOutputs, kSide = Transform::kSide;
     static constexpr int kPositions = kSide * kSide, kColors = 3, kCell = 3, kEight = 8;
     static constexpr int kAtOnce = kParts == 1 ? 4 : 2;  // tiles that a product computes
-    static constexpr int64_t kStrip = 24, kBand = 12;    // a job's tiles across and down
+    static constexpr bool kRounds = sizeof(Color) == 1;
+    static constexpr int64_t kStrip = 24, kBand = 12;  // a job's tiles across and down
 
  public:
     Last(const Layer& layer, Arena& arena)
         : layer_(layer),
           inputs_(layer.inputs),
           cells_((layer.side + kCell - 1) / kCell),
-          high_(kHasNorm ? layer.height : layer.height - layer.side + 1),
-          wide_(kHasNorm ? layer.width : layer.width - layer.side + 1),
+          high_(layer.result_height),
+          wide_(layer.result_width),
           down_((high_ + kOutputs - 1) / kOutputs),
           across_((wide_ + kOutputs - 1) / kOutputs),
           strips_((across_ + kStrip - 1) / kStrip),
@@ -40,21 +74,30 @@ class Last {
           line_((kStrip + cells_ - 1 + kAtOnce) * inputs_),
           position_(cells_ * line_ + kChannels),
           products_((kStrip + kAtOnce) * kColors * kEight),
+          ranges_(arena.take<Range>(kRounds ? strips_ * bands_ : 0)),
           scratch_(arena, kPositions * (position_ + products_), layer.threads) {}
 
     void run() {
         const auto work = [this](int64_t begin, int64_t end) {
             scratch_.borrow([&](float* memory) {
-                for (int64_t job = begin; job < end; ++job)
-                    run_job(job % strips_ * kStrip, job / strips_, memory);
+                for (int64_t job = begin; job < end; ++job) {
+                    const Range range = run_job(job % strips_ * kStrip, job / strips_, memory);
+                    if (kRounds) ranges_[job] = range;
+                }
             });
         };
         parallel_for(strips_ * bands_, scratch_.threads(), work, strips_ * bands_);
+        if (kRounds) {
+            Range range;
+            for (int64_t job = 0; job < strips_ * bands_; ++job) range.add(ranges_[job]);
+            range.write(layer_.range);
+        }
     }
 
  private:
     // Paints a strip of a band. The memory holds `cells_` lines of patches at a time.
-    void run_job(int64_t first, int64_t band, float* memory) const {
+    Range run_job(int64_t first, int64_t band, float* memory) const {
+        Range range;
         float* products = memory + kPositions * position_;
         const int64_t left = across_ - first, tiles = left < kStrip ? left : kStrip;
         const int64_t top = down_ * band / bands_, bottom = down_ * (band + 1) / bands_;
@@ -68,8 +111,9 @@ class Last {
                     multiply_tiles(p, tile, memory + p * position_ + t * inputs_,
                                    products + p * products_ + t * kColors * kEight);
             for (int64_t t = 0; t < tiles; ++t)
-                store_tile(tile, first + t, products + t * kColors * kEight);
+                store_tile(tile, first + t, products + t * kColors * kEight, range);
         }
+        return range;
     }
 
     int64_t source(int64_t i, int64_t size) const {
@@ -136,12 +180,12 @@ class Last {
                     store(to + (t * kColors + o) * kEight + part * kWide, sum[t][o][part]);
     }
 
-    void store_tile(int64_t down, int64_t across, const float* from) const {
+    void store_tile(int64_t down, int64_t across, const float* from, Range& range) const {
         const int64_t y = down * kOutputs, x = across * kOutputs;
         const int64_t left_rows = high_ - y, left_columns = wide_ - x;
         const int bottom = left_rows < kOutputs ? static_cast<int>(left_rows) : kOutputs;
         const int right = left_columns < kOutputs ? static_cast<int>(left_columns) : kOutputs;
-        float* to = static_cast<float*>(layer_.result) + (y * wide_ + x) * kColors;
+        Color* to = static_cast<Color*>(layer_.result) + (y * wide_ + x) * kColors;
         for (int o = 0; o < kColors; ++o) {
             Floats<4> pairs[12];  // sums of lanes i and i + 4, for each of the nine pixels
             Wide half[kOutputs * kSide][kParts], pixels[kOutputs * kOutputs][kParts];
@@ -168,14 +212,32 @@ class Last {
             }
 #pragma GCC unroll 9
             for (int i = 0; i < kOutputs * kOutputs; ++i) pairs[i] = folded(pixels[i]);
-            pairs[9] = pairs[10] = pairs[11] = Floats<4>{};
-            float sums[12];
+            pairs[9] = pairs[10] = pairs[11] = pairs[0];
+            const auto bias = all<Floats<4>>(layer_.beta[o]);
+            float values[12];
             for (int i = 0; i < 12; i += 4)
-                store(sums + i, neighbors(neighbors(pairs[i], pairs[i + 1]),
-                                          neighbors(pairs[i + 2], pairs[i + 3])));
+                store(values + i, bias + neighbors(neighbors(pairs[i], pairs[i + 1]),
+                                                   neighbors(pairs[i + 2], pairs[i + 3])));
+            if constexpr (kRounds) round(values, bottom, right, range);
             for (int i = 0; i < bottom; ++i)
                 for (int j = 0; j < right; ++j)
-                    to[(i * wide_ + j) * kColors + o] = sums[i * kOutputs + j] + layer_.beta[o];
+                    to[(i * wide_ + j) * kColors + o] =
+                        static_cast<Color>(values[i * kOutputs + j]);
+        }
+    }
+
+    // Rounds the values of a tile to whole numbers from 0 to 255; NaN becomes 0. Pixels outside the
+    // picture count as the first one.
+    static STYLEFORGE_INLINE void round(float* values, int bottom, int right, Range& range) {
+        if (bottom < kOutputs || right < kOutputs)
+            for (int i = 0; i < kOutputs * kOutputs; ++i)
+                if (i / kOutputs >= bottom || i % kOutputs >= right) values[i] = values[0];
+        const auto black = Floats<4>{}, white = all<Floats<4>>(255), half = all<Floats<4>>(0.5f);
+        for (int i = 0; i < 12; i += 4) {
+            const auto value = load<Floats<4>>(values + i);
+            range.add(value);
+            const Floats<4> positive = value > black ? value : black;
+            store(values + i, (positive < white ? positive : white) + half);
         }
     }
 
@@ -206,6 +268,7 @@ class Last {
     int64_t down_, across_;  // numbers of tiles
     int64_t strips_, bands_;
     int64_t line_, position_, products_;  // floats of a line of patches, of a position's matrices
+    Range* ranges_;                       // one for each job
     Scratch scratch_;
 };
 

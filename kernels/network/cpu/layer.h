@@ -10,10 +10,11 @@
 // [height, width, channels], dense. A layer reads the raw result of the layer before, and applies
 // that layer's norm while it loads.
 struct StyleforgeNetworkLayer {
-    int64_t height, width;    // size of the input
-    int64_t inputs, outputs;  // numbers of channels
-    int64_t side;             // side of the filters
-    int64_t threads;          // the most threads
+    int64_t height, width;                // size of the input
+    int64_t result_height, result_width;  // the first layer pads to it, and the last one crops
+    int64_t inputs, outputs;              // numbers of channels
+    int64_t side;                         // side of the filters
+    int64_t threads;                      // the most threads
     const void* input;
     const float *scale, *shift;  // the norm of the input, for each channel
     const float* residual;       // the addend after the norm, in place of a ReLU; or null
@@ -21,6 +22,7 @@ struct StyleforgeNetworkLayer {
     const float* weights;        // as kernels/network/cpu/weights.py lays them out
     const float* sums;           // each filter's sum of taps, [inputs, outputs], if no norm follows
     void* result;                // the result before its norm
+    float* range;                // receives the limits of the values before they become bytes
     const float *gamma, *beta;   // the result's norm; in the last layer, beta is the bias
     double eps;
     float *next_scale, *next_shift;  // receive the result's norm

@@ -9,6 +9,7 @@
 #include "first.h"
 #include "last.h"
 #include "rate.h"
+#include "weights.h"
 
 namespace {
 
@@ -39,21 +40,23 @@ constexpr Row row() {
 }
 
 // The kinds of layers, in the order of `Kind` in launchers.py.
-constexpr Row kRowOf[] = {row<First>(),
-                          row<Convolution<Halving>>(),
-                          row<Convolution<Plain>>(),
-                          row<Convolution<Enlarging>>(),
-                          row<Last<true>>(),
-                          row<Convolution<Valid>>(),
-                          row<Convolution<ValidHalving>>(),
-                          row<Last<false>>()};
+constexpr Row kRowOf[] = {
+    row<First<float, true>>(),        row<Convolution<Halving>>(), row<Convolution<Plain>>(),
+    row<Convolution<Enlarging>>(),    row<Last<float, true>>(),    row<Convolution<Valid>>(),
+    row<Convolution<ValidHalving>>(), row<Last<float, false>>(),   row<First<float, false>>(),
+    row<First<uint8_t, true>>(),      row<Last<uint8_t, true>>()};
 
 }  // namespace
 
-// Writes the size of the struct, which launchers.py checks, and the channels of a panel of weights.
+// Writes the sizes of the structs, which launchers.py checks.
 STYLEFORGE_EXPORT void styleforge_network_sizes(int64_t* sizes) {
     sizes[0] = sizeof(Layer);
-    sizes[1] = kPanel;
+    sizes[1] = sizeof(StyleforgeNetworkFilters);
+}
+
+STYLEFORGE_EXPORT int styleforge_network_weights(const StyleforgeNetworkFilters* filters) {
+    Weights(*filters).run();
+    return 0;
 }
 
 STYLEFORGE_EXPORT int64_t styleforge_network_memory(int64_t kind, const Layer* layer) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -12,14 +13,32 @@ from kernels.network.cpu import weights as transforms
 from kernels.network.cpu.launchers import CHANNELS, CpuNetwork, Kind, Norm
 from kernels.network.graph_plan import StageCallback
 from kernels.network.shapes import Dimensions
-from kernels.weight_transforms import phase_weight
 from utils.profiling import nvtx_range, recorded
 from utils.translation.texts import tr
 
 EPS = 1e-5  # the eps of every norm
+MULTIPLE = 4  # the layers pad sides to multiples of it
 
 # Returns the transformed weights for their name and a transform; may cache them.
 Prepare = Callable[[str, Callable[[Tensor], Tensor]], Tensor]
+
+
+@runtime_checkable
+class BytesNetwork(Protocol):
+    """A network that reads and writes bytes on some devices."""
+
+    def paint_bytes(
+        self, frames: Tensor, mark: StageCallback | None = None
+    ) -> tuple[Tensor, Tensor] | None:
+        """Stylize frames [N, H, W, 3] in bytes; None if it cannot do so here.
+
+        `mark` is called as by the network itself.
+
+        Returns:
+            The pictures as rounded bytes, [N, H, W, 3], and the least and the greatest value of
+            each before it was rounded, [N, 2] in FP32, or NaN if a value is not finite.
+        """
+        ...
 
 
 def unsupported(network: Dimensions) -> str:
@@ -64,16 +83,45 @@ class CpuPlan:
 
         Args:
             weights: The state dict, with the published keys, in FP32.
-            x: Sides are multiples of 4, and at least 16.
+            x: Sides of at least 16. The first layer pads sides to multiples of 4 by reflection.
             mark: Receives the name of each layer, such as "encoder/conv1", after the layer.
         """
         result = x.new_empty(len(x), *x.shape[2:], 3)
+        named = _Weights(weights, prepare, self._native)
         for picture, to in zip(x.permute(0, 2, 3, 1).contiguous(), result, strict=True):
-            self._paint(_Weights(weights, prepare, self._native.panel), picture, to, mark)
+            self._paint(named, picture, to, None, mark)
         return result.permute(0, 3, 1, 2)
 
-    def _paint(self, weights: _Weights, x: Tensor, to: Tensor, mark: StageCallback) -> None:
-        high, wide, _ = x.shape
+    def paint_bytes(
+        self,
+        weights: Mapping[str, Tensor],
+        prepare: Prepare,
+        frames: Tensor,
+        mark: StageCallback,
+    ) -> tuple[Tensor, Tensor]:
+        """Stylize frames [N, H, W, 3] in bytes one by one; the other arguments are as in a call.
+
+        It returns the result of BytesNetwork.paint_bytes.
+        """
+        result = torch.empty_like(frames, memory_format=torch.contiguous_format)
+        limits = torch.empty(len(frames), 2, dtype=torch.float32)
+        named = _Weights(weights, prepare, self._native)
+        for frame, to, its_limits in zip(frames.contiguous(), result, limits, strict=True):
+            self._paint(named, frame, to, its_limits, mark)
+        return result, limits
+
+    def _paint(
+        self,
+        weights: _Weights,
+        x: Tensor,  # [H, W, 3]
+        to: Tensor,  # of x's shape and dtype
+        limits: Tensor | None,  # for bytes
+        mark: StageCallback,
+    ) -> None:
+        first, last = Kind.FIRST, Kind.LAST
+        if x.dtype is torch.uint8:
+            first, last = Kind.FIRST_OF_BYTES, Kind.LAST_TO_BYTES
+        high, wide = (-(-side // MULTIPLE) * MULTIPLE for side in x.shape[:2])
         outer, middle, inner = self._network.widths
         quarter = (high // 4, wide // 4, inner)
         full, half, raw, inside, *trunks = self._take(
@@ -82,7 +130,7 @@ class CpuPlan:
         layer = _Layer(self._native, weights)
         names = iter(self.layers)
         with nvtx_range("encoder"):
-            norm = layer(Kind.FIRST, "conv1", "in1", x, full, side=self._network.end_kernel)
+            norm = layer(first, "conv1", "in1", x, full, side=self._network.end_kernel)
             mark(next(names))
             norm = layer(Kind.HALVING, "conv2", "in2", full, half, norm)
             mark(next(names))
@@ -103,7 +151,8 @@ class CpuPlan:
             mark(next(names))
             norm = layer(Kind.ENLARGING, "deconv2", "in5", half, full, norm)
             mark(next(names))
-            layer(Kind.LAST, "deconv3", "", full, to, norm, side=self._network.end_kernel)
+            side = self._network.end_kernel
+            layer(last, "deconv3", "", full, to, norm, side=side, limits=limits)
             mark(next(names))
 
     def _take(self, *shapes: tuple[int, int, int]) -> Sequence[Tensor]:
@@ -120,12 +169,12 @@ class CpuPlan:
 class _Weights:
     """The weights of a network by name; `of` transforms a convolution's for the kernels."""
 
-    def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, panel: int) -> None:
-        self._named, self._prepare, self._panel = named, prepare, panel
+    def __init__(self, named: Mapping[str, Tensor], prepare: Prepare, native: CpuNetwork) -> None:
+        self._named, self._prepare, self._native = named, prepare, native
 
     def of(self, kind: Kind, layer: str) -> Tensor:
         make = _TRANSFORMS[kind]
-        return self._prepare(f"{layer}.conv2d.weight", lambda weight: make(weight, self._panel))
+        return self._prepare(f"{layer}.conv2d.weight", lambda weight: make(weight, self._native))
 
     def __getitem__(self, name: str) -> Tensor:
         return self._named[name]
@@ -149,9 +198,10 @@ class _Layer:
         side: int = 3,
         residual: Tensor | None = None,
         kept: Tensor | None = None,
+        limits: Tensor | None = None,
     ) -> Norm:
         """Apply a layer to the normalized x, write its raw result and return its norm."""
-        following = Norm(*x.new_empty(2, to.shape[2]))
+        following = Norm(*torch.empty(2, to.shape[2], dtype=torch.float32))
         gamma = self._weights[f"{norm}.weight"].contiguous() if norm else None
         beta = self._weights[f"{norm}.bias" if norm else f"{convolution}.conv2d.bias"].contiguous()
         weights = self._weights.of(kind, convolution)
@@ -159,23 +209,21 @@ class _Layer:
             self._native.layer(
                 *(kind, x, weights, to),
                 side=side, norm=before, residual=residual, kept=kept,
-                gamma=gamma, beta=beta, eps=EPS, following=following,
+                gamma=gamma, beta=beta, eps=EPS, following=following, limits=limits,
             )  # fmt: skip
         return following
 
 
-def _enlarging(weight: Tensor, panel: int) -> Tensor:
-    return transforms.enlarging_weights(phase_weight(weight.double()), panel)
-
-
-def _last(weight: Tensor, _: int) -> Tensor:
+def _last(weight: Tensor, _: CpuNetwork) -> Tensor:
     return transforms.last_weights(weight)
 
 
-_TRANSFORMS: dict[Kind, Callable[[Tensor, int], Tensor]] = {
+_TRANSFORMS: dict[Kind, Callable[[Tensor, CpuNetwork], Tensor]] = {
     Kind.FIRST: transforms.first_weights,
+    Kind.FIRST_OF_BYTES: transforms.first_weights,
     Kind.HALVING: transforms.halving_weights,
     Kind.PLAIN: transforms.plain_weights,
-    Kind.ENLARGING: _enlarging,
+    Kind.ENLARGING: transforms.enlarging_weights,
     Kind.LAST: _last,
+    Kind.LAST_TO_BYTES: _last,
 }

@@ -6,21 +6,23 @@
 
 namespace styleforge::network {
 
+constexpr int64_t kSums = 512;  // numbers of a thread, for launchers.py
+
 // Computes products and sums in registers alone, as many at once as a matrix product does, and
-// returns their number. `sums` has kLanes numbers of each thread, and receives the results.
+// returns their number. `sums` has kSums numbers for each thread: the first sums, and the results.
 inline int64_t multiply_in_registers(int64_t steps, int64_t threads, float* sums) {
     constexpr int kAtOnce = kRows * kVectors;
+    static_assert(kAtOnce * kLanes <= kSums, "the sums of a thread must fit");
     const auto work = [&](int64_t begin, int64_t end) {
         for (int64_t thread = begin; thread < end; ++thread) {
-            const Vector factor = load(sums + thread * kLanes);
+            float* own = sums + thread * kSums;
+            const Vector factor = load(own);
             Vector sum[kAtOnce];
-            for (int n = 0; n < kAtOnce; ++n) sum[n] = factor;
+            for (int n = 0; n < kAtOnce; ++n) sum[n] = load(own + n * kLanes);
             for (int64_t step = 0; step < steps; ++step)
 #pragma GCC unroll 24
                 for (int n = 0; n < kAtOnce; ++n) sum[n] = fma(factor, sum[n], factor);
-            Vector total = {};
-            for (int n = 0; n < kAtOnce; ++n) total = total + sum[n];
-            store(sums + thread * kLanes, total);
+            for (int n = 0; n < kAtOnce; ++n) store(own + n * kLanes, sum[n]);
         }
     };
     parallel_for(threads, threads, work);

@@ -56,7 +56,7 @@ STYLEFORGE_INLINE void store(float* to, V v) {
 
 template <typename V = Vector>
 STYLEFORGE_INLINE V all(float value) {
-    return V{} + value;
+    return value - V{};  // no instruction, unlike `V{} + value`, which changes -0 to 0
 }
 
 // Returns a * b + c, with a single rounding if the processor has fused multiply-add.

@@ -137,7 +137,7 @@ class VitParts:
     def conv(self, name: str, x: Tensor, stride: int = 1) -> Tensor:
         """Apply a convolution by its name to a padded picture, without a bias."""
         weight = self.weights.convolutions[name]
-        if not self.winograd.runs(x, weight):
+        if not self.winograd.runs(x, weight, stride):
             return self.convolved(x, weight, stride)
         raw = self._workspace.take("raw", _convolved_size(x, weight, stride), x)
         return self.winograd.convolve(name, x, weight, stride, raw)

@@ -75,7 +75,7 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys):
-    report = measured("--sizes", "32x24", "--runs", "2", "--precision", "fp32,bf16")
+    report = measured("--sizes", "32x24", "--runs", "2", "--precision", "FP32,bf16")
     (size,) = report["sizes"]
     assert (size["width"], size["height"]) == (32, 24)
     assert [(row["kernels"], row["precision"]) for row in size["rows"]] == [
@@ -98,6 +98,19 @@ def test_every_variant_is_measured_and_where_and_how_is_stored(measured, capsys)
     out = capsys.readouterr().out
     assert "Baseline" in out
     assert "BF16" in out
+
+
+def test_by_default_the_cpu_is_measured_in_the_precisions_that_it_may_offer(measured, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    rows = rows_of(measured("--sizes", "32x24", "--runs", "1", "--kernels", "fused"))
+    assert [row["precision"] for row in rows] == ["FP32", "BF16"]
+
+
+def test_a_precision_that_the_cpu_refuses_is_measured_if_it_is_named(measured):
+    flags = ("--sizes", "32x24", "--runs", "1", "--kernels", "fused", "--precision", "amp")
+    (row,) = rows_of(measured(*flags))
+    assert row["iterations"] == 1
+    assert mentions(row["remark"], "AMP is slower")
 
 
 @pytest.mark.full

@@ -263,6 +263,14 @@ def test_a_wrong_flag_is_told_and_nothing_is_opened(flags, says, cameras, capsys
     assert not cameras.opened
 
 
+def test_a_precision_that_the_cpu_does_not_offer_is_refused_and_nothing_is_opened(
+    style, film, cameras, capsys
+):
+    assert camera(film, "--precision", "fp16") == 1
+    assert "FP16 is slower" in capsys.readouterr().err
+    assert not cameras.opened
+
+
 def test_large_frames_are_styled_in_about_the_cameras_size(style, cameras, tmp_path, monkeypatch):
     big = write_video(tmp_path / "big.mp4", frames=4, size=(640, 480))
     sizes: set[tuple[int, int]] = set()

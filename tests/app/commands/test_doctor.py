@@ -19,7 +19,9 @@ from app.unused_gpu import mending_command
 from kernels.jit import build
 from kernels.jit.libraries import LIBRARIES
 from kernels.table.registry import GENERAL, OPS
+from models.precision import BF16_IS_NO_GAIN, Precision
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_bf16, set_bf16_gains
 from utils import system
 from utils.system import Missing
 
@@ -38,6 +40,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
         "PyTorch",
         "Packages",
         "Kernels",
+        "Precisions",
         "Compiler",
         "Speed",
         "Cameras",
@@ -54,6 +57,19 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
     main(["doctor"])
     text = capsys.readouterr().out
     assert all(topic in text for topic in report)
+
+
+def test_the_precisions_of_each_family_are_told_with_the_reasons(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    offer_bf16(monkeypatch)
+    set_bf16_gains(monkeypatch, 0.7, any_style=1.2)
+    told = says(doctor.run_check(doctor.check_precisions)).splitlines()
+    assert told[:2] == [
+        "ok: good precisions of Feed-forward networks on CPU: FP32",
+        "ok: good precisions of Any style networks on CPU: FP32, BF16",
+    ]
+    assert f"note: {Precision.fp16.refusal(torch.device('cpu'))}" in told
+    assert f"note: Feed-forward: {BF16_IS_NO_GAIN}" in told
 
 
 def test_every_operation_says_what_it_runs_on_and_why(native_kernels):

@@ -84,6 +84,25 @@ def test_jobs_are_added_listed_and_run_in_their_order(style, album, photo, tmp_p
     assert names(tmp_path / "one") == ["a.png", "b.png"]
 
 
+def test_a_precision_that_the_cpu_does_not_offer_is_refused_when_a_job_is_added(
+    style, photo, tmp_path, capsys
+):
+    assert queue("add", photo, "-o", tmp_path / "one.png", *LOOK, "--precision", "fp16") == 1
+    assert "FP16 is slower" in capsys.readouterr().err
+    assert listed(capsys) == []
+    elsewhere = ("--style", STYLE, "--device", "cuda:9", "--precision", "fp16")
+    assert queue("add", photo, "-o", tmp_path / "two.png", *elsewhere) == 0
+
+
+def test_a_stored_job_in_fp16_runs_in_fp32_on_the_cpu_and_says_why(style, photo, tmp_path, capsys):
+    words = [*LOOK, "--precision=fp16", f"--output={tmp_path / 'one.png'}", "--", str(photo)]
+    JobQueue.default().add(words)
+    assert queue("run") == 0
+    assert mentions(capsys.readouterr().err, "FP32, CPU", "FP16 is slower")
+    assert read_pixels(tmp_path / "one.png").shape == (26, 37, 3)
+    assert "--precision=fp16" in listed(capsys)[0]["arguments"], "for a machine with a GPU"
+
+
 def test_jobs_are_moved_and_run_in_their_new_order(style, album, photo, tmp_path, capsys):
     for name in ("one", "two", "three", "four"):
         assert queue("add", photo, "-o", tmp_path / name, *LOOK) == 0

@@ -102,6 +102,11 @@ def test_a_style_or_device_that_is_missing_ends_it_before_it_listens(capsys):
     assert capsys.readouterr().err.startswith("styleforge: ")
 
 
+def test_a_precision_that_no_network_is_offered_in_ends_it_before_it_listens(capsys):
+    assert main(["serve", *FEW, "--precision", "tf32"]) == 1
+    assert mentions(capsys.readouterr().err, "TF32 needs a GPU")
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):
     for name in [name for name in sys.modules if name.startswith("app.server.")]:
         monkeypatch.delitem(sys.modules, name)

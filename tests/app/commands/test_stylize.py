@@ -15,6 +15,7 @@ from models.transformer_net import TransformerNetBaseline
 from tests.app.commands.conftest import stylized
 from tests.conftest import picture
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_bf16, set_bf16_gains
 from tests.helpers.there import there
 from utils.images.metadata import read_metadata
 from utils.images.reading import read_picture, read_pixels
@@ -175,6 +176,36 @@ def test_unknown_styles_and_devices_are_refused_before_any_work(style, photo, tm
     assert main(["stylize", str(photo), "-o", "x", "--style", style, "--device", "cuda:9"]) == 1
     assert "no device 'cuda:9'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--precision", "fp16"], "FP16 is slower"),
+        (["--precision", "int8", "--dry-run"], "INT8 needs a GPU"),
+        (["--precision", "amp", "--device", "cpu,cpu"], "AMP is slower"),
+    ],
+)
+def test_a_precision_that_the_cpu_does_not_offer_is_refused_before_any_work(
+    style, photo, tmp_path, capsys, flags, says
+):
+    out = tmp_path / "out"
+    given = ["stylize", str(photo), "-o", str(out), "--style", style, "--device", "cpu", *flags]
+    assert main(given) == 1
+    assert says in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_bf16_is_refused_on_the_cpu_unless_it_is_faster(
+    style, photo, tmp_path, capsys, monkeypatch, native_kernels, faster
+):
+    offer_bf16(monkeypatch)
+    set_bf16_gains(monkeypatch, 1.2 if faster else 0.8)
+    out = tmp_path / "out.png"
+    assert stylized(photo, "-o", out, "--precision", "bf16") == (0 if faster else 1)
+    assert ("BF16, CPU" if faster else "not faster in BF16") in capsys.readouterr().err
+    assert out.exists() is faster
 
 
 def test_a_large_picture_is_worked_on_smaller_and_says_so(

@@ -22,6 +22,7 @@ from tests.app.engine.conftest import shown
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_all, offer_bf16
 from utils.opencv import cv2
 
 
@@ -39,6 +40,7 @@ def test_a_broken_half_precision_picture_steps_down_and_says_so_once(
         return torch.full_like(y, torch.nan if fault == "nan" else 7.0)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", failing)
+    offer_all(monkeypatch)
     engine.configure(replace(config, kernels="baseline", precision=Precision.fp16))
     styled = [engine.process(frame) for _ in range(3)][-1]
     assert styled.running.precision is Precision.fp32
@@ -47,7 +49,8 @@ def test_a_broken_half_precision_picture_steps_down_and_says_so_once(
     assert np.ptp(styled.frame.pixels) > 0
 
 
-def test_a_black_frame_is_no_reason_to_step_down(engine, config, notices):
+def test_a_black_frame_is_no_reason_to_step_down(engine, config, notices, monkeypatch):
+    offer_bf16(monkeypatch)
     engine.configure(replace(config, precision=Precision.bf16))
     styled = engine.process(Frame(np.zeros((48, 64, 3), np.uint8)))
     assert styled.running.precision is Precision.bf16
@@ -94,6 +97,7 @@ def test_a_broken_mix_steps_down_by_its_own_name(engine, pair, frame, notices, m
         return y if x.dtype is torch.float32 else torch.full_like(y, torch.nan)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", failing)
+    offer_bf16(monkeypatch)
     shown(engine, replace(pair, kernels="baseline", precision=Precision.bf16), frame)
     (notice,) = notices
     assert mentions(notice, "BF16", "First 60 %, Second 40 %", "FP32")

@@ -26,6 +26,7 @@ from tests.conftest import picture
 from tests.helpers.any_style import save_tiny
 from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_all
 from utils.images.writing import write_pixels
 
 
@@ -153,7 +154,8 @@ def test_a_network_that_was_given_has_no_lite_one_and_it_says_so(
 
 
 @pytest.mark.parametrize("precision", some_daily(Precision, 0, 3))
-def test_it_runs_in_every_precision(engine, styled, frame, precision):
+def test_it_runs_in_every_precision(engine, styled, frame, monkeypatch, precision):
+    offer_all(monkeypatch)
     exact = shown(engine, styled, frame).frame.pixels.astype(float)
     result = shown(engine, replace(styled, precision=precision), frame)
     assert result.running.precision is precision

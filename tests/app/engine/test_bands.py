@@ -14,6 +14,7 @@ from app.frame import Frame
 from models.families.feed_forward import FeedForwardFamily
 from models.precision import Precision
 from tests.conftest import picture
+from tests.helpers.precisions import offer_bf16
 from tests.helpers.there import there
 
 WIDTH, HEIGHT = 64, 48
@@ -113,7 +114,8 @@ def test_strength_zero_is_the_picture_with_all_its_bits(catalog, config, deep_fr
     assert np.array_equal(there(engine.process(deep_frame).frame.deep), there(deep_frame.deep))
 
 
-def test_in_half_precision_bands_are_computed_too(catalog, config):
+def test_in_half_precision_bands_are_computed_too(catalog, config, monkeypatch):
+    offer_bf16(monkeypatch)
     config = replace(config, precision=Precision.bf16, texture=0.0)
     frame = Frame(picture(WIDTH, HEIGHT))
     bands = engine_with(catalog, AT_ONCE - 1000, config).process(frame, ProcessMode.REFINE)

@@ -16,6 +16,7 @@ from app.sources.scene import render
 from models.precision import Precision
 from models.transformer_net import VARIANTS
 from tests.helpers.daily import some_daily
+from tests.helpers.precisions import offer_bf16
 
 
 def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
@@ -26,13 +27,13 @@ def frames(count: int, width: int = 96, height: int = 64) -> list[Frame]:
 def batches(monkeypatch):
     """Return the batch size of each call of a network."""
     ran: list[int] = []
-    raws = Network._raws
+    render = Network._render_layers
 
-    def watched(self, pictures, mark):
+    def watched(self, pictures, *how, **named):
         ran.append(len(pictures))
-        return raws(self, pictures, mark)
+        return render(self, pictures, *how, **named)
 
-    monkeypatch.setattr(Network, "_raws", watched)
+    monkeypatch.setattr(Network, "_render_layers", watched)
     return ran
 
 
@@ -92,6 +93,7 @@ def test_a_frame_has_its_share_of_the_time_of_its_batch(engine, config):
 def test_from_a_broken_frame_on_a_batch_is_computed_again_in_a_safer_precision(
     engine, config, notices, monkeypatch
 ):
+    offer_bf16(monkeypatch)
     engine.configure(replace(config, precision=Precision.bf16, size=64))
     render_batch = Network.render_batch
 

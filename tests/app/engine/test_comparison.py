@@ -16,10 +16,14 @@ from models.transformer_net import VARIANTS
 from tests.app.engine.conftest import shown
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
+from tests.helpers.precisions import offer_all
 
 
 @pytest.mark.parametrize("precision", some_daily(Precision, 0, 2, 5), ids=lambda p: p.name)
-def test_every_precision_gives_the_same_picture_within_its_bound(engine, config, frame, precision):
+def test_every_precision_gives_the_same_picture_within_its_bound(
+    engine, config, frame, monkeypatch, precision
+):
+    offer_all(monkeypatch)
     engine.configure(replace(config, precision=precision, compare=True))
     comparison = engine.process(frame).comparison
     assert comparison is not None

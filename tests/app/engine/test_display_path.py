@@ -24,6 +24,7 @@ from kernels.frames.stream_state import StateError
 from models.inference import repeated_work
 from models.inference.frame_styler import DEPTH, Finish, Painted
 from models.precision import Precision
+from tests.helpers.precisions import offer_bf16
 
 FRAME = np.zeros((32, 48, 3), np.uint8)
 SIZES = Sizes((24, 16), (24, 16))
@@ -410,6 +411,7 @@ def test_off_the_gpu_and_in_comparisons_frames_do_not_overlap(engine, config):
 def test_a_broken_frame_that_overlapped_is_computed_again_in_a_safer_precision(
     engine, config, notices, monkeypatch
 ):
+    offer_bf16(monkeypatch)
     engine.configure(replace(config, precision=Precision.bf16, size=64))
     frame = Frame(render(0, 96, 64))
     inferred = engine.infer(frame)

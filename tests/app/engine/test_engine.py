@@ -14,11 +14,11 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.styles.pack import StyleError
 from models.checkpoints import save_checkpoint
-from models.precision import Precision
+from models.precision import BF16_IS_NO_GAIN, Precision
 from models.transformer_net import VARIANTS, TransformerNetBaseline
 from tests.conftest import picture
 from tests.helpers.daily import some_daily
-from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_all, offer_bf16, set_bf16_gains
 from utils.opencv import cv2
 
 
@@ -171,6 +171,7 @@ def test_a_network_computes_in_the_precision_that_was_chosen(
         return forward(self, x, mark)
 
     monkeypatch.setattr(TransformerNetBaseline, "forward", watched)
+    offer_all(monkeypatch)
     engine.configure(replace(config, kernels="baseline", precision=precision))
     engine.process(frame)
     dtype = precision.value.dtype
@@ -190,7 +191,27 @@ def test_another_style_is_another_picture(engine, catalog, config, frame):
     assert (changed != candy).any()
 
 
-def test_what_runs_is_said_with_the_remark_of_its_precision(engine, config, frame):
-    engine.configure(replace(config, precision=Precision.tf32))
-    limitations = engine.process(frame).running.limitations
-    assert any(mentions(each, "TF32", "FP32", "CPU") for each in limitations)
+@pytest.mark.parametrize("precision", [Precision.tf32, Precision.fp16])
+def test_a_stored_precision_that_the_cpu_refuses_runs_in_fp32_and_the_result_says_why(
+    engine, config, frame, precision
+):
+    exact = engine.process(frame)
+    stored = replace(config, precision=precision)
+    engine.configure(stored)
+    styled = engine.process(frame)
+    assert styled.running.precision is Precision.fp32
+    assert precision.refusal(torch.device("cpu")) in styled.running.limitations
+    assert styled.config.precision is precision, "the choice is kept for a GPU"
+    np.testing.assert_array_equal(styled.frame.pixels, exact.frame.pixels)
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_a_stored_bf16_runs_on_the_cpu_only_where_it_is_faster(
+    engine, config, frame, monkeypatch, faster
+):
+    offer_bf16(monkeypatch)
+    set_bf16_gains(monkeypatch, 1.2 if faster else 0.8)
+    engine.configure(replace(config, precision=Precision.bf16))
+    running = engine.process(frame).running
+    assert running.precision is (Precision.bf16 if faster else Precision.fp32)
+    assert (BF16_IS_NO_GAIN in running.limitations) is not faster

@@ -21,13 +21,14 @@ from tests.conftest import picture
 def painted(monkeypatch, native_kernels) -> list[tuple[int, ...]]:
     """Return a list that receives the shape of each batch that the native network paints."""
     shapes: list[tuple[int, ...]] = []
-    run = WinogradExecutor.__call__
+    for name in ("__call__", "paint_bytes"):
+        run = getattr(WinogradExecutor, name)
 
-    def counted(self, plan, x, mark, *, by_layer):
-        shapes.append(tuple(x.shape))
-        return run(self, plan, x, mark, by_layer=by_layer)
+        def counted(self, plan, x, mark, *, by_layer, run=run):
+            shapes.append(tuple(x.shape))
+            return run(self, plan, x, mark, by_layer=by_layer)
 
-    monkeypatch.setattr(WinogradExecutor, "__call__", counted)
+        monkeypatch.setattr(WinogradExecutor, name, counted)
     return shapes
 
 
@@ -35,7 +36,7 @@ def test_a_live_frame(painted):
     engine = Engine(Catalog.default())
     engine.configure(EngineConfig(style="candy", device="cpu", size=64))
     engine.process(Frame(picture(64, 48)))
-    assert painted == [(1, 3, 48, 64)]
+    assert painted == [(1, 48, 64, 3)], "bytes in and out"
 
 
 def test_a_preview_of_the_gallery(painted):
@@ -45,7 +46,7 @@ def test_a_preview_of_the_gallery(painted):
     still = Between(Frame(picture(320, 240)), config, moving=False, idle=True)
     previews = [painter.step(still), painter.step(still)]
     assert [preview and preview.style for preview in previews] == ["candy", "mosaic"]
-    assert painted == [(1, 3, SIZE[1], SIZE[0])] * 2
+    assert painted == [(1, SIZE[1], SIZE[0], 3)] * 2
 
 
 def test_a_picture_of_the_command_line_and_one_of_python(painted, tmp_path):
@@ -53,7 +54,7 @@ def test_a_picture_of_the_command_line_and_one_of_python(painted, tmp_path):
     out = tmp_path / "out"
     given = ["stylize", str(tmp_path / "a.png"), "--out", str(out), "--device", "cpu"]
     assert main([*given, "--style", "candy", "--quiet"]) == 0
-    assert (1, 3, 36, 40) in painted
+    assert (1, 36, 40, 3) in painted
     painted.clear()
     Stylist("candy", device="cpu")(picture(40, 36)[None])
-    assert painted == [(1, 3, 36, 40)]
+    assert painted == [(1, 36, 40, 3)]

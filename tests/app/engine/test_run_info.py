@@ -62,6 +62,20 @@ def test_the_next_frame_tells_what_has_changed(changed, told, frame):
     assert latest.get(**frame) == before
 
 
+def test_what_runs_is_said_with_the_remark_of_its_precision(frame):
+    config = replace(frame["config"], precision=Precision.int8)
+    info = run_info(**frame | {"config": config, "device": GPU, "precision": Precision.int8})
+    assert Precision.int8.remark(GPU) in info.limitations
+    assert Precision.int8.remark(GPU)
+
+
+def test_a_refused_precision_is_told_with_the_reason_and_not_as_broken(frame):
+    config = replace(frame["config"], precision=Precision.amp)
+    info = run_info(**frame | {"config": config, "precision": Precision.fp32})
+    assert Precision.amp.refusal(CPU) in info.limitations
+    assert "broken" not in str(info)
+
+
 def test_the_next_frame_tells_of_the_weights_that_it_has(frame):
     latest = LatestRunInfo()
     assert latest.get(**frame).style == "Candy"

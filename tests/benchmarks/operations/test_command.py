@@ -224,7 +224,7 @@ def test_a_run_that_is_cut_keeps_what_it_has_measured(tmp_path, monkeypatch):
 
     measured = command.measured
     monkeypatch.setattr(command, "measured", cut)
-    flags = ["--group", "reduction", *FLAGS, "--precisions", "FP32", "--no-compile"]
+    flags = ["--group", "reduction", *FLAGS, "--precisions", "fp32", "--no-compile"]
     with pytest.raises(KeyboardInterrupt):
         main(["bench", *flags, "--json", str(stored)])
     (found,) = seen

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _ENGINE = "tests/app/engine/test_engine.py"
+_TOLD = "tests/app/engine/test_run_info.py"
+_GAIN = "tests/models/families/test_bf16_gain.py"
 _ADAPTED = "tests/app/engine/test_adaptation.py"
 _FINISHED = "tests/app/engine/post/test_post_processing.py"
 _TEXTURE = "tests/app/engine/test_texture.py"
@@ -173,25 +175,64 @@ MUTANTS = (
     Mutant(
         "a precision is never remarked upon",
         "models/precision.py",
-        "if self is Precision.fp32:",
+        'if device.type != "cuda" or self is Precision.fp32:',
         "if True:",
         ("tests/models/test_precision.py",),
     ),
     Mutant(
-        "FP16 is said to be fast on a CPU without FP16 instructions",
+        "FP16 is offered on a CPU",
         "models/precision.py",
-        "if self is Precision.fp16 and not _cpu_has_fp16():",
+        "return _SLOWER_ON_CPU.format(title=self.title)",
+        'return ""',
+        ("tests/models/test_precision.py",),
+    ),
+    Mutant(
+        "BF16 is offered on every CPU that has its instructions",
+        "models/families/family.py",
+        "if measured and not bf16_gain.is_faster(self.key, self.sample):",
+        "if False:",
+        (f"{_GAIN}::test_a_family_offers_bf16_only_if_its_own_network_is_faster",),
+    ),
+    Mutant(
+        "what was measured before our kernels were loaded stays in force",
+        "models/families/bf16_gain.py",
+        "key = family, in_use()",
+        "key = family, False",
+        (f"{_GAIN}::test_a_network_is_measured_once_and_again_when_our_kernels_run",),
+    ),
+    Mutant(
+        "a stored precision that the device refuses is computed all the same",
+        "app/engine/engine/preparation.py",
+        "        precision = family.computed(config.kernels, precision, device)\n",
+        "",
+        (
+            f"{_ENGINE}::test_a_stored_precision_that_the_cpu_refuses_runs_in_fp32_and_the_result_"
+            "says_why",
+        ),
+    ),
+    Mutant(
+        "FP32 in place of a refused precision is told as a broken picture",
+        "app/engine/run_info.py",
+        "limitations.append(tr(refusal) or broken)",
+        "limitations.append(broken)",
+        (f"{_TOLD}::test_a_refused_precision_is_told_with_the_reason_and_not_as_broken",),
+    ),
+    Mutant(
+        "a precision that the user asks for by name is replaced and not refused",
+        "app/engine/engine/precision_check.py",
+        "if all(refusals):",
         "if False:",
         (
-            "tests/models/test_precision.py::test_a_precision_the_cpu_has_no_instructions_for_says_so",
+            "tests/app/commands/test_stylize.py::"
+            "test_a_precision_that_the_cpu_does_not_offer_is_refused_before_any_work",
         ),
     ),
     Mutant(
         "the status line leaves out what is to be said of the precision",
         "app/engine/run_info.py",
-        "limitations.append(precision.remark(device))",
+        "limitations.append(tr(precision.remark(device)))",
         'limitations.append("")',
-        (f"{_ENGINE}::test_what_runs_is_said_with_the_remark_of_its_precision",),
+        (f"{_TOLD}::test_what_runs_is_said_with_the_remark_of_its_precision",),
     ),
     Mutant(
         "the status line does not tell that kernels became ready",

@@ -6,6 +6,9 @@ from tests.mutants.mutant import Mutant
 
 _LAYERS = "tests/kernels/network/cpu/test_layers.py::"
 _PLAN = "tests/kernels/network/cpu/test_plan.py::"
+_POOL = "tests/app/engine/test_network_pool.py::"
+_VIT = "tests/models/inference/vit/test_executor.py::"
+_WEIGHTS = "tests/kernels/network/cpu/test_weights.py::"
 
 MUTANTS = (
     Mutant(
@@ -32,7 +35,7 @@ MUTANTS = (
     Mutant(
         "the first layer keeps the color of a picture of one color",
         "kernels/network/cpu/first.h",
-        "const float center = colors[color];",
+        "const float center = colors()[color];",
         "const float center = 0;",
         (f"{_PLAN}test_pictures_of_one_color_are_exact",),
     ),
@@ -77,6 +80,76 @@ MUTANTS = (
         "tiles_(2 * kTiles * kPositions * deep_ > kBlock ? kTiles : 2 * kTiles),",
         "tiles_(layer.threads > 1 ? kTiles : 2 * kTiles),",
         (f"{_PLAN}test_threads_and_runs_change_no_bit",),
+    ),
+    Mutant(
+        "the phases of an enlargement are transposed",
+        "kernels/network/cpu/weights.h",
+        "filters_.rows + phase / filters_.phases * side * kTaps;",
+        "filters_.rows + phase % filters_.phases * side * kTaps;",
+        (f"{_WEIGHTS}test_filters_are_transformed_in_float64_and_rounded_once",),
+    ),
+    Mutant(
+        "the last inputs of a layer are left out",
+        "kernels/network/cpu/weights.h",
+        "parts_((filters.inputs + kDeep - 1) / kDeep) {}",
+        "parts_((filters.inputs + kDeep / 4) / kDeep) {}",
+        (f"{_WEIGHTS}test_filters_are_transformed_in_float64_and_rounded_once",),
+    ),
+    Mutant(
+        "a picture in bytes is not padded to the size of the activations",
+        "kernels/network/cpu/first.h",
+        "return reflected(reflected(i - layer_.side / 2, padded), size);",
+        "return reflected(i - layer_.side / 2, size);",
+        (f"{_PLAN}test_floats_of_other_sides_are_padded_and_cropped",),
+    ),
+    Mutant(
+        "a first layer without a norm forgets what it subtracted",
+        "kernels/network/cpu/first.h",
+        "tile[i * kOutputs + j] + base);",
+        "tile[i * kOutputs + j]);",
+        (f"{_LAYERS}test_the_first_layer_on_a_padded_picture_equals_pytorch",),
+    ),
+    Mutant(
+        "NaN is not seen in a picture in bytes",
+        "kernels/network/cpu/last.h",
+        "faults_ = faults_ + (values - values);",
+        "faults_ = faults_ + Floats<4>{};",
+        (f"{_PLAN}test_one_channel_that_is_no_number_shows_in_the_limits",),
+    ),
+    Mutant(
+        "the limits of a picture include what was cropped",
+        "kernels/network/cpu/last.h",
+        "i % kOutputs >= right) values[i] = values[0];",
+        "i % kOutputs > right) values[i] = values[0];",
+        (f"{_PLAN}test_bytes_are_the_rounded_floats",),
+    ),
+    Mutant(
+        "a last layer drops the limits of all jobs but the last",
+        "kernels/network/cpu/last.h",
+        "++job) range.add(ranges_[job]);",
+        "++job) range = ranges_[job];",
+        (f"{_PLAN}test_bytes_are_the_rounded_floats",),
+    ),
+    Mutant(
+        "a picture of 16 bits is painted in bytes",
+        "app/engine/network_pool.py",
+        "painted = None if deep else self._bytes(pictures, passed)",
+        "painted = self._bytes(pictures, passed)",
+        (f"{_POOL}test_a_picture_of_16_bits_keeps_its_values",),
+    ),
+    Mutant(
+        "the any-style network's first layer is left to PyTorch",
+        "models/inference/winograd.py",
+        "fits = stride == 1 if inputs == COLORS else side",
+        "fits = side",
+        (f"{_VIT}test_in_fp32_the_kernels_of_the_cpu_convolve_every_layer",),
+    ),
+    Mutant(
+        "bytes are painted under autocast",
+        "models/inference/winograd.py",
+        'if torch.is_autocast_enabled("cpu") or dtypes',
+        "if dtypes",
+        (f"{_POOL}test_other_precisions_round_floats_on_a_cpu",),
     ),
     Mutant(
         "gradients are asked of the native network",

@@ -16,6 +16,7 @@ from models.transformer_net import TransformerNetBaseline
 from tests.app.live.session.streams import Clockwork, give, styled_with
 from tests.conftest import add_style
 from tests.helpers.errors import mentions
+from tests.helpers.precisions import offer_all
 from tests.helpers.sessions import end
 
 SMALL = NetworkConfig(1, (4, 4, 6), 3)
@@ -176,6 +177,7 @@ def test_precision_that_breaks_is_noticed_in_the_window_too(session, qtbot, monk
             forward(self, x, mark) * (torch.nan if x.dtype is torch.float16 else 1)
         ),
     )
+    offer_all(monkeypatch)
     give(session, Clockwork())
     with qtbot.waitSignal(session.notice, timeout=10_000) as blocker:
         session.config = replace(session.config, kernels="baseline", precision=Precision.fp16)

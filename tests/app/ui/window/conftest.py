@@ -18,6 +18,7 @@ from app.styles.catalog import NETWORKS_FOLDER, Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.any_style import save_tiny
 from tests.helpers.fakes import Negative, write_video
+from tests.helpers.precisions import offer_all
 from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
@@ -38,6 +39,12 @@ def session(qtbot, tmp_path):
     session = Session(catalog, EngineConfig(device="cpu"), engine=Negative())  # type: ignore[arg-type]
     yield session
     end(session)
+
+
+@pytest.fixture
+def every_precision(monkeypatch) -> None:
+    """Offer every precision on the CPU; list this fixture before the window."""
+    offer_all(monkeypatch)
 
 
 @pytest.fixture

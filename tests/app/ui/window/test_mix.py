@@ -166,7 +166,9 @@ def test_a_style_that_is_removed_leaves_the_mix(window, session, colors, qtbot):
 # Controls without a meaning for picture styles
 
 
-def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(window, session, colors):
+def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(
+    every_precision, window, session, colors
+):
     panel, enabled = window.panel, Qt.ItemFlag.ItemIsEnabled
 
     def state(box, text: str) -> tuple[bool, str]:

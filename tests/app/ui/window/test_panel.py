@@ -27,6 +27,7 @@ from models.transformer_net import VARIANTS
 from tests.app.ui.window.conftest import install_colors, press
 from tests.helpers.errors import mentions
 from tests.helpers.fakes import NetworkCamera
+from tests.helpers.precisions import offer_bf16, set_bf16_gains
 
 
 def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
@@ -39,7 +40,7 @@ def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
         window.panel.connect_button.click()
 
 
-def test_the_panel_writes_the_config(window, session):
+def test_the_panel_writes_the_config(every_precision, window, session):
     panel = window.panel
     panel.controls["strength"].setValue(40)
     panel.controls["keep_colors"].setFocus()
@@ -344,7 +345,7 @@ def test_the_sources_menu_marks_what_is_open(streaming):
 
 
 def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
-    window, session, qtbot, monkeypatch
+    every_precision, window, session, qtbot, monkeypatch
 ):
     monkeypatch.setattr(Precision, "remark", lambda *_: "")
     session.kernels_changed.emit(statuses("cpu"))  # makes the panel update its remarks
@@ -353,6 +354,56 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
     session.config = replace(session.config, precision=Precision.fp32)
     qtbot.waitUntil(lambda: not window.panel.precision_remark.text().strip())
+
+
+def offered(window: MainWindow) -> dict[str, str]:
+    """Return the precisions of the list with the reason of a disabled one, else ""."""
+    box, enabled = window.panel.precision, Qt.ItemFlag.ItemIsEnabled
+    return {
+        box.itemText(row): ""
+        if box.model().index(row, 0).flags() & enabled
+        else box.itemData(row, Qt.ItemDataRole.ToolTipRole)
+        for row in range(box.count())
+    }
+
+
+def test_a_precision_that_does_not_help_on_the_cpu_is_disabled_with_the_reason(
+    window, session, qtbot
+):
+    session.config = replace(session.config, precision=Precision.fp16)
+    qtbot.waitUntil(lambda: bool(offered(window)["FP16"]), timeout=5000)
+    reasons = offered(window)
+    assert reasons.pop("FP32") == ""
+    assert mentions(reasons["FP16"], "FP16: FP16", "slower than FP32")
+    assert mentions(reasons["TF32"], "TF32 needs a GPU")
+    assert all(reasons.values())
+    assert window.panel.precision.currentText() == "FP16", "a stored choice stays shown"
+    assert mentions(window.panel.precision_remark.text(), "FP16 is slower")
+    assert session.config.precision is Precision.fp16
+
+
+def test_bf16_is_offered_on_the_cpu_to_the_styles_that_it_helps(
+    session, qtbot, color_styles, monkeypatch
+):
+    offer_bf16(monkeypatch)
+    set_bf16_gains(monkeypatch, 0.7, any_style=1.2)
+    install_colors(session, color_styles, "red")
+    window = MainWindow(session, Settings(), lambda _: None)
+    qtbot.addWidget(window)
+    qtbot.waitUntil(lambda: "not faster in BF16" in offered(window)["BF16"], timeout=5000)
+    session.config = replace(session.config, style="red")
+    qtbot.waitUntil(lambda: bool(offered(window)["FP16"]), timeout=5000)
+    assert offered(window)["BF16"] == ""
+
+
+def test_the_precisions_of_a_runtime_are_not_disabled_by_those_of_our_kernels(
+    window, session, qtbot
+):
+    qtbot.waitUntil(lambda: bool(offered(window)["FP16"]), timeout=5000)
+    session.config = replace(session.config, kernels="openvino")
+    assert not any(offered(window).values())
+    session.config = replace(session.config, kernels="fused")
+    assert offered(window)["FP16"]
 
 
 @pytest.fixture

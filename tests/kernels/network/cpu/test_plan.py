@@ -12,6 +12,7 @@ from torch import Tensor
 from kernels.network.cpu.plan import CpuPlan, unsupported
 from kernels.network.shapes import FULL, LITE, NetworkShape
 from kernels.self_test.network import random_weights, reference
+from models.pictures import padded
 from tests.helpers.daily import matrix, some_daily
 from tests.kernels.network.cpu.native import LEVELS, available, network, threads_of_torch
 
@@ -42,9 +43,26 @@ class Painter:
             prepare = lambda name, make: make(self.weights[name])  # noqa: E731
             return self._plan(self.weights, prepare, x, self.marked.append)
 
+    def in_bytes(self, frames: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.inference_mode():
+            prepare = lambda name, make: make(self.weights[name])  # noqa: E731
+            return self._plan.paint_bytes(self.weights, prepare, frames, self.marked.append)
+
     def exact(self, x: Tensor) -> Tensor:
         exact = {name: weight.double() for name, weight in self.weights.items()}
         return reference(exact, self._shape.num_residual_blocks, x)
+
+
+def frame(height: int, width: int, seed: int = 0) -> Tensor:
+    return picture(height, width, seed).permute(0, 2, 3, 1).to(torch.uint8).contiguous()
+
+
+def of_floats(painter: Painter, frames: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what `in_bytes` returns, by the network on floats and PyTorch's rounding."""
+    raw = painter(padded(frames.permute(0, 3, 1, 2).float(), 4))
+    raw = raw[..., : frames.shape[1], : frames.shape[2]].permute(0, 2, 3, 1)
+    limits = torch.stack([torch.stack(torch.aminmax(each)) for each in raw])
+    return (raw.clamp(0, 255) + 0.5).to(torch.uint8), limits
 
 
 def picture(height: int, width: int, seed: int = 0) -> Tensor:
@@ -103,6 +121,71 @@ def test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next(native, v
     broken[0, 1, 30, 5] = value
     assert painter(broken).isnan().all()
     assert torch.equal(painter(x), before)
+
+
+@pytest.mark.parametrize("height", some_daily(range(16, 68), 0, 1, 18, 35, 51))
+def test_bytes_are_the_rounded_floats(native, height):
+    painter = Painter(native, SHAPES["lite" if height % 2 else "full"])
+    painter.weights["deconv3.conv2d.weight"] *= 4  # beyond black and white
+    for width in (height, 16 + (height * 7 + 1) % 52, 67 - height % 4):
+        frames = torch.cat([frame(height, width, seed) for seed in (width, width + 1)])
+        expected = of_floats(painter, frames)
+        assert expected[0].min() == 0
+        assert expected[0].max() == 255
+        for threads in (1, 2, 3):
+            with threads_of_torch(threads):
+                painted, limits = painter.in_bytes(frames)
+            assert torch.equal(painted, expected[0])
+            assert torch.equal(limits, expected[1])
+
+
+def test_floats_of_other_sides_are_padded_and_cropped(native):
+    painter = Painter(native, SHAPES["lite"])
+    for height, width in ((17, 35), (18, 34), (19, 33), (20, 39)):
+        x = picture(height, width)
+        expected = painter(padded(x, 4))[..., :height, :width]
+        assert torch.equal(painter(x), expected)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+def test_a_color_that_is_no_number_shows_in_the_limits(native, value):
+    painter = Painter(native, SHAPES["lite"])
+    painter.weights["deconv3.conv2d.bias"][1] = value
+    painted, limits = painter.in_bytes(frame(33, 38))
+    assert limits.isnan().all()
+    assert torch.equal(painted[..., 1], torch.full((1, 33, 38), 255 * (value == torch.inf)))
+
+
+def test_one_channel_that_is_no_number_shows_in_the_limits(native):
+    painter, frames = Painter(native, SHAPES["lite"]), frame(41, 53)
+    good = painter.in_bytes(frames)
+    weight = painter.weights["deconv3.conv2d.weight"]
+    weight[0, 0] = torch.nan
+    painted, limits = painter.in_bytes(frames)
+    assert limits.isnan().all()
+    assert torch.equal(painted[..., 1:], good[0][..., 1:])
+    assert not painted[..., 0].any()
+
+
+def test_a_picture_of_one_value_has_equal_limits(native):
+    painter = Painter(native, SHAPES["lite"])
+    painter.weights["deconv3.conv2d.weight"].zero_()
+    painter.weights["deconv3.conv2d.bias"] = torch.full((3,), -7.25)
+    painted, limits = painter.in_bytes(frame(22, 19))
+    assert limits.tolist() == [[-7.25, -7.25]]
+    assert not painted.any()
+
+
+@pytest.mark.parametrize("value", [-1e30, -0.5, 0.499, 0.5, 1.5, 254.499, 254.5, 255.5, 1e30])
+def test_values_are_rounded_as_pytorch_does(native, value):
+    painter = Painter(native, SHAPES["lite"])
+    painter.weights["deconv3.conv2d.weight"].zero_()
+    painter.weights["deconv3.conv2d.bias"] = torch.tensor([value, value, 7.0])
+    frames = frame(16, 16)
+    painted, limits = painter.in_bytes(frames)
+    expected = of_floats(painter, frames)
+    assert torch.equal(painted, expected[0])
+    assert torch.equal(limits, expected[1])
 
 
 def test_threads_and_runs_change_no_bit(native):

@@ -19,7 +19,10 @@ from models.transformer_net import TransformerNetBaseline, TransformerNetFused
 
 STYLES = [each for each in Catalog.default().styles if each.family == FEED_FORWARD]
 FILES = [
-    (f"{style.key}-{path.stem}", path) for style in STYLES for path in (style.weights, style.lite)
+    (f"{style.key}-{path.stem}", path)
+    for style in STYLES
+    for path in (style.weights, style.lite)
+    if path is not None
 ]
 SIZE = 96, 72
 SCENE = torch.from_numpy(render(1.0, *SIZE)).permute(2, 0, 1)[None].float()

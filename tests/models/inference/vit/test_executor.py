@@ -13,6 +13,7 @@ from models.vit_style_transfer import StyleForgeTransformer
 
 # the limit on keys applies above 4x4 tokens
 SHARED = VitConfig(32, 2, 48, 1, 2, 16, (8, 12, 16), max_keys=16)
+NATIVE = VitConfig(32, 2, 48, 1, 2, 16, (16, 32, 48), max_keys=16)  # multiples of 16
 CPU = torch.device("cpu")
 
 
@@ -101,6 +102,18 @@ def test_in_other_precisions_it_is_as_exact_as_the_network(dtype, error):
     off_plain = float((plain.double() - wanted).square().mean().sqrt())
     assert off < max(1.5 * off_plain, error / 4)
     assert off < error
+
+
+@pytest.mark.parametrize("size", [(16, 16), (33, 47), (64, 40)])
+@torch.inference_mode()
+def test_in_fp32_the_kernels_of_the_cpu_convolve_every_layer(size, native_kernels, monkeypatch):
+    net = network(NATIVE)
+    painter = executor(net, torch.float32)
+    painter.set_code(code())
+    monkeypatch.setattr(painter, "convolved", None)
+    x = pixels(*size)
+    found = painter(x)
+    assert (found.double() - net.stylize(x, code())).abs().max() < 0.01
 
 
 @torch.inference_mode()
