@@ -84,7 +84,9 @@ def _source(value: Any) -> str:
         return value.text
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value).items()
-        return "{" + ", ".join(f"{json.dumps(name)}: {_source(each)}" for name, each in fields) + "}"
+        return (
+            "{" + ", ".join(f"{json.dumps(name)}: {_source(each)}" for name, each in fields) + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(_source(each) for each in cast("list[Any]", value)) + "]"
     return json.dumps(value)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from kernels.network.cpu.weights import plain_weights
+from kernels.network.cpu.weights import plain_rows
 from kernels.network.webgpu.convolution import Convolution
 from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.last import filters_are_uniform
@@ -61,8 +61,9 @@ def filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
 def transformed_filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
     """Transform [K, C, 3, 3] to [36, parts, blocks, C of a block, K of a part], in FP32."""
     outputs, inputs = weight.shape[:2]
-    matrices = plain_weights(weight, panel=outputs)
-    split = matrices.view(
+    rows = plain_rows()
+    matrices = (rows @ weight.double() @ rows.T).flatten(2).permute(2, 1, 0)  # [36, C, K]
+    split = matrices.float().reshape(
         *(POSITIONS, layer.blocks(tile), inputs // layer.blocks(tile)),
         *(outputs // tile.outputs, tile.outputs),
     )
