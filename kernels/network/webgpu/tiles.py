@@ -57,12 +57,12 @@ class Tiles:
         wide: The tile of enlarging layers with few outputs.
     """
 
-    first: Tile = Tile(16, 16, outputs=32, depth=4)
-    halving: Tile = Tile(16, 8, outputs=64, depth=4)
+    first: Tile = Tile(16, 16, outputs=32, depth=4, pixels=4)
+    halving: Tile = Tile(8, 8, outputs=128, depth=8, ahead=True)
     plain: Tile = Tile(16, 8, outputs=128, depth=8)
-    product: Tile = Tile(128, 1, outputs=128, depth=8)
-    narrow: Tile = Tile(16, 8, outputs=64, depth=8)
-    wide: Tile = Tile(16, 16, outputs=32, depth=8)
+    product: Tile = Tile(64, 1, outputs=128, depth=16, ahead=True)
+    narrow: Tile = Tile(16, 8, outputs=64, depth=16, ahead=True)
+    wide: Tile = Tile(16, 8, outputs=32, depth=8, taps=4)
 
     def enlarging(self, outputs: int) -> Tile:
         return self.wide if outputs <= self.wide.outputs else self.narrow
@@ -77,7 +77,7 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         Tile(16, 8, 32, 4),
         Tile(32, 8, 32, 4),
         Tile(16, 16, 32, 4, channels=4),
-        Tile(16, 16, 32, 4, pixels=4),
+        Tile(16, 16, 32, 4),
         Tile(16, 16, 32, 4, pixels=16),
     ),
     "halving": (
@@ -86,7 +86,7 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         Tile(8, 8, 64, 4),
         Tile(8, 8, 64, 8),
         Tile(8, 8, 64, 8, ahead=True),
-        Tile(8, 8, 128, 8, ahead=True),
+        Tile(16, 8, 64, 4),
         Tile(8, 8, 64, 8, channels=4),
         Tile(8, 8, 64, 8, pixels=4),
         Tile(8, 8, 64, 4, taps=3),
@@ -110,7 +110,7 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         Tile(128, 1, 128, 16, ahead=True),
         Tile(128, 1, 64, 16, ahead=True),
         Tile(64, 1, 128, 16),
-        Tile(64, 1, 128, 16, ahead=True),
+        Tile(128, 1, 128, 8),
         Tile(64, 1, 64, 16),
         Tile(64, 1, 64, 16, ahead=True),
         Tile(64, 1, 64, 32, channels=4),
@@ -119,7 +119,7 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         DEFAULT.narrow,
         Tile(16, 8, 64, 8, ahead=True),
         Tile(16, 8, 64, 16),
-        Tile(16, 8, 64, 16, ahead=True),
+        Tile(16, 8, 64, 8),
         Tile(8, 8, 64, 16),
         Tile(8, 8, 64, 16, ahead=True),
         Tile(8, 8, 64, 16, taps=2),
@@ -131,7 +131,7 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         Tile(16, 8, 32, 8),
         Tile(16, 8, 32, 16),
         Tile(16, 8, 32, 16, ahead=True),
-        Tile(16, 8, 32, 8, taps=4),
+        Tile(16, 16, 32, 8),
         Tile(16, 8, 32, 16, channels=4),
     ),
 }
