@@ -7,10 +7,12 @@ names a software GPU. The package needs neither the program nor a window.
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -30,6 +32,7 @@ from kernels.network.webgpu.weights import Weights
 from kernels.self_test.network import reference
 from models.checkpoints import load_checkpoint
 from models.network_config import network_config
+from utils.provenance import commit_of, machine_info
 
 STYLES = Path(__file__).resolve().parents[1] / "assets" / "styles"
 SIZES = "512x512,640x480,1280x720"
@@ -56,12 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     choice = int(args.device) if args.device and args.device.isdigit() else args.device
     device = open_device(choice, trusted=not args.checked)
     report: dict[str, Any] = {
-        "gpu": described(device),
-        "wgpu": version("wgpu"),
-        "torch": torch.__version__,
+        **origin(device),
         "style": args.style,
+        "runs": args.runs,
         "checked": args.checked,
-        "rows": [],
+        "webgpu": [],
     }
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
     ways = (True, False) if args.direct else (True,)
@@ -87,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         "tuning": tuning,
                         **measured(device, network, state, picture, exact, args.runs),
                     }
-                    report["rows"].append(row)
+                    report["webgpu"].append(row)
                     sys.stdout.write(in_a_line(row) + "\n")
                     sys.stdout.flush()
                     if args.json is not None:
@@ -217,10 +219,22 @@ def in_a_line(row: dict[str, Any]) -> str:
     return f"{name} {', '.join(gpu)}; wall {wall:.2f} ms; {psnr:.1f} dB, at most {row['worst']:.0f}"
 
 
-def described(device: Device) -> dict[str, Any]:
+def origin(device: Device) -> dict[str, Any]:
+    """Return the first entries of the report: date, machine, GPU, versions and commit."""
     adapter = device.adapter
     names = ("name", "backend", "driver", "half", "timed", "binding_bytes")
-    return {name: getattr(adapter, name) for name in names}
+    machine = machine_info(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    return {
+        "taken": datetime.now(UTC).date().isoformat(),
+        "machine": {**machine, "gpu": f"{adapter.name} by {adapter.backend}"},
+        "adapter": {name: getattr(adapter, name) for name in names},
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "wgpu": version("wgpu"),
+        },
+        "commit": commit_of(Path(__file__)),
+    }
 
 
 if __name__ == "__main__":
