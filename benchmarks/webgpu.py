@@ -7,6 +7,7 @@ names a software GPU. The package needs neither the program nor a window.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import platform
 import sys
 import time
@@ -63,6 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "style": args.style,
         "runs": args.runs,
         "checked": args.checked,
+        "weights": {
+            f"{args.style}/{file}.safetensors": digest_of(
+                STYLES / args.style / f"{file}.safetensors"
+            )
+            for file in args.networks
+        },
         "webgpu": [],
     }
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
@@ -235,6 +242,11 @@ def origin(device: Device) -> dict[str, Any]:
         },
         "commit": commit_of(Path(__file__)),
     }
+
+
+def digest_of(path: Path) -> str:
+    """Return the sha256 of a weights file in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 if __name__ == "__main__":
