@@ -147,6 +147,7 @@ ADVICE = {
     "BuildError": "`styleforge doctor` shows why, and what to install; until then, PyTorch's "
     "kernels run instead.",
     "KernelUnavailable": "`styleforge doctor` shows which kernels run on this machine, and why.",
+    "WebGpuError": "Update the GPU's driver and start again, or choose another device.",
     "CompilationError": "Run `styleforge doctor` and report its output; the compiler rejected "
     "StyleForge's own code.",
     "TuningError": "Choose a network and a card that run on the general path, or skip the tuning.",

@@ -21,10 +21,10 @@ SNAPSHOT = ROOT / "tests" / "texts.txt"
 ROOMS = ("app", "benchmarks", "kernel_fusion", "kernels", "models", "utils")
 FIRST_LINE = "# Every sentence of the program. `python -m tools.texts` rewrites this file."
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:.!?)'\"]* +(\S+ +)*?['\"({]*[^\W\d_]{2,}")
-# Style sheets, C++, shell scripts, patterns and annotations, which nobody reads as sentences.
+# Style sheets, C++, shaders, shell scripts, patterns and annotations, which nobody reads as text.
 _CODE = re.compile(
     r"^\s*(//|#|[<.@(])|[;{]\s*\n|;;|-src '|"
-    r"^[a-z-]+(, [a-z-]+)+$|^\w+\[|\$\(|__|\\[dwsb]|::|\) \{|=\""
+    r"^[a-z-]+(, [a-z-]+)+$|;$|vec4<|^\w+\[|\$\(|__|\\[dwsb]|::|\) \{|=\""
 )
 _JS_STRING = re.compile(r"`([^`]*)`|\"([^\"\n]*)\"")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

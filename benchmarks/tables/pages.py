@@ -29,6 +29,7 @@ from benchmarks.tables.live import dropped_sentence, live_table, processor_table
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
+from benchmarks.tables.webgpu import webgpu_table
 from utils.files.atomic import atomic_write
 from utils.text import printable
 
@@ -38,6 +39,7 @@ BLOCK = re.compile(
 )
 # By its section of the report, a table of each kind.
 TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
+    "webgpu": webgpu_table,
     "window": window_table,
     "window_on_processor": processor_table,
     "any_style": any_style_table,

@@ -25,8 +25,11 @@ ARGUMENTS = (
 
 
 @contextmanager
-def browser(width: int = 1280, height: int = 800) -> Iterator[webdriver.Chrome]:
-    """Open a browser whose page has the given size in pixels; downloads are discarded."""
+def browser(width: int = 1280, height: int = 800, *more: str) -> Iterator[webdriver.Chrome]:
+    """Open a browser whose page has the given size in pixels; downloads are discarded.
+
+    `more` are further arguments of the browser.
+    """
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = shutil.which(DRIVER)
     if program is None or driver is None:
@@ -35,7 +38,7 @@ def browser(width: int = 1280, height: int = 800) -> Iterator[webdriver.Chrome]:
         pytest.fail("Chromium is not installed; `make test` installs it on Debian as root")
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    for argument in (*ARGUMENTS, f"--window-size={width},{height}"):
+    for argument in (*ARGUMENTS, *more, f"--window-size={width},{height}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     opened = webdriver.Chrome(options=options, service=Service(driver))

@@ -29,14 +29,22 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="export the network of a style for other programs",
         description="Writes the network of a style as ONNX, as a PyTorch program or for "
         "OpenVINO, with a small script that runs it. Keeps the file only if its own "
-        "runtime paints what StyleForge paints.",
+        "runtime paints what StyleForge paints. With --web, writes a web page that paints in "
+        "the browser instead.",
     )
-    parser.add_argument("style", metavar="STYLE", help="see `styleforge styles list`")
     parser.add_argument(
-        "output",
+        "names",
+        nargs="+",
+        metavar="STYLE",
+        help="a style, see `styleforge styles list`, and the file to write, which ends in one of "
+        f"{endings}; with --web, one or more styles",
+    )
+    parser.add_argument(
+        "--web",
         type=Path,
-        metavar="OUT",
-        help=f"the file to write, which ends in one of {endings}",
+        metavar="DIR",
+        help="write a static web page that paints photos and the webcam on the visitor's GPU "
+        "(WebGPU), with the lite network of each style; DIR is for any web server",
     )
     parser.add_argument(
         "--network", choices=NETWORKS, default="full", help="size of the network (default: full)"
@@ -66,7 +74,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file and its script, report the check unless quiet, and return 0."""
-    folder = args.output.absolute().parent
+    if args.web is not None:
+        return _write_site(args)
+    if len(args.names) != 2:
+        raise ExportError("name one style and the file to write, or styles and --web DIR")
+    style, output = args.names[0], Path(args.names[1])
+    folder = output.absolute().parent
     if why := write_error(folder):
         raise ExportError(f"{printable(str(folder))} is not writable: {why}")
     wanted = Wanted(
@@ -79,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
     with Console(stderr=True, quiet=args.quiet).status("Starting") as status:
         exported = export_network(
             Catalog.default(),
-            args.style,
-            args.output,
+            style,
+            output,
             wanted,
             lambda step: status.update(f"{step} ..."),
         )
@@ -96,6 +109,25 @@ def run(args: argparse.Namespace) -> int:
         f"{verified.figures} (bound: {verified.bound})\n"
         f"To run it: python {printable(str(exported.script))} photo.jpg styled.png\n"
     )
+    return DONE
+
+
+def _write_site(args: argparse.Namespace) -> int:
+    from app.export.web.site import write_site  # with the shaders' generator
+
+    catalog = Catalog.default()
+    styles = [catalog.get(name) for name in args.names]
+    try:
+        write_site(args.web, styles)
+    except OSError as exc:
+        raise ExportError(
+            f"cannot write the page to {printable(str(args.web))}: {exc.strerror or exc}"
+        ) from exc
+    if not args.quiet:
+        sys.stdout.write(
+            f"Wrote {printable(str(args.web / 'index.html'))} with {len(styles)} styles\n"
+            f"To try it: python -m http.server --directory {printable(str(args.web))}\n"
+        )
     return DONE
 
 

@@ -24,9 +24,14 @@ _F43, _F42 = (0.0, _ROOT / 2, -_ROOT / 2, _ROOT, -_ROOT), (0.5, -0.5, 1.25, -1.2
 _F32 = (0.0, 1.0, -1.0)
 
 
+def plain_rows() -> Tensor:
+    """Return the transform of three taps by F(4, 3), [6, 3], in FP64."""
+    return _evaluation(_F43, 3)
+
+
 def plain_weights(weight: Tensor, native: CpuNetwork) -> Tensor:
     """Transform [K, C, 3, 3] for F(4x4, 3x3): 36 matrices of [C, K]."""
-    return native.transformed(weight, _evaluation(_F43, 3)[None])
+    return native.transformed(weight, plain_rows()[None])
 
 
 def tap_sums(weight: Tensor) -> Tensor:

@@ -1,0 +1,1 @@
+"""A static page that paints in the browser with the shaders of kernels.network.webgpu."""

@@ -1,0 +1,1 @@
+"""The transformer network on any GPU, in WebGPU compute shaders."""

@@ -1,0 +1,269 @@
+"""Runs shaders on a GPU through WebGPU."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.network.webgpu.adapters import BUFFER_LIMITS, Adapter, adapters, hardware, named
+from kernels.network.webgpu.library import (
+    WebGpuError,
+    checked_module,
+    in_words,
+    trusted_module,
+    wgpu,
+)
+from kernels.network.webgpu.wgsl import MAX_MEMORY, MAX_THREADS, Binding, Shader
+from utils.translation.texts import tr
+
+# Objects of wgpu, which has no types.
+Buffer: TypeAlias = Any
+Group: TypeAlias = Any
+
+
+def open_device(choice: int | str | None = None, *, trusted: bool = True) -> Device:
+    """Open the first hardware GPU, or the one of an index or a name, which may be software.
+
+    Args:
+        choice: See `adapters.named`.
+        trusted: Whether shaders run without the checks of indexes that wgpu adds.
+
+    Raises:
+        WebGpuError: If there is no such GPU, or it cannot be opened.
+    """
+    adapter = hardware(adapters()) if choice is None else named(choice)
+    return Device(adapter, trusted=trusted)
+
+
+class Step(NamedTuple):
+    """One run of a shader: its workgroups in three dimensions, and its bind groups."""
+
+    pipeline: Pipeline
+    groups: tuple[int, int, int]
+    bound: Group
+    weights: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A compiled shader."""
+
+    shader: Shader
+    handle: Any
+
+
+class Device:
+    """An open GPU. Threads may share it."""
+
+    def __init__(self, adapter: Adapter, *, trusted: bool = True) -> None:
+        """Open an adapter.
+
+        Raises:
+            WebGpuError: If it cannot be opened.
+        """
+        self.adapter = adapter
+        self._wgpu = wgpu()
+        self._trusted = trusted
+        self._pipelines: dict[str, Pipeline] = {}
+        self._layouts: dict[tuple[str, ...], Any] = {}
+        self._lock = threading.RLock()
+        with in_words():
+            self._device = _opened(adapter)
+
+    # Buffers
+
+    def allocate(self, size: int) -> Buffer:
+        """Return a buffer of at least `size` bytes for shaders."""
+        usage = self._wgpu.BufferUsage
+        flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        with in_words():
+            return self._device.create_buffer(size=_whole(size), usage=flags)
+
+    def upload(self, data: NDArray[Any], *, uniform: bool = False) -> Buffer:
+        """Return a buffer with an array, for shaders to read."""
+        usage = self._wgpu.BufferUsage
+        flags = usage.UNIFORM if uniform else usage.STORAGE | usage.COPY_SRC
+        with in_words():
+            return self._device.create_buffer_with_data(data=_padded(data), usage=flags)
+
+    def write(self, buffer: Buffer, data: NDArray[Any]) -> None:
+        """Write an array to the beginning of a buffer, after all submitted work."""
+        with in_words():
+            self._device.queue.write_buffer(buffer, 0, _padded(data))
+
+    def readback(self, size: int) -> Readback:
+        """Return memory that receives `size` bytes from the GPU."""
+        usage = self._wgpu.BufferUsage
+        with in_words():
+            return Readback(
+                self._device.create_buffer(
+                    size=_whole(size), usage=usage.MAP_READ | usage.COPY_DST
+                ),
+                size,
+            )
+
+    # Shaders
+
+    def pipeline(self, shader: Shader) -> Pipeline:
+        """Return a compiled shader; compile it at its first use."""
+        code = shader.code
+        with self._lock, in_words():
+            if code not in self._pipelines:
+                self._pipelines[code] = Pipeline(shader, self._compiled(shader, code))
+            return self._pipelines[code]
+
+    def bind(
+        self, pipeline: Pipeline, sizes: Sequence[tuple[int, int]], **buffers: Buffer
+    ) -> Group:
+        """Return group 0 of a shader: its sizes in order, and its buffers by name."""
+        shader = pipeline.shader
+        expected = [binding.name for binding in shader.buffers]
+        assert sorted(buffers) == sorted(expected), (expected, list(buffers))
+        assert len(sizes) == len(shader.sizes)
+        uniform = self.upload(np.array(sizes, np.uint32), uniform=True)
+        return self._group(
+            *(_sizes_and(shader.buffers), [uniform, *(buffers[name] for name in expected)])
+        )
+
+    def bind_weights(self, pipeline: Pipeline, buffer: Buffer) -> Group:
+        """Return group 1 of a shader that reads weights."""
+        assert pipeline.shader.weights is not None
+        return self._group((pipeline.shader.weights,), [buffer])
+
+    # Work
+
+    def submit(self, steps: Sequence[Step], copy: tuple[Buffer, Readback] | None = None) -> None:
+        """Start shaders in order, then copy a buffer to memory that can be read."""
+        with in_words():
+            encoder = self._device.create_command_encoder()
+            self._encode(encoder, steps)
+            if copy is not None:
+                source, to = copy
+                encoder.copy_buffer_to_buffer(source, 0, to.buffer, 0, _whole(to.size))
+            self._device.queue.submit([encoder.finish()])
+
+    def read(self, memory: Readback) -> NDArray[np.uint8]:
+        """Wait for the GPU, and return a copy of the bytes that it wrote to `memory`."""
+        with in_words():
+            memory.buffer.map_sync("READ")
+            try:
+                mapped = memory.buffer.read_mapped(0, _whole(memory.size), copy=False)
+                return np.frombuffer(mapped, np.uint8)[: memory.size].copy()
+            finally:
+                memory.buffer.unmap()
+
+    def times(self, parts: Sequence[Sequence[Step]]) -> list[float]:
+        """Run parts one after another, and return the GPU's time for each, in ms.
+
+        Raises:
+            WebGpuError: If the GPU does not measure times.
+        """
+        if not self.adapter.timed:
+            raise WebGpuError(tr("this GPU does not measure the time of shaders"))
+        usage, count = self._wgpu.BufferUsage, 2 * len(parts)
+        with in_words():
+            queries = self._device.create_query_set(type="timestamp", count=count)
+            to = self._device.create_buffer(
+                size=8 * count, usage=usage.QUERY_RESOLVE | usage.COPY_SRC
+            )
+            encoder = self._device.create_command_encoder()
+            for number, steps in enumerate(parts):
+                marks = {
+                    "query_set": queries,
+                    "beginning_of_pass_write_index": 2 * number,
+                    "end_of_pass_write_index": 2 * number + 1,
+                }
+                self._encode(encoder, steps, timestamp_writes=marks)
+            encoder.resolve_query_set(queries, 0, count, to, 0)
+            self._device.queue.submit([encoder.finish()])
+            stamps = np.frombuffer(self._device.queue.read_buffer(to, 0, 8 * count), np.int64)
+        return [float(each) / 1e6 for each in stamps[1::2] - stamps[::2]]
+
+    def close(self) -> None:
+        """Free the GPU. Later calls raise WebGpuError."""
+        with in_words():
+            self._device.destroy()
+
+    def _encode(self, encoder: Any, steps: Sequence[Step], **options: Any) -> None:
+        work = encoder.begin_compute_pass(**options)
+        for step in steps:
+            work.set_pipeline(step.pipeline.handle)
+            work.set_bind_group(0, step.bound)
+            if step.weights is not None:
+                work.set_bind_group(1, step.weights)
+            work.dispatch_workgroups(*step.groups)
+        work.end()
+
+    def _compiled(self, shader: Shader, code: str) -> Any:
+        groups = [_sizes_and(shader.buffers)]
+        groups += [] if shader.weights is None else [(shader.weights,)]
+        layouts = [self._layout(group) for group in groups]
+        layout = self._device.create_pipeline_layout(bind_group_layouts=layouts)
+        make = trusted_module if self._trusted else checked_module
+        stage = {"module": make(self._device, code), "entry_point": "main"}
+        return self._device.create_compute_pipeline(layout=layout, compute=stage)
+
+    def _layout(self, bindings: Sequence[Binding]) -> Any:
+        key = tuple(binding.access for binding in bindings)
+        with self._lock:
+            if key not in self._layouts:
+                types = {"uniform": "uniform", "read": "read-only-storage", "write": "storage"}
+                entries = [
+                    {
+                        "binding": number,
+                        "visibility": self._wgpu.ShaderStage.COMPUTE,
+                        "buffer": {"type": types[access]},
+                    }
+                    for number, access in enumerate(key)
+                ]
+                self._layouts[key] = self._device.create_bind_group_layout(entries=entries)
+            return self._layouts[key]
+
+    def _group(self, bindings: Sequence[Binding], buffers: Sequence[Buffer]) -> Group:
+        entries = [
+            {"binding": number, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
+            for number, buffer in enumerate(buffers)
+        ]
+        with in_words():
+            return self._device.create_bind_group(layout=self._layout(bindings), entries=entries)
+
+
+class Readback(NamedTuple):
+    """Memory that receives bytes from the GPU."""
+
+    buffer: Buffer
+    size: int
+
+
+def _sizes_and(buffers: Sequence[Binding]) -> tuple[Binding, ...]:
+    return Binding("sizes", "uniform", "Sizes"), *buffers
+
+
+def _whole(size: int) -> int:
+    """Round bytes up to multiples of four, as WebGPU's commands need them."""
+    return -(-size // 4) * 4
+
+
+def _padded(data: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array, and zeros up to a multiple of four."""
+    flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    missing = _whole(flat.size) - flat.size
+    return np.concatenate([flat, np.zeros(missing, np.uint8)]) if missing else flat
+
+
+def _opened(adapter: Adapter) -> Any:
+    wanted = ("shader-f16", adapter.half), ("timestamp-query", adapter.timed)
+    limits = {
+        **{name: adapter.handle.limits[name] for name in BUFFER_LIMITS},
+        "max-compute-workgroup-storage-size": MAX_MEMORY,
+        "max-compute-invocations-per-workgroup": MAX_THREADS,
+        "max-compute-workgroup-size-x": MAX_THREADS,
+    }
+    return adapter.handle.request_device_sync(
+        required_features=[name for name, there in wanted if there], required_limits=limits
+    )

@@ -1,0 +1,144 @@
+"""The layers of a network as shaders: forms, tiles, readings, and the way of residual layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from kernels.network.shapes import Dimensions
+from kernels.network.webgpu.convolution import Convolution, fitting
+from kernels.network.webgpu.tiles import DEFAULT, Tile, Tiles, fitted
+from kernels.network.webgpu.wgsl import Reading
+from utils.translation.texts import tr
+
+CHANNELS = 16  # every width of a layer is a multiple of this
+MULTIPLE = 4  # pictures are padded to multiples of this
+MIN_SIDE = 16  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A convolution and the norm after it.
+
+    Attributes:
+        name: With its group, as in "residual blocks/res1.conv1".
+        norm: The norm's name in the state dict.
+        following: How the next layer reads the result.
+        winograd: Whether the three shaders of kernels.network.webgpu.winograd compute it.
+    """
+
+    name: str
+    norm: str
+    form: Convolution
+    tile: Tile
+    following: Reading
+    winograd: bool = False
+
+    @property
+    def convolution(self) -> str:
+        """The convolution's name in the state dict, as in "res1.conv1"."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The dimensions of a network, and how its shaders compute.
+
+    Attributes:
+        half: Whether activations and filters are FP16 in memory. Sums are always FP32.
+        winograd: Whether residual layers use Winograd's transforms, with a quarter of the products.
+    """
+
+    widths: tuple[int, int, int]
+    end_kernel: int
+    num_residual_blocks: int
+    half: bool = False
+    winograd: bool = True
+    tiles: Tiles = DEFAULT
+
+    @classmethod
+    def of(
+        cls,
+        network: Dimensions,
+        *,
+        half: bool = False,
+        winograd: bool = True,
+        tiles: Tiles = DEFAULT,
+    ) -> Network:
+        """Return the network; it must be supported, see `unsupported`."""
+        sizes = network.widths, network.end_kernel, network.num_residual_blocks
+        return cls(*sizes, half=half, winograd=winograd, tiles=tiles)
+
+    @cached_property
+    def encoder(self) -> tuple[Layer, ...]:
+        outer, middle, inner = self.widths
+        side = self.end_kernel
+        first = Convolution(3, outer, side, Reading.PICTURE)
+        second = Convolution(outer, middle, 3, Reading.RELU, stride=2)
+        third = Convolution(middle, inner, 3, Reading.RELU, stride=2)
+        return (
+            _layer("encoder/conv1", "in1", first, replace(self.tiles.first, taps=side)),
+            _layer("encoder/conv2", "in2", second, self.tiles.halving),
+            _layer("encoder/conv3", "in3", third, self.tiles.halving),
+        )
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[Layer, Layer], ...]:
+        """The residual blocks. The first block's input has a ReLU and no residual."""
+        inner = self.widths[2]
+        pairs: list[tuple[Layer, Layer]] = []
+        for number in range(1, self.num_residual_blocks + 1):
+            reading = Reading.RESIDUAL if pairs else Reading.RELU
+            name, norm = f"residual blocks/res{number}.conv", f"res{number}.in"
+            first = Convolution(inner, inner, 3, reading, keeps=True)
+            second = Convolution(inner, inner, 3, Reading.RELU)
+            tile = self.tiles.product if self.winograd else self.tiles.plain
+            pairs.append(
+                (
+                    _layer(f"{name}1", f"{norm}1", first, tile, winograd=self.winograd),
+                    replace(
+                        _layer(f"{name}2", f"{norm}2", second, tile, winograd=self.winograd),
+                        following=Reading.RESIDUAL,
+                    ),
+                )
+            )
+        return tuple(pairs)
+
+    @cached_property
+    def decoder(self) -> tuple[Layer, ...]:
+        """The enlarging layers, without the last layer."""
+        outer, middle, inner = self.widths
+        first = Convolution(inner, middle, 2, Reading.RESIDUAL, enlarges=True)
+        second = Convolution(middle, outer, 2, Reading.RELU, enlarges=True)
+        return (
+            _layer("decoder/deconv1", "in4", first, self.tiles.enlarging(middle)),
+            _layer("decoder/deconv2", "in5", second, self.tiles.enlarging(outer)),
+        )
+
+    @cached_property
+    def normed(self) -> tuple[Layer, ...]:
+        """All layers except the last one, in order."""
+        return (*self.encoder, *(layer for pair in self.blocks for layer in pair), *self.decoder)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of all layers, with their groups, in order."""
+        return (*(layer.name for layer in self.normed), LAST)
+
+
+LAST = "decoder/deconv3"
+
+
+def unsupported(network: Dimensions) -> str:
+    """Return why the shaders do not run a network of these dimensions; "" if they do."""
+    if any(width % CHANNELS for width in network.widths):
+        return tr(
+            "the shaders only support widths that are multiples of {channels}", channels=CHANNELS
+        )
+    return ""
+
+
+def _layer(name: str, norm: str, form: Convolution, tile: Tile, *, winograd: bool = False) -> Layer:
+    tile = fitted(tile, form.inputs, form.outputs)
+    tile = tile if winograd else fitting(form, tile)
+    return Layer(name, norm, form, tile, Reading.RELU, winograd)

@@ -1,0 +1,89 @@
+"""Loads wgpu when it is asked for, and turns its exceptions into sentences.
+
+wgpu has no types, so its objects are Any.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Generator
+from typing import Any
+
+from utils.translation.texts import tr
+
+
+class WebGpuError(RuntimeError):
+    """Raised if a GPU cannot be opened, is lost, has too little memory, or refuses a command.
+
+    The message is one sentence, also if wgpu is missing.
+    """
+
+
+@functools.cache
+def wgpu() -> Any:
+    """Import wgpu, without its OpenGL.
+
+    Raises:
+        WebGpuError: If it is missing, or its library cannot be loaded.
+    """
+    try:
+        library = importlib.import_module("wgpu")
+        native = importlib.import_module("wgpu.backends.wgpu_native")
+    except ImportError as error:
+        raise WebGpuError(tr("the package wgpu is not installed")) from error
+    except (OSError, RuntimeError) as error:
+        raise WebGpuError(
+            tr("the package wgpu cannot be loaded: {reason}", reason=_in_one_line(error))
+        ) from error
+    with contextlib.suppress(RuntimeError):  # other code of the process has started wgpu before
+        native.extras.set_instance_extras(backends=["Primary"])
+    return library
+
+
+@contextlib.contextmanager
+def in_words() -> Generator[None]:
+    """Raise the exceptions of wgpu's calls as a WebGpuError."""
+    try:
+        yield
+    except WebGpuError:
+        raise
+    except (wgpu().GPUError, RuntimeError, MemoryError, ValueError) as error:
+        raise _error(error) from error
+
+
+def checked_module(device: Any, code: str) -> Any:
+    """Load a shader with the checks of indexes and loops that wgpu adds."""
+    return device.create_shader_module(code=code)
+
+
+def trusted_module(device: Any, code: str) -> Any:
+    """Load a shader without checks, by a function that only wgpu's C library has.
+
+    The shader must not index beyond its buffers, and its loops must end.
+    """
+    native = importlib.import_module("wgpu.backends.wgpu_native")
+    calls = importlib.import_module("wgpu.backends.wgpu_native._api").libf  # they raise errors
+    ffi, text = native.ffi, code.encode()
+    letters = ffi.new("char[]", text)
+    source = ffi.new("WGPUShaderSourceWGSL *")
+    source.chain.sType = native.lib.WGPUSType_ShaderSourceWGSL
+    source.code.data, source.code.length = letters, len(text)
+    descriptor = ffi.new("WGPUShaderModuleDescriptor *")
+    descriptor.nextInChain = ffi.cast("WGPUChainedStruct *", source)
+    handle = calls.wgpuDeviceCreateShaderModuleTrusted(device._internal, descriptor, 0)
+    return native.GPUShaderModule("", handle, device)
+
+
+def _error(error: Exception) -> WebGpuError:
+    said = str(error).lower()
+    if isinstance(error, MemoryError) or "out of memory" in said or "not enough memory" in said:
+        return WebGpuError(tr("the GPU has too little memory"))
+    if "lost" in said or "destroyed" in said:
+        return WebGpuError(tr("the connection to the GPU is lost"))
+    return WebGpuError(tr("the GPU refused a command: {reason}", reason=_in_one_line(error)))
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

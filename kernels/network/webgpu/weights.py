@@ -1,0 +1,83 @@
+"""A style's weights on a device, in the order in which the shaders read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from kernels.network.cpu.weights import plain_rows
+from kernels.network.webgpu.convolution import Convolution
+from kernels.network.webgpu.device import Buffer, Device
+from kernels.network.webgpu.last import filters_are_uniform
+from kernels.network.webgpu.layers import Network
+from kernels.network.webgpu.tiles import Tile
+from kernels.network.webgpu.winograd import POSITIONS
+from kernels.weight_transforms import phase_weight
+
+
+class Weights:
+    """The weights of one style, packed once. Every plan of its network and device can use them.
+
+    Attributes:
+        buffers: By the name of a convolution or a norm in the state dict.
+    """
+
+    def __init__(self, device: Device, network: Network, state: Mapping[str, Tensor]) -> None:
+        """Pack and upload a published state dict, of any float dtype.
+
+        Raises:
+            WebGpuError: If the device is lost or out of memory.
+        """
+        self.network = network
+        self.buffers: dict[str, Buffer] = {}
+        for layer in network.normed:
+            weight = state[f"{layer.convolution}.conv2d.weight"].detach().cpu()
+            if layer.winograd:
+                packed = transformed_filters(weight, layer.form, layer.tile)
+            else:
+                packed = filters(weight, layer.form, layer.tile)
+                packed = packed.half() if network.half else packed.float()
+            self.buffers[layer.convolution] = device.upload(packed.numpy())
+            gamma, beta = (state[f"{layer.norm}.{part}"] for part in ("weight", "bias"))
+            self.buffers[layer.norm] = device.upload(affine(gamma, beta).numpy())
+        weight, bias = (state[f"deconv3.conv2d.{part}"] for part in ("weight", "bias"))
+        packed = last_filters(weight.detach().cpu(), bias.detach().cpu())
+        uniform = filters_are_uniform(weight.shape[1], weight.shape[-1])
+        self.buffers["deconv3"] = device.upload(packed.numpy(), uniform=uniform)
+
+
+def filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
+    """Pack [K, C, R, R] as [phases, parts, blocks, taps, C of a block, K of a part]."""
+    weight = phase_weight(weight.double()) if layer.enlarges else weight
+    parts, blocks = layer.outputs // tile.outputs, layer.blocks(tile)
+    split = weight.reshape(
+        *(layer.phases, parts, tile.outputs, blocks, layer.inputs // blocks, layer.side**2)
+    )
+    return split.permute(0, 1, 3, 5, 4, 2).contiguous()
+
+
+def transformed_filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
+    """Transform [K, C, 3, 3] to [36, parts, blocks, C of a block, K of a part], in FP32."""
+    outputs, inputs = weight.shape[:2]
+    rows = plain_rows()
+    matrices = (rows @ weight.double() @ rows.T).flatten(2).permute(2, 1, 0)  # [36, C, K]
+    split = matrices.float().reshape(
+        *(POSITIONS, layer.blocks(tile), inputs // layer.blocks(tile)),
+        *(outputs // tile.outputs, tile.outputs),
+    )
+    return split.permute(0, 3, 1, 2, 4).contiguous()
+
+
+def last_filters(weight: Tensor, bias: Tensor) -> Tensor:
+    """Pack [3, C, R, R] and [3] as [C / 4, columns, rows, 3] vectors of four C, then the bias."""
+    colors, inputs, *side = weight.shape
+    split = weight.float().view(colors, inputs // 4, 4, *side).permute(1, 4, 3, 0, 2)
+    return torch.cat([split.reshape(-1), bias.float(), bias.new_zeros(1, dtype=torch.float32)])
+
+
+def affine(gamma: Tensor, beta: Tensor) -> Tensor:
+    """Pack [C] and [C] as [C / 4, 2, 4], in FP32."""
+    pair = [part.detach().cpu().float().view(-1, 4) for part in (gamma, beta)]
+    return torch.stack(pair, 1)
