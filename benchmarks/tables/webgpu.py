@@ -20,10 +20,14 @@ def webgpu_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *(_cells(row) for row in rows if "unsupported" not in row)]
 
 
+def _name(network: str) -> str:
+    return NAMES.get(network, network)
+
+
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     groups = row.get("groups", {})
     return (
-        NAMES.get(row["network"], row["network"]),
+        _name(row["network"]),
         row["size"],
         row["precision"].upper(),
         "F(4x4)" if row["winograd"] else "direct",

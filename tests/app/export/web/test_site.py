@@ -50,8 +50,8 @@ def served(folder: Path) -> Iterator[str]:
         def translate_path(self, path: str) -> str:
             return super().translate_path(path.removeprefix("/below"))
 
-        def log_message(self, *_: object) -> None:
-            pass
+        def log_message(self, format: str, *args: object) -> None:
+            del format, args
 
     handler = functools.partial(Quiet, directory=folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -90,7 +90,9 @@ def test_a_photo_is_painted_as_on_the_desktop(site, tmp_path):
     assert log == [], "no error in the console"
     content = base64.b64decode(address_of.partition(",")[2])
     painted = np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
-    state = load_checkpoint(Catalog.default().get("mosaic").lite)
+    lite = Catalog.default().get("mosaic").lite
+    assert lite is not None
+    state = load_checkpoint(lite)
     network = TransformerNetBaseline(**asdict(network_config(state)))
     network.load_state_dict(state)
     with torch.inference_mode():
