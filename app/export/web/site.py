@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 from torch import Tensor
 
-from app.errors import StyleForgeError
+from app.export.network import ExportError
 from app.export.web.program import program
 from app.styles.pack import Style
 from kernels.network.cpu.weights import plain_rows
@@ -28,30 +28,26 @@ ICON = Path(__file__).resolve().parents[3] / "assets" / "icons" / "styleforge.sv
 THUMBNAIL = (232, 174)  # twice a card's size, in pixels
 
 
-class SiteError(StyleForgeError):
-    """Raised for a style that the page cannot paint; the message names it."""
-
-
 def write_site(folder: Path, styles: Sequence[Style]) -> None:
     """Write the page with the lite network of each style, or its full one, into a folder.
 
     Raises:
         OSError: If a file cannot be written.
         CheckpointError: If weights cannot be read.
-        SiteError: If a page cannot paint one of the styles.
+        ExportError: If a page cannot paint one of the styles.
     """
     folder.mkdir(parents=True, exist_ok=True)
     networks: list[NetworkConfig] = []
     listed: list[dict[str, Any]] = []
     for style in styles:
         if style.family != FEED_FORWARD:
-            raise SiteError(
+            raise ExportError(
                 f"a web page paints styles with a network of their own, not {style.title}"
             )
         state = load_checkpoint(style.lite or style.weights)
         network = network_config(state)
         if reason := unsupported(network):
-            raise SiteError(f"{style.title}: {reason}")
+            raise ExportError(f"{style.title}: {reason}")
         if network not in networks:
             networks.append(network)
         names = {"weights": f"{style.key}.bin", "picture": f"{style.key}.webp"}
