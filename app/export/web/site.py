@@ -22,6 +22,8 @@ from models.checkpoints import load_checkpoint
 from models.families.keys import FEED_FORWARD
 from models.network_config import NetworkConfig, network_config
 from utils.files.atomic import atomic_write
+from utils.translation.joints import labeled
+from utils.translation.texts import tr
 
 PAGE = Path(__file__).with_name("page")
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icons" / "styleforge.svg"
@@ -42,12 +44,15 @@ def write_site(folder: Path, styles: Sequence[Style]) -> None:
     for style in styles:
         if style.family != FEED_FORWARD:
             raise ExportError(
-                f"a web page paints styles with a network of their own, not {style.title}"
+                tr(
+                    "a web page paints styles that have a network of their own, unlike {style}",
+                    style=style.title,
+                )
             )
         state = load_checkpoint(style.lite or style.weights)
         network = network_config(state)
         if reason := unsupported(network):
-            raise ExportError(f"{style.title}: {reason}")
+            raise ExportError(labeled(style.title, reason))
         if network not in networks:
             networks.append(network)
         names = {"weights": f"{style.key}.bin", "picture": f"{style.key}.webp"}
