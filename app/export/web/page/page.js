@@ -1,6 +1,6 @@
 // The page: sources, styles and controls around a Painter. STYLES and NETWORKS stand before.
 
-const LONGEST_STREAM = 384; // pixels of a webcam's long side in the network; it keeps up everywhere
+const LONGEST_STREAM = 384; // pixels of a webcam's long side in the network
 const LONGEST_PHOTO = 1024;
 const LEAST = 16;
 

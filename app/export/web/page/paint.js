@@ -106,7 +106,8 @@ function packedStyle(halves, network, half) {
   const arrays = {};
   for (const layer of network.layers) {
     const filters = packed(tensor(`${layer.name}.conv2d.weight`), layer);
-    arrays[layer.name] = half ? toHalf(filters) : filters;
+    // Winograd's filters stay FP32, see kernels/network/webgpu/weights.py.
+    arrays[layer.name] = half && !layer.positionsFirst ? toHalf(filters) : filters;
     arrays[layer.norm] = packedNorm(tensor(`${layer.norm}.weight`), tensor(`${layer.norm}.bias`));
   }
   arrays.deconv3 = packedLast(
