@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from app.cli import main
+from app.export.web.program import RecordingDevice
 from app.styles.catalog import Catalog
+from kernels.network.webgpu.layers import Network
+from kernels.network.webgpu.weights import Weights
 from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
@@ -101,6 +105,46 @@ def test_a_photo_is_painted_as_on_the_desktop(site, tmp_path):
     assert painted.shape == pixels.shape
     assert np.abs(painted - exact.round()).max() <= 1
     assert painted.std() > 10
+
+
+class Uploads(RecordingDevice):
+    """A recording device whose buffers of weights are their bytes."""
+
+    def upload(self, data: np.ndarray, *, uniform: bool = False) -> bytes:
+        del uniform
+        return data.tobytes()
+
+
+@pytest.mark.parametrize("half", [False, True], ids=["FP32", "FP16"])
+def test_the_page_packs_weights_as_the_desktop_does(site, half):
+    lite = Catalog.default().get("candy").lite
+    assert lite is not None
+    state = load_checkpoint(lite)
+    device: Any = Uploads()
+    wanted = Weights(device, Network.of(network_config(state), half=half), state).buffers
+    with served(site) as address, browser() as opened:
+        opened.get(address)
+        script = (site / "styleforge.js").read_text("utf-8")
+        start, end = script.index("const STYLES"), script.index("// The page:")
+        found = opened.execute_async_script(
+            script[start:end]
+            + """
+            const [half, done] = arguments;
+            fetch(STYLES[0].weights).then((answer) => answer.arrayBuffer()).then((bytes) => {
+              const packed = packedStyle(new Uint16Array(bytes), NETWORKS[0], half);
+              const names = Object.entries(packed).map(([name, numbers]) => [
+                name, numbers.BYTES_PER_ELEMENT, Array.from(numbers),
+              ]);
+              done(names);
+            });
+            """,
+            half,
+        )
+    assert {name for name, *_ in found} == set(wanted)
+    for name, size, numbers in found:
+        ours = np.array(numbers, np.uint16).view(np.float16) if size == 2 else np.float32(numbers)
+        theirs = np.frombuffer(wanted[name], ours.dtype)
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3 if size == 2 else 1e-5, atol=1e-6)
 
 
 @pytest.mark.full
