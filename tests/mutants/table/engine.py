@@ -211,7 +211,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "FP32 in place of a refused precision is told as a broken picture",
+        "the window calls FP32 in place of a refused precision a broken picture",
         "app/engine/run_info.py",
         "limitations.append(tr(refusal) or broken)",
         "limitations.append(broken)",
