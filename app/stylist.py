@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
 from app.engine.network_pool import BATCH, BATCH_PIXELS
+from app.engine.painting_devices import painting_device
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import MAX_SIZE, SHORTEST, requested_sizes, unhurried_size
 from app.errors import StyleForgeError
@@ -25,7 +26,6 @@ from app.options import mixed_parts
 from app.parameters import PARAMETERS, FractionParameter
 from app.styles.catalog import Catalog
 from models.precision import Precision
-from utils.devices import resolve
 
 Pictures = TypeVar("Pictures")
 Picture = NDArray[np.uint8]  # [H, W, 3] RGB
@@ -184,7 +184,7 @@ class Stylist:
         return styled
 
     def _most(self, pixels: int) -> int:
-        if self._batch is None and resolve(self._config.device).type == "cpu":
+        if self._batch is None and painting_device(self._config.device).type == "cpu":
             return 1
         return max(1, min(self._batch or BATCH, BATCH_PIXELS // pixels))
 
@@ -197,7 +197,7 @@ class Stylist:
             self._config = self._config.mixed(((style.key, 1.0),))
         engine = Engine(catalog)
         engine.configure(self._config)
-        check_precision(self._config, (engine.family,), resolve(self._config.device))
+        check_precision(self._config, (engine.family,), painting_device(self._config.device))
         engine.prepare_kernels()
         return engine
 

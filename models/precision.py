@@ -11,6 +11,7 @@ from enum import Enum
 import torch
 from torch import Tensor
 
+from models.webgpu.devices import adapter_of, is_webgpu
 from utils.tf32 import tf32_allowed as tf32_allowed
 from utils.translation.texts import mark
 
@@ -88,11 +89,17 @@ class Precision(Enum):
     def refusal(self, device: torch.device) -> str:
         """Return why no network of ours is offered in this mode on `device`, a sentence; else "".
 
+        On a GPU that WebGPU reaches, it may list the GPUs, and raises WebGpuError as `adapter_of`.
+
         Only a measurement tells whether BF16 helps on a CPU that has its instructions: see
         `NetworkFamily.refusal` in models.families.family.
         """
         if device.type == "cuda" or self is Precision.fp32:
             return ""
+        if is_webgpu(device):
+            if self is not Precision.fp16:
+                return _NOT_BY_WEBGPU.format(title=self.title)
+            return "" if adapter_of(device).half else _NO_FP16_BY_WEBGPU
         if self in (Precision.tf32, Precision.int8):
             return _NEEDS_GPU.format(title=self.title)
         if self is Precision.bf16:
@@ -126,6 +133,8 @@ INT8_NEEDS_FUSED = mark("INT8 needs the fused network; runs in FP16")
 # Refusal of BF16 if the CPU has its instructions, and the network of a family does not gain.
 BF16_IS_NO_GAIN = "the fused network is not faster in BF16 than in FP32 on this CPU"
 _NEEDS_GPU = "{title} needs a GPU"
+_NOT_BY_WEBGPU = "WebGPU has no {title}"
+_NO_FP16_BY_WEBGPU = "this GPU has no FP16 in shaders"
 _SLOWER_ON_CPU = "{title} is slower than FP32 on a CPU"
 _TF32_ON_GPU = "TF32 runs as FP32 on this GPU"
 _INT8_ON_GPU = "INT8 runs as FP16 on this GPU"
@@ -137,12 +146,21 @@ _NO_BF16 = "BF16 is slower than FP32 on this CPU: it has no BF16 instructions"
 def sentences() -> tuple[str, ...]:
     """Return every sentence about a precision on any device, for translations."""
     absent, slower = (Precision.tf32, Precision.int8), (Precision.fp16, Precision.amp)
+    by_webgpu = (Precision.tf32, Precision.bf16, Precision.amp, Precision.int8)
     emulated = (Precision.fp16, Precision.bf16, Precision.amp)
     return (
         *(each.cost for each in Precision if each.cost),
         *(_NEEDS_GPU.format(title=each.title) for each in absent),
         *(_SLOWER_ON_CPU.format(title=each.title) for each in slower),
-        *(_NO_BF16, BF16_IS_NO_GAIN, _TF32_ON_GPU, _INT8_ON_GPU, _INT8_ON_HOPPER),
+        *(_NOT_BY_WEBGPU.format(title=each.title) for each in by_webgpu),
+        *(
+            _NO_FP16_BY_WEBGPU,
+            _NO_BF16,
+            BF16_IS_NO_GAIN,
+            _TF32_ON_GPU,
+            _INT8_ON_GPU,
+            _INT8_ON_HOPPER,
+        ),
         *(_EMULATED.format(title=each.title) for each in emulated),
     )
 

@@ -11,11 +11,11 @@ from app.batch.pictures.styling import Styling
 from app.batch.team.requests import FilmRun, FilmTask, Setup
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
+from app.engine.painting_devices import painting_device
 from app.export.film.job import FilmJob, FilmProgress
 from app.export.film.parts.split import Part
 from app.export.film.parts.work import LineEnd, Teller, make_parts
 from app.export.film.styling import FilmStyling
-from utils.devices import resolve
 from utils.free_memory import free_bytes
 
 
@@ -45,7 +45,7 @@ class BatchEngine:
 
     def check_precision(self, devices: Iterable[str]) -> None:
         """Raise StyleForgeError with the reason if a device does not offer the run's precision."""
-        for device in dict.fromkeys(map(resolve, devices)):
+        for device in dict.fromkeys(map(painting_device, devices)):
             check_precision(self._setup.config, (self._engine.family,), device)
 
     @property

@@ -13,13 +13,13 @@ from app.batch.error import StylizeError
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.network_pool import AT_ONCE, BATCH, BATCH_PIXELS, IN_BANDS
+from app.engine.painting_devices import painting_device
 from app.engine.resolution import MAX_SIZE, fit, requested_sizes, size_for, unhurried_size
 from models.families.family import NetworkFamily
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.inference.frame_styler import DEPTH
 from models.precision import Precision
-from utils.devices import resolve
 from utils.free_memory import free_bytes
 from utils.text import printable
 
@@ -56,7 +56,7 @@ class Limits:
     ) -> Limits:
         """Compute the limits from the current free memory; `engine` has the config."""
         free = free_bytes(torch.device("cpu")) * PICTURES_FRACTION
-        device, memory = resolve(config.device), engine.memory_bytes
+        device, memory = painting_device(config.device), engine.memory_bytes
         return cls(config, device, batch, memory, free, engine.family, full)
 
     def size(self, name: str, width: int, height: int) -> int:

@@ -30,7 +30,9 @@ def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> Non
     parser.add_argument(
         "--device",
         default=DEFAULTS.device,
-        help=f"auto, cpu, cuda:0, ...{more} (default: auto, a GPU if available)",
+        help=f"auto, cpu, cuda:0, webgpu, webgpu:1, ...{more} (default: auto: an NVIDIA GPU, or "
+        "another GPU that `styleforge doctor --measure` or the window found to be faster than the "
+        "CPU)",
     )
 
 

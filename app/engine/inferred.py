@@ -9,7 +9,7 @@ import torch
 from app.engine.adaptation import Variant
 from app.engine.config import EngineConfig
 from app.engine.display_path import Submitted, finish_of
-from app.engine.network_pool import Rendering
+from app.engine.network_pool import Rendering, StartedPicture
 from app.engine.post.blending import Pixels
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
@@ -32,6 +32,7 @@ class Inferred:
         renderings: The output of each network that ran, by its key in ALL_VARIANTS.
         resize_ms: The time of scaling the frame and adding the texture.
         bands: Why the network runs in bands of rows, as a clause; "" if it runs at once.
+        elsewhere: Why the CPU computes and not the config's GPU, as a clause; "" if it does not.
     """
 
     frame: Frame
@@ -47,6 +48,7 @@ class Inferred:
     renderings: dict[str, Rendering]
     resize_ms: float
     bands: str = ""
+    elsewhere: str = ""
 
     @property
     def variant(self) -> Variant:
@@ -74,8 +76,16 @@ class Inferred:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Started:
+    """A frame under way on a GPU that WebGPU reaches, at each size of the network's input."""
+
+    inferred: Inferred
+    pictures: tuple[StartedPicture, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Pending:
     """Frames in flight on the GPU as one batch; `batch` has each one's data, without the output."""
 
     batch: tuple[Inferred, ...]
-    submitted: Submitted
+    submitted: Submitted | Started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,13 +19,15 @@ from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
 from kernels.network.cpu.plan import BytesNetwork
-from kernels.network.graph_plan import GraphPlan, PlannedNetwork
+from kernels.network.graph_plan import GraphPlan, PlannedNetwork, group_of
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
+from models.webgpu.devices import host_of
+from models.webgpu.network import WebGpuNetwork
 from utils.free_memory import free_bytes
 from utils.translation.numbers import number
 from utils.translation.texts import tr
@@ -81,6 +83,28 @@ class _Painted(NamedTuple):
     limits: tuple[float, float]
     raws: tuple[Tensor, ...] = ()
     deep: Deep | None = None
+
+
+class StartedPicture:
+    """A picture under way on a GPU that WebGPU reaches."""
+
+    def __init__(self, network: WebGpuNetwork, pixels: Pixels) -> None:
+        begun = time.perf_counter()
+        self._started = network.start(pixels)
+        self._upload_ms = (time.perf_counter() - begun) * 1e3
+
+    def wait(self) -> Rendering:
+        """Wait for the picture.
+
+        Without timestamps of the GPU, the whole wait counts as the network's time.
+        """
+        begun = time.perf_counter()
+        pixels = self._started.result()
+        waited_ms = (time.perf_counter() - begun) * 1e3
+        low, high = self._started.limits
+        timings = _by_timestamps(self._started.milliseconds, self._upload_ms, waited_ms)
+        broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
+        return Rendering(pixels, timings, broken)
 
 
 class NetworkPool:
@@ -152,9 +176,11 @@ class Network:
         family: NetworkFamily[Any],
     ) -> None:
         self.device, self._precision = device, precision
+        self._host = host_of(device)
         self._family = family
         self._memory_format = family.variant(kernels).memory_format
-        self._module = family.build(network, kernels).to(device, precision.value.dtype)
+        self._module = family.build_on(network, kernels, device, precision)
+        self._on_webgpu = self._module if isinstance(self._module, WebGpuNetwork) else None
         self._planned = self._module if isinstance(self._module, PlannedNetwork) else None
         self._in_bytes = self._module if isinstance(self._module, BytesNetwork) else None
         self._loaded: Hashable = None
@@ -174,6 +200,16 @@ class Network:
         """Set whether the network times every layer, or only groups of layers (the default)."""
         if on != self._module.by_layer:  # setting an attribute of a module is slow
             self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether `start` paints a picture while the CPU prepares the next one."""
+        return self._on_webgpu is not None
+
+    def start(self, pixels: Pixels) -> StartedPicture:
+        """Start a picture on a GPU that WebGPU reaches, where one more may be under way."""
+        assert self._on_webgpu is not None
+        return StartedPicture(self._on_webgpu, pixels)
 
     def render_all(
         self,
@@ -206,23 +242,14 @@ class Network:
                 return joined
         detail = detail or self.render(large, deep=deep, between=between)
         strokes = self.render(small, deep=deep, between=between)
-        start = time.perf_counter()
-        pixels = join_bands(strokes.pixels, detail.pixels)
-        both = strokes.deep, detail.deep
-        joined_deep = None if both[0] is None or both[1] is None else join_bands(both[0], both[1])
-        joining = Timings(blend=(time.perf_counter() - start) * 1e3)
-        return Rendering(
-            pixels,
-            detail.timings + strokes.timings + joining,
-            detail.broken or strokes.broken,
-            detail.raws + strokes.raws,
-            deep=joined_deep,
-        )
+        return joined_sizes(detail, strokes)
 
     def render(
         self, pixels: Pixels, *, deep: bool = False, between: Callable[[], object] = lambda: None
     ) -> Rendering:
         """Run the network on a picture along the fastest path, with timings."""
+        if self.overlaps and not deep:
+            return self.start(pixels).wait()
         clock = Stopwatch(self.device)
         with self.computing():
             size = pixels.shape[1], pixels.shape[0]
@@ -265,7 +292,7 @@ class Network:
         """Run pictures of one size as a batch, or singly if the fastest path accepts no more."""
         height, width = pictures[0].shape[:2]
         with self.computing():
-            single = self.plan((width, height)) is not None
+            single = self.overlaps or self.plan((width, height)) is not None
         if single:
             return [self.render(pixels) for pixels in pictures]
         return self._render_layers(pictures, Stopwatch(self.device))
@@ -304,7 +331,7 @@ class Network:
         self, pictures: Sequence[Pixels], passed: Callable[[str], None]
     ) -> list[_Painted] | None:
         """Paint pictures without their values before rounding; None if the network cannot here."""
-        if self._in_bytes is None or self.device.type != "cpu":
+        if self._in_bytes is None or self._host.type != "cpu":
             return None
         painted = self._in_bytes.paint_bytes(self._frames(pictures), passed)
         if painted is None:
@@ -363,7 +390,7 @@ class Network:
 
     def _frames(self, pictures: Sequence[Pixels]) -> Tensor:
         stacked = np.stack(pictures) if len(pictures) > 1 else pictures[0][None]
-        return torch.as_tensor(stacked).to(self.device)
+        return torch.as_tensor(stacked).to(self._host)
 
     def plan(self, size: Size, samples: int = 1) -> GraphPlan | None:
         """Return the plan for batches of a size, or None; call it within `computing`."""
@@ -387,7 +414,7 @@ class Network:
     @contextmanager
     def computing(self) -> Generator[None]:
         """Make PyTorch compute in this network's precision, in inference mode."""
-        mode, kind = self._precision.value, self.device.type
+        mode, kind = self._precision.value, self._host.type
         half = torch.float16 if kind == "cuda" else torch.bfloat16
         # Entering and leaving autocast takes 15 us per frame.
         autocast: AbstractContextManager[object] = nullcontext()
@@ -400,6 +427,43 @@ class Network:
             autocast,
         ):
             yield
+
+
+def joined_sizes(detail: Rendering, strokes: Rendering) -> Rendering:
+    """Return the output of the larger size with the low frequencies of the smaller one."""
+    start = time.perf_counter()
+    pixels = join_bands(strokes.pixels, detail.pixels)
+    both = strokes.deep, detail.deep
+    joined_deep = None if both[0] is None or both[1] is None else join_bands(both[0], both[1])
+    joining = Timings(blend=(time.perf_counter() - start) * 1e3)
+    return Rendering(
+        pixels,
+        detail.timings + strokes.timings + joining,
+        detail.broken or strokes.broken,
+        detail.raws + strokes.raws,
+        deep=joined_deep,
+    )
+
+
+def _by_timestamps(
+    measured: Mapping[str, float] | None, upload_ms: float, waited_ms: float
+) -> Timings:
+    """Return the times of a picture from a GPU's times by layer or group of layers, if any."""
+    if measured is None:
+        return Timings(upload=upload_ms, network=waited_ms)
+    network = sum(measured.values())
+    groups: dict[str, float] = {}
+    for name, ms in measured.items():
+        groups[group_of(name)] = groups.get(group_of(name), 0.0) + ms
+    layers = tuple((name, ms) for name, ms in measured.items() if name not in groups)
+    download = max(0.0, waited_ms - network)
+    return Timings(
+        upload=upload_ms,
+        network=network,
+        download=download,
+        groups=tuple(groups.items()),
+        layers=layers,
+    )
 
 
 def _rounded(raw: Tensor) -> Pixels:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch
 
 from app.engine.config import EngineConfig
+from app.engine.painting_devices import painting_title
 from app.engine.result import RunInfo
 from app.engine.style_weights import ActiveWeights
+from app.engine.webgpu_rates import why_not
 from kernels.frames import native_smoothing
 from kernels.jit import build
 from models.precision import Precision
-from utils.devices import cuda_unavailable_reason, title
+from utils.devices import cuda_unavailable_reason
 from utils.translation.texts import tr
 
 
@@ -29,7 +31,7 @@ class LatestRunInfo:
         active: ActiveWeights,
         reasons: tuple[str, ...],
     ) -> RunInfo:
-        read = (config, device, precision, active, reasons, build.reasons())
+        read = (config, device, precision, active, reasons, build.reasons(), why_not())
         if self._info is None or read != self._read:
             self._info = run_info(config, device, precision, active, reasons)
             self._read = read
@@ -48,7 +50,7 @@ def run_info(
     family = active.family
     runtime = family.variant(config.kernels).runtime
     if device.type == "cpu" and config.device == "auto" and runtime is None:
-        limitations.append(cuda_unavailable_reason())
+        limitations += cuda_unavailable_reason(), why_not()
     limitations += family.limitations(config.kernels, device, precision, active.network)
     if device.type == "cpu" and config.smoothing:
         limitations.append(native_smoothing.unavailable_reason())
@@ -62,7 +64,7 @@ def run_info(
     return RunInfo(
         family.variant(config.kernels).title,
         precision,
-        title(device) if runtime is None else runtime.device_title(),
+        painting_title(device) if runtime is None else runtime.device_title(),
         tuple(filter(None, limitations)),
         active.label,
         len(config.styles) > 1,

@@ -240,6 +240,11 @@ class FrameLoop:
         if not compiling:
             self._styled = None
 
+    def try_gpu_again(self) -> None:
+        """Open a GPU again that failed, and style the last frame again."""
+        self._engine.try_gpu_again()
+        self._styled = None
+
     def time_layers(self, on: bool) -> None:
         """Set whether layers are timed; style the last frame again to time still pictures too."""
         self._engine.time_layers(on)

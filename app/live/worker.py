@@ -10,12 +10,14 @@ from typing import ParamSpec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from app.engine.engine import Engine
+from app.engine.webgpu_rates import Measurement
 from app.errors import Problem
 from app.frame import FrameSource
 from app.live.frame_loop import FrameLoop, LoopEvents
 from app.live.latest_value import LatestValue
 from app.live.previews.painter import PreviewPainter
 from app.live.stream_metrics import StreamMetrics
+from kernels.network.webgpu.library import WebGpuError
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -38,6 +40,7 @@ class Worker(QObject):
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
     previewed = Signal(object)  # Preview
+    measured = Signal(object)  # KeptRate
     refining = Signal(bool)
     _posted = Signal(object)  # Callable[[], object]
 
@@ -84,6 +87,19 @@ class Worker(QObject):
     def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
         """Paint previews of styles between frames; the first `visible` are in view."""
         self._previews.want(styles, visible)
+
+    def measure(self, measurement: Measurement) -> None:
+        """Paint a picture of a measurement between two frames, then the next one."""
+        try:
+            rate = measurement.step()
+        except (WebGpuError, OSError) as exc:
+            log.info("measurement failed", exc_info=True)
+            self.problem.emit(Problem.of(exc, failure="Could not measure the GPU"))
+            return
+        if rate is None:
+            self.post(self.measure, measurement)
+        else:
+            self.measured.emit(rate)
 
     @Slot()
     def close(self) -> None:

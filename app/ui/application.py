@@ -111,6 +111,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
             window.welcome.offer()
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
+        _measure_gpu_when_painted(session)
         freeze_garbage_collector(session)
         # Python handles signals only while it runs code; the window's timers ensure that.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -119,6 +120,12 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     finally:
         build.stop()  # a running build would keep the process alive
         session.shutdown()
+
+
+def _measure_gpu_when_painted(session: Session) -> None:
+    """Measure the GPU after the first picture, which it should not delay."""
+    once = Qt.ConnectionType.SingleShotConnection
+    session.painted.connect(lambda _: session.gpu.measure(), once)
 
 
 def freeze_garbage_collector(session: Session) -> None:

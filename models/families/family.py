@@ -18,6 +18,7 @@ from models.families import bf16_gain
 from models.inference.banded_layers import Rows
 from models.precision import BF16_IS_NO_GAIN, Precision
 from models.runtimes.runtime import Runtime
+from utils.translation.texts import tr
 
 if TYPE_CHECKING:
     from models.families.any_style import AnyStyleNetwork
@@ -151,7 +152,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         if self.variant(kernels).runtime is not None:
             return ""
         refusal = precision.refusal(device)
-        measured = precision is Precision.bf16 and device.type != "cuda" and not refusal
+        measured = precision is Precision.bf16 and device.type == "cpu" and not refusal
         if measured and not bf16_gain.is_faster(self.key, self.sample):
             return BF16_IS_NO_GAIN
         return refusal
@@ -244,6 +245,45 @@ class NetworkFamily(ABC, Generic[Contents]):
         [N, 3, H, W], 0-255, and a callback for its stages, and returns pictures of the same shape.
         Its `by_layer` may be set.
         """
+
+    def build_on(
+        self, network: Any, kernels: str, device: torch.device, precision: Precision
+    ) -> nn.Module:
+        """Build a network on a device in a precision that the family computes there.
+
+        The arguments are as for `build`. Its pictures are on `models.webgpu.devices.host_of`.
+
+        Raises:
+            WebGpuError: If a GPU that WebGPU reaches cannot be opened.
+        """
+        return self.build(network, kernels).to(device, precision.value.dtype)
+
+    def webgpu_refusal(
+        self,
+        network: Any,  # noqa: ARG002
+        kernels: str,  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+        precision: Precision,  # noqa: ARG002
+        size: tuple[int, int],  # noqa: ARG002
+    ) -> str:
+        """Return why a network does not run through WebGPU, as a clause; "" if it does.
+
+        The arguments are as for `build_on`, with the width and height of its pictures.
+
+        Raises:
+            WebGpuError: If the GPU cannot be opened.
+        """
+        return tr("there are no WebGPU shaders for this kind of network")
+
+    def prepare_on(
+        self, network: Any, device: torch.device, precision: Precision, size: tuple[int, int]
+    ) -> None:
+        """Compile the shaders of a fused network that WebGPU runs, so that no frame waits.
+
+        Raises:
+            WebGpuError: If the GPU fails, or refuses a shader.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def sample(self) -> nn.Module:

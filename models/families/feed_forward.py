@@ -31,6 +31,8 @@ from models.transformer_net import (
     TransformerNetBaseline,
     TransformerNetFused,
 )
+from models.webgpu.devices import is_webgpu
+from models.webgpu.network import WebGpuNetwork, refusal
 from utils.translation.texts import tr, trn
 
 log = logging.getLogger(__name__)
@@ -99,6 +101,34 @@ class FeedForwardFamily(NetworkFamily[State]):
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
         return ALL_VARIANTS[kernels](**asdict(network)).requires_grad_(False).eval()
 
+    def build_on(
+        self, network: NetworkConfig, kernels: str, device: torch.device, precision: Precision
+    ) -> nn.Module:
+        if is_webgpu(device):
+            return WebGpuNetwork(network, device, precision)
+        return super().build_on(network, kernels, device, precision)
+
+    def webgpu_refusal(
+        self,
+        network: NetworkConfig,
+        kernels: str,
+        device: torch.device,
+        precision: Precision,
+        size: tuple[int, int],
+    ) -> str:
+        if kernels != "fused":
+            return tr("only the fused network has WebGPU shaders")
+        return refusal(network, device, precision, size)
+
+    def prepare_on(
+        self,
+        network: NetworkConfig,
+        device: torch.device,
+        precision: Precision,
+        size: tuple[int, int],
+    ) -> None:
+        WebGpuNetwork(network, device, precision).prepare(size)
+
     def sample(self) -> nn.Module:
         return self.build(FULL, "fused")
 
@@ -122,6 +152,8 @@ class FeedForwardFamily(NetworkFamily[State]):
 
         For the fused variant, the last is why the CPU scales and mixes frames, or "".
         """
+        if is_webgpu(device):
+            return ()
         variant = ALL_VARIANTS[kernels]
         mode = precision.value
         said = variant.limitations(device, mode.dtype, network, int8=mode.int8)

@@ -21,12 +21,12 @@ from app.batch.pictures.outcome import Fault, Outcome, Result
 from app.batch.request import Request
 from app.batch.team.requests import FilmRun, PictureRun, Setup
 from app.engine.config import EngineConfig
+from app.engine.painting_devices import painting_device, painting_title
 from app.engine.result import RunInfo, Timings
 from app.export.film.parts.split import Part
 from app.export.film.parts.work import LineCount, MadePart
 from app.styles.catalog import Catalog
 from models.transformer_net import ALL_VARIANTS
-from utils.devices import resolve, title
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Painter:
     def _earlier(self) -> Result:
         """Return a substitute for the lost answer about a result that an earlier attempt wrote."""
         config = self._setup.config
-        device = title(resolve(config.device))
+        device = painting_title(painting_device(config.device))
         running = RunInfo(ALL_VARIANTS[config.kernels].title, self._limits.precision, device)
         return Result(Timings(), running)
 

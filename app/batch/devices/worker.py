@@ -24,11 +24,11 @@ from app.batch.team.requests import (
     WholeProgress,
     WholeRun,
 )
+from app.engine.painting_devices import painting_device
 from app.errors import StyleForgeError
 from app.export.film.fault import FAULTS, reason
 from app.export.film.job import FilmCancelled, FilmProgress
 from app.processes.language import adopt
-from utils.devices import resolve
 
 
 def work(pipe: Connection, setup: Setup) -> None:
@@ -40,7 +40,7 @@ def work(pipe: Connection, setup: Setup) -> None:
     warnings.filterwarnings("ignore", "StyleForge's native kernels")
     warnings.filterwarnings("ignore", "Please use the new API settings to control TF32")
     torch.set_num_threads(max(1, torch.get_num_threads() // setup.sharing))
-    device = resolve(setup.config.device)
+    device = painting_device(setup.config.device)
     if device.type == "cuda":
         # otherwise code that names no device would use the first GPU as well
         torch.cuda.set_device(device)

@@ -10,6 +10,7 @@ from app.commands.camera.reporters import make_reporter
 from app.commands.camera.stream import CameraStream
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
+from app.engine.painting_devices import painting_device
 from app.errors import StyleForgeError
 from app.options import mixed_parts
 from app.parameters import given_values
@@ -20,7 +21,6 @@ from app.styles.catalog import Catalog
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.sender import CameraStatus, VirtualCamera
 from models.precision import Precision
-from utils.devices import resolve
 from utils.text import printable
 
 
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     config = _config(args)
     engine = Engine(Catalog.default(), on_notice=reporter.note)
     engine.configure(config)  # reports an invalid style or device first
-    check_precision(config, (engine.family,), resolve(config.device))
+    check_precision(config, (engine.family,), painting_device(config.device))
     statuses: queue.SimpleQueue[CameraStatus] = queue.SimpleQueue()
     with closing(VirtualCamera(_choice(args), statuses.put)) as camera:
         if engine.kernel_families:

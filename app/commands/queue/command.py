@@ -25,6 +25,7 @@ from app.commands.stylize.reporters import make_reporter
 from app.commands.stylize.request import style_choice_of
 from app.engine.config import EngineConfig
 from app.engine.engine import check_precision
+from app.engine.painting_devices import painting_device
 from app.errors import MAX_MESSAGE_LENGTH
 from app.exit_status import DONE, FAILED
 from app.processes.stop_signal import interrupt_on_stdin
@@ -32,7 +33,6 @@ from app.styles.catalog import Catalog
 from models.families.keys import ANY_STYLE
 from models.families.table import FAMILIES
 from models.precision import Precision
-from utils.devices import resolve
 from utils.text import printable
 
 INTERVAL_S = 2.0  # between checks of a folder or of the queue
@@ -149,7 +149,7 @@ def _check_look(args: argparse.Namespace) -> None:
     config = EngineConfig(kernels=args.kernels, precision=Precision[args.precision])
     for name in devices_of(args.device):
         with suppress(ValueError):  # the job may run once the device is there
-            check_precision(config, (family,), resolve(name))
+            check_precision(config, (family,), painting_device(name))
 
 
 def _run(args: argparse.Namespace, queue: JobQueue) -> int:

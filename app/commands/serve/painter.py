@@ -20,6 +20,7 @@ from app.commands.doctor import (
 )
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
+from app.engine.painting_devices import painting_device
 from app.server.look import FULL, Look
 from app.server.painting import Painted, Stopped
 from app.styles.catalog import Catalog
@@ -27,7 +28,6 @@ from app.styles.pack import Style
 from kernels.table.registry import prepare
 from models.families.table import FAMILIES
 from models.precision import Precision
-from utils.devices import resolve
 from utils.free_memory import free_bytes
 
 
@@ -46,7 +46,7 @@ class EnginePainter:
         self._engine = Engine(catalog, on_notice=self._notices.append, free=free_bytes)
         self._engine.configure(self._config)
         # Pictures in the style of another family are painted in FP32 if it does not offer it.
-        check_precision(self._config, tuple(FAMILIES.values()), resolve(device))
+        check_precision(self._config, tuple(FAMILIES.values()), painting_device(device))
         self._prepared: set[str] = set()
         self._prepare()
         checks = {

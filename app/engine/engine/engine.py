@@ -18,8 +18,10 @@ from app.engine.engine.faults import EngineError, memory_errors
 from app.engine.engine.finishing import Finishing
 from app.engine.engine.inference import Inference
 from app.engine.engine.preparation import Preparation
-from app.engine.inferred import Inferred, Pending
+from app.engine.engine.webgpu import WebGpuUse
+from app.engine.inferred import Inferred, Pending, Started
 from app.engine.network_pool import NetworkPool, Size
+from app.engine.painting_devices import painting_device
 from app.engine.post.blending import PostProcessor
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
@@ -31,13 +33,14 @@ from app.parameters import CHOICES
 from app.styles.catalog import Catalog
 from app.styles.pack import StyleError
 from kernels.frames.stream_state import StateError, StreamState, part_of, under
+from kernels.network.webgpu.library import WebGpuError
 from kernels.table.registry import prepare
 from models.checkpoints import CheckpointError
 from models.families.family import NetworkFamily
 from models.families.table import FAMILIES
 from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import ALL_VARIANTS
-from utils.devices import resolve
+from models.webgpu.devices import try_again
 from utils.free_memory import free_bytes
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr
@@ -86,8 +89,9 @@ class Engine:
         self._display = DisplayPath()
         self._texture = Texture()
         comparer = Comparer()
+        self._webgpu = WebGpuUse(on_notice)
         self._preparation = Preparation(
-            self._style_weights, self._networks, self._adaptation, on_notice
+            self._style_weights, self._networks, self._adaptation, on_notice, self._webgpu
         )
         self._inference = Inference(
             self._networks,
@@ -142,7 +146,7 @@ class Engine:
                 available; the config in force stays.
         """
         try:
-            device = resolve(config.device)
+            device = painting_device(config.device)
         except ValueError as exc:
             raise EngineError(str(exc)) from exc
         for what, known in {"kernels": ALL_VARIANTS, **CHOICES}.items():
@@ -232,7 +236,11 @@ class Engine:
         config = self._in_force()
         with self._memory_errors(frame):
             while True:
-                inferred = self._inference.run(self._chosen(frame, config, mode))
+                try:
+                    inferred = self._inference.run(self._chosen(frame, config, mode))
+                except WebGpuError as error:
+                    self._leave_gpu(self._device, error)
+                    continue
                 if not self._preparation.step_down(inferred):
                     return inferred
 
@@ -315,17 +323,46 @@ class Engine:
             raise ValueError("the frames of a batch have one size")
         with self._memory_errors(frames[0]):
             batch = tuple(self._chosen(frame, config, mode) for frame in frames)
-            submitted = self._inference.submit(batch, screen)
+            try:
+                submitted = self._inference.submit(batch, screen)
+            except WebGpuError as error:
+                self._leave_gpu(self._device, error)
+                return None
         return None if submitted is None else Pending(batch, submitted)
 
     def complete_batch(self, pending: Pending) -> list[StyledFrame]:
         with self._memory_errors(pending.batch[0].frame):
-            collected = self._inference.collect(pending.batch, pending.submitted)
+            try:
+                collected = self._inference.collect(pending.batch, pending.submitted)
+            except WebGpuError as error:
+                self._leave_gpu(pending.batch[0].device, error)
+                return [self.process(each.frame, each.mode) for each in pending.batch]
             return self._finish_batch(pending.batch, collected)
 
     def discard(self, pending: Pending) -> None:
         """Wait for a frame that is no longer needed."""
-        pending.submitted.submission.wait()
+        if not isinstance(pending.submitted, Started):
+            pending.submitted.submission.wait()
+            return
+        try:
+            self._inference.collect(pending.batch, pending.submitted)
+        except WebGpuError as error:
+            self._leave_gpu(pending.batch[0].device, error)
+
+    def report_gpu_failures(self, on_failure: Callable[[str], object]) -> None:
+        """Call a function with one sentence when a GPU fails, instead of reporting a notice."""
+        self._webgpu.on_failure = on_failure
+
+    def try_gpu_again(self) -> None:
+        """Open a GPU again that failed, with the next frame."""
+        try_again()
+        self._webgpu.forget()
+        self._release()
+
+    def _leave_gpu(self, device: torch.device, error: WebGpuError) -> None:
+        """Paint on the CPU from now on, because the GPU failed."""
+        self._release()
+        self._webgpu.fail(device, error)
 
     def _in_force(self) -> EngineConfig:
         if self._config is None:

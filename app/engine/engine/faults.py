@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import torch
 
+from app.engine.painting_devices import painting_title
 from app.errors import StyleForgeError
 from app.frame import Frame
 from kernels.frames.stream_state import StateError
 from models.runtimes.runtime import RuntimeFault
-from utils.devices import title
 from utils.opencv import cv2
 from utils.translation.texts import tr
 
@@ -39,7 +39,7 @@ def memory_errors(
         raise EngineError(
             tr(
                 "{device} ran out of memory on a frame of {size}; choose a smaller size",
-                device=title(device),
+                device=painting_title(device),
                 size=f"{frame.width}x{frame.height}",
             )
         ) from exc

@@ -132,7 +132,7 @@ class Finishing:
             lite_unavailable=self._style_weights.lite_unavailable_reason,
             compiling=self._adaptation.compiling,
         )
-        reasons = tuple(filter(None, (reason, inferred.bands)))
+        reasons = tuple(filter(None, (reason, inferred.elsewhere, inferred.bands)))
         return self._latest_run_info.get(
             config, inferred.device, inferred.precision, active, reasons
         )

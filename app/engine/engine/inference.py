@@ -11,10 +11,11 @@ import numpy as np
 
 from app.engine.comparison import Comparer
 from app.engine.display_path import DisplayPath, Submitted
-from app.engine.inferred import Inferred
-from app.engine.network_pool import Network, NetworkPool, Size
+from app.engine.inferred import Inferred, Started
+from app.engine.network_pool import Network, NetworkPool, Size, joined_sizes
 from app.engine.post.blending import Pixels, fit_to
 from app.engine.texture import Texture
+from models.webgpu.devices import host_of, is_webgpu
 
 
 class Inference:
@@ -41,21 +42,44 @@ class Inference:
         self.by_layer = False
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
 
-    def submit(self, batch: Sequence[Inferred], screen: Size | None = None) -> Submitted | None:
-        """Start computing frames that stay on the GPU; return None if these frames do not."""
+    def submit(
+        self, batch: Sequence[Inferred], screen: Size | None = None
+    ) -> Submitted | Started | None:
+        """Start computing frames that stay on the GPU; return None if these frames do not.
+
+        Raises:
+            WebGpuError: If a GPU that WebGPU reaches fails.
+        """
         inferred = batch[0]
         config, active = inferred.config, inferred.active
-        if inferred.device.type != "cuda" or config.compare:
+        if config.compare or inferred.bands or any(each.deep for each in batch):
             return None
-        if inferred.bands or any(each.deep for each in batch):
+        if is_webgpu(inferred.device) and len(batch) == 1:
+            return self._start(inferred)
+        if inferred.device.type != "cuda":
             return None
         network = self.network(inferred, config.kernels)
         finish = inferred.finish
         frames = [each.frame.pixels for each in batch]
         return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
-    def collect(self, batch: Sequence[Inferred], submitted: Submitted) -> list[Inferred]:
-        """Wait for submitted frames, and return them with the output."""
+    def _start(self, inferred: Inferred) -> Started:
+        """Start a frame on a GPU that WebGPU reaches. The CPU scales it and adds texture."""
+        inferred = self._scaled(inferred, kept=True)
+        network = self.network(inferred, inferred.config.kernels)
+        return Started(inferred, tuple(map(network.start, inferred.given)))
+
+    def collect(self, batch: Sequence[Inferred], submitted: Submitted | Started) -> list[Inferred]:
+        """Wait for submitted frames, and return them with the output.
+
+        Raises:
+            WebGpuError: If a GPU that WebGPU reaches fails.
+        """
+        if isinstance(submitted, Started):
+            detail, *strokes = [picture.wait() for picture in submitted.pictures]
+            rendering = joined_sizes(detail, *strokes) if strokes else detail
+            inferred = submitted.inferred
+            return [replace(inferred, renderings={inferred.config.kernels: rendering})]
         return [
             replace(inferred, renderings={inferred.config.kernels: rendering})
             for inferred, rendering in zip(batch, self._display.collect(submitted), strict=True)
@@ -65,16 +89,8 @@ class Inference:
         submitted = self.submit((inferred,))
         if submitted is not None:
             return self.collect((inferred,), submitted)[0]
-        frame, config, sizes = inferred.frame, inferred.config, inferred.sizes
-        start = time.perf_counter()
-        self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
-        inputs = (self._resized,)
-        if sizes.strokes != sizes.detail:
-            small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
-            self._resized_for_strokes = small
-            inputs += (small,)
-        given = self._textured(inferred, inputs)
-        resize_ms = (time.perf_counter() - start) * 1e3
+        inferred = self._scaled(inferred)
+        config, given = inferred.config, inferred.given
         banded = self._on_progress if inferred.bands else None
         how: dict[str, Any] = {
             "deep": inferred.deep,
@@ -87,9 +103,23 @@ class Inference:
         renderings = {
             kernels: self.network(inferred, kernels).render_all(given, **how) for kernels in order
         }
-        return replace(
-            inferred, inputs=inputs, given=given, renderings=renderings, resize_ms=resize_ms
-        )
+        return replace(inferred, renderings=renderings)
+
+    def _scaled(self, inferred: Inferred, *, kept: bool = False) -> Inferred:
+        """Return a frame with the inputs of the networks; `kept` ones own their memory."""
+        frame, sizes = inferred.frame, inferred.sizes
+        start = time.perf_counter()
+        if kept:
+            self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)
+        self._resized = fit_to(frame.pixels, sizes.detail, self._resized)
+        inputs = (self._resized,)
+        if sizes.strokes != sizes.detail:
+            small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
+            self._resized_for_strokes = small
+            inputs += (small,)
+        given = self._textured(inferred, inputs)
+        resize_ms = (time.perf_counter() - start) * 1e3
+        return replace(inferred, inputs=inputs, given=given, resize_ms=resize_ms)
 
     def run_batch(self, batch: Sequence[Inferred]) -> Iterator[Inferred]:
         """Run the network on frames that do not stay on the GPU."""
@@ -113,9 +143,13 @@ class Inference:
 
     def network(self, inferred: Inferred, kernels: str) -> Network:
         by_layer = self.by_layer and not inferred.config.compare
-        return self._networks.get(
-            kernels, inferred.precision, inferred.device, inferred.active, by_layer=by_layer
-        )
+        active, device, precision = inferred.active, inferred.device, inferred.precision
+        if is_webgpu(device) and active.family.webgpu_refusal(
+            *(active.network, kernels, device, precision, inferred.sizes.detail)
+        ):
+            device = host_of(device)  # the other network of a comparison
+            precision = active.family.computed(kernels, precision, device)
+        return self._networks.get(kernels, precision, device, active, by_layer=by_layer)
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
         return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)

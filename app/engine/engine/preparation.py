@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
 from app.engine.adaptation import Adaptation, PrecisionFallback, Variant
 from app.engine.config import EngineConfig
 from app.engine.engine.faults import EngineError
+from app.engine.engine.webgpu import WebGpuUse
 from app.engine.inferred import Inferred
 from app.engine.network_pool import NetworkPool
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+from models.webgpu.devices import host_of, is_webgpu
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
@@ -27,7 +30,9 @@ class Preparation:
         networks: NetworkPool,
         adaptation: Adaptation,
         on_notice: Callable[[str], None],
+        webgpu: WebGpuUse,
     ) -> None:
+        self._webgpu = webgpu
         self._style_weights, self._networks = style_weights, networks
         self._adaptation, self._on_notice = adaptation, on_notice
         self._fallback = PrecisionFallback()
@@ -35,11 +40,19 @@ class Preparation:
     def choose(
         self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
     ) -> Inferred:
-        """Return the choices for a frame.
+        """Return the choices for a frame. Its device is the CPU if its GPU does not paint it.
 
         Raises:
             EngineError: If the frame needs bands of rows, in which another runtime cannot compute.
         """
+        inferred = self._choose(frame, config, mode, device)
+        if not (reason := self._webgpu.refusal(inferred)):
+            return inferred
+        return replace(self._choose(frame, config, mode, host_of(device)), elsewhere=reason)
+
+    def _choose(
+        self, frame: Frame, config: EngineConfig, mode: ProcessMode, device: torch.device
+    ) -> Inferred:
         family = self._style_weights.family
         precision = self._fallback.current(config, device)
         precision = family.computed(config.kernels, precision, device)
@@ -50,7 +63,7 @@ class Preparation:
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
         bands = ""
-        if not config.compare:
+        if not config.compare and not is_webgpu(device):
             bands = self._networks.bands_reason(family, precision, device, sizes.detail)
         if bands and (runtime := family.variant(config.kernels).runtime):
             refusal = tr("{runtime} cannot compute in bands of rows", runtime=runtime.title)

@@ -9,11 +9,11 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from app.background_jobs import Jobs
+from app.engine.painting_devices import painting_device
 from app.errors import Problem
 from app.styles.catalog import Catalog
 from kernels.table.registry import STYLE, TRANSFORMER, KernelStatus, prepare
 from models.families.table import FAMILIES
-from utils.devices import resolve
 
 
 class KernelPreparation(QObject):
@@ -61,5 +61,5 @@ def _prepared(operations: str, device: str, catalog: Catalog) -> tuple[KernelSta
     with suppress(ValueError):  # a missing device, which the engine reports
         for networks in FAMILIES.values():
             if networks.operations[-1] == operations:
-                networks.warm_up(resolve(device), catalog.networks)
+                networks.warm_up(painting_device(device), catalog.networks)
     return statuses

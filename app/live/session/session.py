@@ -20,6 +20,7 @@ from app.live.latest_value import LatestValue
 from app.live.previews.requests import PreviewRequests
 from app.live.session.choice import Choice
 from app.live.session.delivery import Delivery
+from app.live.session.gpu import GpuChoice
 from app.live.session.kernel_preparation import KernelPreparation
 from app.live.session.opening import Opening, Spec
 from app.live.session.user_styles import UserStyles
@@ -72,6 +73,7 @@ class Session(QObject):
     progress = Signal(float)  # of a picture computed in bands of rows; 1 at its end
     refining = Signal(bool)  # LoopEvents.refining
     paused_changed = Signal(bool)
+    gpu_failed = Signal(str)  # one sentence; the CPU continues
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
     picture_styled = Signal(object)  # Style, made from a picture and chosen
@@ -109,6 +111,7 @@ class Session(QObject):
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
         self.engine = engine or Engine(catalog, self.notice.emit, budget_ms)
+        self.engine.report_gpu_failures(self.gpu_failed.emit)
         self._worker = Worker(self.engine, latest, self.metrics)
         self._worker.moveToThread(self._thread)
         self._loop, self._post = self._worker.loop, self._worker.post
@@ -117,6 +120,7 @@ class Session(QObject):
         self.user_styles = UserStyles(catalog, self.style_jobs, self.write, self.choice, self)
         self._opening = Opening(self._jobs, self._loop.pending, self)
         self._kernels = KernelPreparation(catalog, self._jobs, self)
+        self.gpu = GpuChoice(self.choice, self._worker, self._jobs, self)
         self._connect_parts(self._worker)
         self._connect(self._worker)
         self._thread.finished.connect(self._worker.close)  # runs on the thread, before it ends
@@ -158,6 +162,7 @@ class Session(QObject):
         self._kernels.compiling.connect(partial(self._post, self._loop.compile_kernels))
         self._kernels.changed.connect(self.kernels_changed)
         self._kernels.problem.connect(self.problem)
+        self.gpu.notice.connect(self.notice)
 
     # Config
 

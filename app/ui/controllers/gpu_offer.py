@@ -1,6 +1,8 @@
-"""Offers the command that installs the PyTorch build for an unused NVIDIA card."""
+"""Offers what brings a GPU into use: the PyTorch build for an NVIDIA card, or another try."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from PySide6.QtGui import QGuiApplication
 
@@ -8,6 +10,16 @@ from app.background_jobs import RunJob
 from app.ui.widgets.message_bars import NoticeBar
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from utils.translation.texts import tr
+
+
+def offer_failed_gpu(sentence: str, notices: NoticeBar, try_again: Callable[[], object]) -> None:
+    """Show why a GPU failed, with a button that tries it again."""
+    notices.show_offer(
+        sentence,
+        tr("&Try again"),
+        tr("Let the GPU paint again (its driver may have started anew)"),
+        try_again,
+    )
 
 
 def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:

@@ -11,6 +11,7 @@ from app.errors import ADVICE, Problem
 from app.live.session import Session
 from app.settings import Settings
 from app.ui import actions
+from app.ui.controllers.gpu_offer import offer_failed_gpu
 from app.ui.main_window.closing import Closing
 from app.ui.main_window.commands import Commands
 from app.ui.main_window.parts import WindowParts
@@ -47,6 +48,7 @@ class MainWindow(WindowParts):
         for reporting in (self.problems, self.training_launcher):
             reporting.report_requested.connect(self.actions_by_key["copy_report"].trigger)
         session.notice.connect(self.notices.show_notice)
+        session.gpu_failed.connect(self._offer_failed_gpu)
         session.style_jobs.progress.connect(self.job.show_progress)
         self.job.canceled.connect(session.style_jobs.cancel)
         session.progress.connect(self.painting.show_share)
@@ -80,6 +82,9 @@ class MainWindow(WindowParts):
         self.theme.changed.connect(
             lambda tokens: self._icons.start(actions.apply_icons(self.actions_by_key, tokens))
         )
+
+    def _offer_failed_gpu(self, sentence: str) -> None:
+        offer_failed_gpu(sentence, self.notices, self.session.gpu.try_again)
 
     def _restore(self) -> None:
         settings = self.settings.value

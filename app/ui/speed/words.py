@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from app.engine.result import RunInfo
 from utils.devices import NO_GPU
 from utils.translation.joints import sentences
@@ -24,7 +26,7 @@ def plain_words(running: RunInfo, *, automatic: bool) -> str:
 def _where(running: RunInfo) -> str:
     """Return where the network runs and, on the processor, why not on a GPU."""
     if running.device != "CPU":
-        device = running.device.partition(" (cuda:")[0]  # the name without the index
+        device = re.sub(r" \((cuda|webgpu):\d+\)$", "", running.device)  # without the index
         return tr("Runs on {device}", device=device)
     if NO_GPU in running.limitations:
         return tr("Runs on the processor, no NVIDIA GPU found")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine.painting_devices import pytorch_key
 from app.live.session import Session
 from app.training.run_store import RunDirectory
 from app.training.state import Phase
@@ -32,7 +33,7 @@ class Starter:
 
     def start(self) -> None:
         start = next((s for s in self._session.catalog.styles if s.builtin), None)
-        request = self._form.request(start, self._session.config.device)
+        request = self._form.request(start, pytorch_key(self._session.config.device))
         if request is None:
             return
         vgg = str(request.vgg) if request.vgg else ""

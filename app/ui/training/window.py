@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from app.engine.painting_devices import pytorch_key
 from app.errors import Problem
 from app.live.session import Session
 from app.styles.pack import Style
@@ -70,7 +71,7 @@ class TrainingWindow(ModelessDialog):
         self._lay_out()
         self._connect()
         self._on_state_changed(self._studio.state)
-        if resolve(session.config.device).type == "cpu":
+        if resolve(pytorch_key(session.config.device)).type == "cpu":
             self.form.choose_preset(PRESETS[0])
 
     def _lay_out(self) -> None:

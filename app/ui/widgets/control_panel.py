@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QPixmap
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.engine import SIZES
+from app.engine.painting_devices import painting_device, painting_devices
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
@@ -35,7 +37,8 @@ from models.families.table import FAMILIES
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
-from utils.devices import DeviceChoice, devices, resolve
+from models.webgpu.devices import is_webgpu
+from utils.devices import DeviceChoice
 from utils.text import capitalized
 from utils.translation.joints import enumerated, labeled
 from utils.translation.texts import tr
@@ -408,22 +411,20 @@ class ControlPanel(QScrollArea):
             self.device.show_choice(self._session.config.device)
             self._query_limitations(self._session.config.device)
 
-        self._session.run(devices, done, failure="Could not look for devices")
+        self._session.run(painting_devices, done, failure="Could not look for devices")
 
     def _query_limitations(self, device: str) -> None:
         family = FAMILIES[self._family]
 
         def work() -> _Limitations:
-            known = {choice.key for choice in devices()}
-            # The engine rejects other devices.
-            where = resolve(device if device in known else "auto")
-            half = where.type == "cuda" and not Precision.fp16.remark(where)
+            where = _device_or_automatic(device)
+            half = where.type != "cpu" and not Precision.fp16.remark(where)
             return _Limitations(
                 family.key,
                 {each: each.remark(where) or each.cost for each in Precision},
                 # Measures BF16 on a CPU.
                 {each: family.refusal("fused", each, where) for each in Precision},
-                statuses(where, STYLE),
+                () if is_webgpu(where) else statuses(where, STYLE),
                 Precision.fp16 if half else Precision.fp32,
             )
 
@@ -548,6 +549,14 @@ class ControlPanel(QScrollArea):
     def _enter_address(self) -> None:
         if text := self.address.text().strip():
             self.address_entered.emit(text)
+
+
+def _device_or_automatic(key: str) -> torch.device:
+    """Return a device, or the automatic one for a key that the engine rejects."""
+    try:
+        return painting_device(key)
+    except ValueError:
+        return painting_device("auto")
 
 
 def _is_reached(control: QWidget) -> bool:

@@ -1,0 +1,107 @@
+"""Names the GPUs that WebGPU reaches as devices, and opens each once per process."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+import torch
+from torch.utils.backend_registration import rename_privateuse1_backend
+
+from kernels.network.webgpu.adapters import Adapter, adapters, hardware
+from kernels.network.webgpu.device import Device
+from kernels.network.webgpu.library import WebGpuError
+from utils.translation.texts import tr
+
+WEBGPU = "webgpu"  # the type of these devices
+
+_lock = threading.Lock()
+_opened: dict[int, Device] = {}  # by index
+_lost: dict[int, str] = {}  # why a GPU is not used any more, by index
+
+
+def webgpu_device(index: int) -> torch.device:
+    """Return the device of a GPU in `adapters`. It is a name: PyTorch allocates no tensor on it.
+
+    Raises:
+        WebGpuError: If another extension of PyTorch has the name for devices of its own.
+    """
+    try:
+        rename_privateuse1_backend(WEBGPU)
+        return torch.device(WEBGPU, index)
+    except RuntimeError as error:
+        raise WebGpuError(
+            tr("another extension of PyTorch names its devices; WebGPU cannot be used beside it")
+        ) from error
+
+
+def is_webgpu(device: torch.device) -> bool:
+    return device.type == WEBGPU
+
+
+def host_of(device: torch.device) -> torch.device:
+    """Return the device that holds the pictures for a network on `device`: the CPU for WebGPU."""
+    return torch.device("cpu") if is_webgpu(device) else device
+
+
+@cache
+def found() -> tuple[Adapter, ...]:
+    """Return all GPUs, listed once: a driver takes up to a second.
+
+    Raises:
+        WebGpuError: If wgpu is missing or cannot be loaded.
+    """
+    return adapters()
+
+
+def first_hardware() -> int:
+    """Return the index of the first GPU that is no software.
+
+    Raises:
+        WebGpuError: If there is none.
+    """
+    return found().index(hardware(found()))
+
+
+def adapter_of(device: torch.device) -> Adapter:
+    """Return the GPU of a device.
+
+    Raises:
+        WebGpuError: If there is no such GPU.
+    """
+    index = device.index
+    if not 0 <= index < len(found()):
+        raise WebGpuError(tr("WebGPU finds no GPU '{name}'", name=index))
+    return found()[index]
+
+
+def opened(device: torch.device) -> Device:
+    """Return the open GPU of a device, which all networks and threads share.
+
+    Raises:
+        WebGpuError: If it cannot be opened, or was lost; the message says why.
+    """
+    with _lock:
+        if reason := _lost.get(device.index):
+            raise WebGpuError(reason)
+        if device.index not in _opened:
+            _opened[device.index] = Device(adapter_of(device))
+        return _opened[device.index]
+
+
+def give_up(device: torch.device, reason: str) -> bool:
+    """Let nothing use a GPU that failed, until `try_again`. Return whether it was in use."""
+    with _lock:
+        _opened.pop(device.index, None)
+        return _lost.setdefault(device.index, reason) is reason
+
+
+def given_up(device: torch.device) -> str:
+    """Return why a GPU is not used any more, a sentence; "" if it may be used."""
+    return _lost.get(device.index, "")
+
+
+def try_again() -> None:
+    """Let networks open the GPUs again that failed."""
+    with _lock:
+        _lost.clear()

@@ -1,0 +1,96 @@
+"""The feed-forward network on a GPU through WebGPU, between pictures in the CPU's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from kernels.network.graph_plan import StageCallback
+from kernels.network.webgpu.layers import Network, unsupported
+from kernels.network.webgpu.plan import Started, WebGpuPlan
+from kernels.network.webgpu.plan import unsupported as unsupported_by
+from kernels.network.webgpu.weights import Weights
+from models.network_config import NetworkConfig
+from models.pictures import check_pictures
+from models.precision import Precision
+from models.webgpu.devices import opened
+
+PLANS_KEPT = 2  # sizes; each plan owns its buffers
+Pixels = NDArray[np.uint8]
+Size = tuple[int, int]  # width, height
+
+
+def refusal(network: NetworkConfig, device: torch.device, precision: Precision, size: Size) -> str:
+    """Return why a GPU does not paint pictures of a size, as a clause; "" if it does.
+
+    Raises:
+        WebGpuError: If the GPU cannot be opened.
+    """
+    if reason := unsupported(network):
+        return reason
+    return unsupported_by(_network(network, precision), size, opened(device))
+
+
+class WebGpuNetwork(nn.Module):
+    """The network for inference, with plans for the last PLANS_KEPT sizes. Not thread-safe.
+
+    It reads and writes pictures in the CPU's memory, in bytes or FP32. Every method that paints
+    raises WebGpuError if the GPU is lost, has too little memory or refuses a command.
+
+    Args:
+        device: A device of models.webgpu.devices.
+        precision: FP32, or FP16 for activations and filters.
+
+    Attributes:
+        by_layer: Whether to time each layer instead of each group of layers. May be set.
+    """
+
+    def __init__(self, shape: NetworkConfig, device: torch.device, precision: Precision) -> None:
+        super().__init__()
+        self.shape, self.by_layer = shape, False
+        self._device = opened(device)
+        self._network = _network(shape, precision)
+        self._weights: Weights | None = None
+        self._plans: dict[Size, WebGpuPlan] = {}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *_: Any, **__: Any) -> Any:
+        """Pack and upload a style's weights, with the published keys, of any float dtype."""
+        self._weights = Weights(self._device, self._network, state_dict)
+
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
+        """Stylize pictures [N, 3, H, W] with values 0-255; return them in FP32, not rounded."""
+        check_pictures(x)
+        pictures = x.detach().permute(0, 2, 3, 1).float().contiguous().numpy()
+        painted = self._plan((x.shape[3], x.shape[2]))(self._loaded(), pictures)
+        return torch.as_tensor(painted).permute(0, 3, 1, 2)
+
+    def start(self, picture: Pixels) -> Started:
+        """Start stylizing a picture [H, W, 3], while up to one more of its size is under way."""
+        height, width = picture.shape[:2]
+        return self._plan((width, height)).start(
+            self._loaded(), picture, timed=True, by_layer=self.by_layer
+        )
+
+    def prepare(self, size: Size) -> None:
+        """Compile the shaders for a size, and allocate its buffers."""
+        self._plan(size).prepare()
+
+    def _loaded(self) -> Weights:
+        assert self._weights is not None, "no weights were loaded"
+        return self._weights
+
+    def _plan(self, size: Size) -> WebGpuPlan:
+        plan = self._plans.pop(size, None) or WebGpuPlan(self._device, self._network, size)
+        self._plans[size] = plan  # last in the dict: the first is the least recently used
+        if len(self._plans) > PLANS_KEPT:
+            self._plans.pop(next(iter(self._plans)))
+        return plan
+
+
+def _network(shape: NetworkConfig, precision: Precision) -> Network:
+    return Network.of(shape, half=precision is Precision.fp16)
