@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from app.export.web.formula import Formula
-from kernels.network.webgpu.device import Device, Pipeline
+from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.layers import Network
+from kernels.network.webgpu.native import Pipeline
 from kernels.network.webgpu.plan import buffer_sizes
 from kernels.network.webgpu.steps import Steps
 from kernels.network.webgpu.wgsl import Shader

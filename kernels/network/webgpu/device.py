@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.webgpu.adapters import BUFFER_LIMITS, Adapter, adapters, hardware, named
-from kernels.network.webgpu.library import (
-    WebGpuError,
-    checked_module,
-    in_words,
-    trusted_module,
-    wgpu,
-)
+from kernels.network.webgpu.library import WebGpuError, checked_module, in_words, wgpu
+from kernels.network.webgpu.native import Group, Pipeline, Step, encode, trusted_module
+from kernels.network.webgpu.readback import Readback
+from kernels.network.webgpu.stamps import Stamps
 from kernels.network.webgpu.wgsl import MAX_MEMORY, MAX_THREADS, Binding, Shader
 from utils.translation.texts import tr
 
-# Objects of wgpu, which has no types.
-Buffer: TypeAlias = Any
-Group: TypeAlias = Any
+Buffer: TypeAlias = Any  # of wgpu, which has no types
+
+
+class Copy(NamedTuple):
+    """A copy of a buffer, or of the times of passes, to memory that can be read."""
+
+    source: Buffer | Stamps
+    to: Readback
 
 
 def open_device(choice: int | str | None = None, *, trusted: bool = True) -> Device:
@@ -38,23 +39,6 @@ def open_device(choice: int | str | None = None, *, trusted: bool = True) -> Dev
     """
     adapter = hardware(adapters()) if choice is None else named(choice)
     return Device(adapter, trusted=trusted)
-
-
-class Step(NamedTuple):
-    """One run of a shader: its workgroups in three dimensions, and its bind groups."""
-
-    pipeline: Pipeline
-    groups: tuple[int, int, int]
-    bound: Group
-    weights: Group | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """A compiled shader."""
-
-    shader: Shader
-    handle: Any
 
 
 class Device:
@@ -93,19 +77,23 @@ class Device:
 
     def write(self, buffer: Buffer, data: NDArray[Any]) -> None:
         """Write an array to the beginning of a buffer, after all submitted work."""
+        flat = _flat(data)
+        whole = (
+            flat.size // 4 * 4
+        )  # the bytes behind it are a write of their own, not a copy of all
         with in_words():
-            self._device.queue.write_buffer(buffer, 0, _padded(data))
+            for start, part in ((0, flat[:whole]), (whole, _padded(flat[whole:]))):
+                if part.size:
+                    self._device.queue.write_buffer(buffer, start, part)
 
     def readback(self, size: int) -> Readback:
         """Return memory that receives `size` bytes from the GPU."""
         usage = self._wgpu.BufferUsage
         with in_words():
-            return Readback(
-                self._device.create_buffer(
-                    size=_whole(size), usage=usage.MAP_READ | usage.COPY_DST
-                ),
-                size,
+            buffer = self._device.create_buffer(
+                size=_whole(size), usage=usage.MAP_READ | usage.COPY_DST
             )
+            return Readback(self._device, buffer, size)
 
     # Shaders
 
@@ -137,25 +125,43 @@ class Device:
 
     # Work
 
-    def submit(self, steps: Sequence[Step], copy: tuple[Buffer, Readback] | None = None) -> None:
-        """Start shaders in order, then copy a buffer to memory that can be read."""
+    def submit(
+        self,
+        passes: Sequence[Sequence[Step]],
+        copies: Sequence[Copy] = (),
+        stamps: Stamps | None = None,
+        first: int = 0,
+    ) -> None:
+        """Start passes of shaders in order, then copies. The call does not wait for the GPU.
+
+        Args:
+            stamps: Measures the passes, the first one as its pass `first`.
+        """
         with in_words():
             encoder = self._device.create_command_encoder()
-            self._encode(encoder, steps)
-            if copy is not None:
-                source, to = copy
-                encoder.copy_buffer_to_buffer(source, 0, to.buffer, 0, _whole(to.size))
+            for number, steps in enumerate(passes, first):
+                marks = {} if stamps is None else {"timestamp_writes": stamps.around(number)}
+                work = encoder.begin_compute_pass(**marks)
+                encode(work, steps)
+                work.end()
+            for source, to in copies:
+                buffer = source
+                if isinstance(source, Stamps):
+                    source.resolve(encoder)
+                    buffer = source.buffer
+                encoder.copy_buffer_to_buffer(buffer, 0, to.buffer, 0, _whole(to.size))
             self._device.queue.submit([encoder.finish()])
 
-    def read(self, memory: Readback) -> NDArray[np.uint8]:
-        """Wait for the GPU, and return a copy of the bytes that it wrote to `memory`."""
+    def stamps(self, passes: int) -> Stamps:
+        """Return what measures the GPU's time of some passes.
+
+        Raises:
+            WebGpuError: If the GPU does not measure times.
+        """
+        if not self.adapter.timed:
+            raise WebGpuError(tr("this GPU does not measure the time of shaders"))
         with in_words():
-            memory.buffer.map_sync("READ")
-            try:
-                mapped = memory.buffer.read_mapped(0, _whole(memory.size), copy=False)
-                return np.frombuffer(mapped, np.uint8)[: memory.size].copy()
-            finally:
-                memory.buffer.unmap()
+            return Stamps(self._wgpu, self._device, passes)
 
     def times(self, parts: Sequence[Sequence[Step]]) -> list[float]:
         """Run parts one after another, and return the GPU's time for each, in ms.
@@ -163,41 +169,16 @@ class Device:
         Raises:
             WebGpuError: If the GPU does not measure times.
         """
-        if not self.adapter.timed:
-            raise WebGpuError(tr("this GPU does not measure the time of shaders"))
-        usage, count = self._wgpu.BufferUsage, 2 * len(parts)
-        with in_words():
-            queries = self._device.create_query_set(type="timestamp", count=count)
-            to = self._device.create_buffer(
-                size=8 * count, usage=usage.QUERY_RESOLVE | usage.COPY_SRC
-            )
-            encoder = self._device.create_command_encoder()
-            for number, steps in enumerate(parts):
-                marks = {
-                    "query_set": queries,
-                    "beginning_of_pass_write_index": 2 * number,
-                    "end_of_pass_write_index": 2 * number + 1,
-                }
-                self._encode(encoder, steps, timestamp_writes=marks)
-            encoder.resolve_query_set(queries, 0, count, to, 0)
-            self._device.queue.submit([encoder.finish()])
-            stamps = np.frombuffer(self._device.queue.read_buffer(to, 0, 8 * count), np.int64)
-        return [float(each) / 1e6 for each in stamps[1::2] - stamps[::2]]
+        stamps = self.stamps(len(parts))
+        memory = self.readback(stamps.size)
+        self.submit(parts, [Copy(stamps, memory)], stamps)
+        with memory.read() as written:
+            return stamps.milliseconds(written)
 
     def close(self) -> None:
         """Free the GPU. Later calls raise WebGpuError."""
         with in_words():
             self._device.destroy()
-
-    def _encode(self, encoder: Any, steps: Sequence[Step], **options: Any) -> None:
-        work = encoder.begin_compute_pass(**options)
-        for step in steps:
-            work.set_pipeline(step.pipeline.handle)
-            work.set_bind_group(0, step.bound)
-            if step.weights is not None:
-                work.set_bind_group(1, step.weights)
-            work.dispatch_workgroups(*step.groups)
-        work.end()
 
     def _compiled(self, shader: Shader, code: str) -> Any:
         groups = [_sizes_and(shader.buffers)]
@@ -233,13 +214,6 @@ class Device:
             return self._device.create_bind_group(layout=self._layout(bindings), entries=entries)
 
 
-class Readback(NamedTuple):
-    """Memory that receives bytes from the GPU."""
-
-    buffer: Buffer
-    size: int
-
-
 def _sizes_and(buffers: Sequence[Binding]) -> tuple[Binding, ...]:
     return Binding("sizes", "uniform", "Sizes"), *buffers
 
@@ -249,9 +223,13 @@ def _whole(size: int) -> int:
     return -(-size // 4) * 4
 
 
+def _flat(data: NDArray[Any]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+
+
 def _padded(data: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the bytes of an array, and zeros up to a multiple of four."""
-    flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    flat = _flat(data)
     missing = _whole(flat.size) - flat.size
     return np.concatenate([flat, np.zeros(missing, np.uint8)]) if missing else flat
 

@@ -32,6 +32,12 @@ def groups(side: int, size: tuple[int, int]) -> tuple[int, int, int]:
     return -(-wide // _WIDTH), -(-high // (_ROWS * _pixels(side))), 1
 
 
+def limits_bytes(side: int, size: tuple[int, int]) -> int:
+    """Return the bytes behind a picture of bytes: two numbers for each workgroup."""
+    across, down, _ = groups(side, size)
+    return 8 * across * down
+
+
 def filters_are_uniform(inputs: int, side: int) -> bool:
     """Return whether the filters fit into a uniform buffer, which GPUs read faster."""
     return 16 * (side * side * inputs // 4 * 3 + 1) <= _UNIFORM_BYTES
@@ -43,7 +49,9 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
 
     Its workgroups are the tiles of a picture. Filters, in FP32, are [inputs / 4, columns, rows, 3]
     vectors of four inputs, and one vector with the bias. The result has rows of `pitch` pixels, a
-    multiple of four: three bytes for each pixel, or three FP32 numbers.
+    multiple of four: three bytes for each pixel, or three FP32 numbers. Bytes are followed by the
+    least and the greatest number of each workgroup before rounding, as FP32; both are NaN if one of
+    its numbers is not finite.
     """
     pixels = _pixels(side)
     wide, high = _halo(side, pixels)
@@ -79,7 +87,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
         weights=Binding("filters", "uniform" if uniform else "read", count),
         threads=_WIDTH * _ROWS,
         vectors=wide * high,
-        body=lines([values, EDGES, reader(Reading.RELU, inputs), _ROUNDED, body]),
+        body=lines([values, EDGES, reader(Reading.RELU, inputs), _ROUNDED, _LIMITS, body]),
         half=half,
     )
 
@@ -116,7 +124,9 @@ var<workgroup> halo: array<vec4<f32>, $halo>;
 
 @compute @workgroup_size(THREADS)
 fn main(
-  @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+  @builtin(local_invocation_index) thread: u32
 ) {
   let across = thread % WIDTH;
   let down = thread / WIDTH * ROWS;
@@ -157,14 +167,34 @@ fn rounded(color: vec4<f32>) -> u32 {
 }
 """
 
-# A thread packs four pixels into three words, so that threads share no word.
+# The least and the greatest number of some colors. `broken` is 1 if one is not finite: compilers
+# may drop comparisons that find such numbers, but no tests of bits.
+_LIMITS = """
+struct Limits { least: f32, most: f32, broken: f32 }
+fn wider(limits: Limits, color: vec4<f32>) -> Limits {
+  let c = color.xyz;
+  let exponents = bitcast<vec3<u32>>(c) & vec3<u32>(0x7f800000u);
+  let broken = any(exponents == vec3<u32>(0x7f800000u));
+  return Limits(
+    min(limits.least, min(c.x, min(c.y, c.z))), max(limits.most, max(c.x, max(c.y, c.z))),
+    select(limits.broken, 1.0, broken),
+  );
+}
+"""
+
+# A thread packs four pixels into three words, so that threads share no word. The first pixel of
+# them is always in the picture.
 _BYTES = """
   let pitch = (sizes.real.x + 3u) / 4u;
+  var limits = Limits(3.4028234e38, -3.4028234e38, 0.0);
   for (var i = thread; i < WIDTH / 4u * HEIGHT; i += THREADS) {
     let inner = vec2<u32>(i % (WIDTH / 4u) * 4u, i / (WIDTH / 4u));
     let place = corner + inner;
     if (any(place >= sizes.real)) { continue; }
     let at = inner.y * WIDTH + inner.x;
+    for (var n = 0u; n < min(4u, sizes.real.x - place.x); n++) {
+      limits = wider(limits, halo[at + n]);
+    }
     let first = rounded(halo[at]);
     let second = rounded(halo[at + 1u]);
     let third = rounded(halo[at + 2u]);
@@ -173,6 +203,23 @@ _BYTES = """
     result[to] = first | (second << 24u);
     result[to + 1u] = (second >> 8u) | (third << 16u);
     result[to + 2u] = (third >> 16u) | (fourth << 8u);
+  }
+  workgroupBarrier();
+  halo[thread] = vec4<f32>(limits.least, limits.most, limits.broken, 0.0);
+  workgroupBarrier();
+  for (var step = THREADS / 2u; step > 0u; step /= 2u) {
+    if (thread < step) {
+      let own = halo[thread];
+      let other = halo[thread + step];
+      halo[thread] = vec4<f32>(min(own.x, other.x), max(own.yz, other.yz), 0.0);
+    }
+    workgroupBarrier();
+  }
+  if (thread == 0u) {
+    let bits = select(bitcast<vec2<u32>>(halo[0].xy), vec2<u32>(0x7fc00000u), halo[0].z > 0.0);
+    let to = (sizes.real.y * pitch * 3u) + 2u * (group.y * groups.x + group.x);
+    result[to] = bits.x;
+    result[to + 1u] = bits.y;
   }
 """
 

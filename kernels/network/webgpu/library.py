@@ -58,24 +58,6 @@ def checked_module(device: Any, code: str) -> Any:
     return device.create_shader_module(code=code)
 
 
-def trusted_module(device: Any, code: str) -> Any:
-    """Load a shader without checks, by a function that only wgpu's C library has.
-
-    The shader must not index beyond its buffers, and its loops must end.
-    """
-    native = importlib.import_module("wgpu.backends.wgpu_native")
-    calls = importlib.import_module("wgpu.backends.wgpu_native._api").libf  # they raise errors
-    ffi, text = native.ffi, code.encode()
-    letters = ffi.new("char[]", text)
-    source = ffi.new("WGPUShaderSourceWGSL *")
-    source.chain.sType = native.lib.WGPUSType_ShaderSourceWGSL
-    source.code.data, source.code.length = letters, len(text)
-    descriptor = ffi.new("WGPUShaderModuleDescriptor *")
-    descriptor.nextInChain = ffi.cast("WGPUChainedStruct *", source)
-    handle = calls.wgpuDeviceCreateShaderModuleTrusted(device._internal, descriptor, 0)
-    return native.GPUShaderModule("", handle, device)
-
-
 def _error(error: Exception) -> WebGpuError:
     said = str(error).lower()
     if isinstance(error, MemoryError) or "out of memory" in said or "not enough memory" in said:

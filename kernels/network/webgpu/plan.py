@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,16 @@ from numpy.typing import NDArray
 
 from kernels.network.graph_plan import group_of
 from kernels.network.webgpu import layers, winograd
-from kernels.network.webgpu.device import Device, Readback, Step
+from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Network
+from kernels.network.webgpu.native import Step
+from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
+from kernels.network.webgpu.submissions import LONGEST, measured, packed
 from kernels.network.webgpu.weights import Weights
 from utils.translation.texts import tr
+
+IN_FLIGHT = 2  # pictures
 
 
 def unsupported(network: Network, size: Pair, device: Device) -> str:
@@ -47,14 +54,22 @@ def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
 
 
 class WebGpuPlan:
-    """The layers of a network for pictures of one size. Not thread-safe.
+    """The layers of a network for pictures of one size.
 
     A layer writes its raw result and its moments, and a small shader its norm. The next layer
     applies the norm while it loads. The weights are an argument of each call.
+
+    Two pictures may be in flight: the next one is uploaded, and the one before downloaded, while
+    the GPU computes. One thread may start pictures, and another one wait for them.
     """
 
-    def __init__(self, device: Device, network: Network, size: Pair) -> None:
+    def __init__(
+        self, device: Device, network: Network, size: Pair, *, longest: float = LONGEST
+    ) -> None:
         """Allocate the buffers for pictures of a width and height.
+
+        Args:
+            longest: The most ms of a submission. A picture that takes longer is several.
 
         Raises:
             WebGpuError: If the device is lost or out of memory.
@@ -63,43 +78,49 @@ class WebGpuPlan:
         if why := unsupported(network, size, device):
             raise ValueError(why)
         self._device, self._network, self._size = device, network, size
+        self._longest = longest
         sizes = buffer_sizes(network, size)
         self._between = {name: device.allocate(count) for name, count in sizes.items()}
-        self._forms: dict[bool, tuple[Steps, Readback]] = {}  # by whether pictures are bytes
+        self._forms: dict[bool, _Form] = {}  # by whether pictures are bytes
 
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers in order, with their groups: "encoder/conv1"."""
         return self._network.layers
 
-    def __call__(
-        self, weights: Weights, pictures: NDArray[Any], *, by_layer: bool = False
-    ) -> NDArray[Any]:
-        """Stylize pictures [N, H, W, 3] one by one; return [N, H, W, 3] of their dtype.
+    def start(self, weights: Weights, picture: NDArray[Any], *, timed: bool = False) -> Started:
+        """Start to stylize a picture [H, W, 3], and return without waiting for the GPU.
 
-        The first call for a dtype compiles the shaders.
+        Only the first call for a dtype waits: it compiles the shaders, and measures each layer to
+        divide slow GPUs' work into submissions.
 
         Args:
             weights: Weights for the same network and device.
-            pictures: uint8, or float32 with values 0-255. Results in uint8 are rounded; a value
-                that is no number becomes 0.
-            by_layer: Whether each layer is a submission of its own. Drivers end a submission after
-                about two seconds.
+            picture: uint8, or float32 with values 0-255. A result in uint8 is rounded; a value that
+                is no number becomes 0.
+            timed: Whether to measure the groups of layers, if the GPU can. The first picture of a
+                dtype is not measured.
 
         Raises:
             WebGpuError: If the device is lost, out of memory, or refuses a shader.
+            ValueError: If two pictures are in flight.
         """
-        wide, high = self._size
-        assert pictures.shape[1:] == (high, wide, 3), pictures.shape
-        assert pictures.dtype in (np.uint8, np.float32), pictures.dtype
-        steps, readback = self._form(pictures.dtype == np.uint8)
-        parts = steps.grouped(weights, str if by_layer else lambda _: "")
-        result = np.empty_like(pictures)
+        return self._start(weights, picture, np.empty_like(picture, order="C"), timed=timed)
+
+    def __call__(self, weights: Weights, pictures: NDArray[Any]) -> NDArray[Any]:
+        """Stylize pictures [N, H, W, 3] one by one; return [N, H, W, 3] of their dtype.
+
+        `start` describes the arguments and the errors.
+        """
+        result = np.empty_like(pictures, order="C")
+        ahead: deque[Started] = deque()
+        most = self._form(pictures.dtype == np.uint8).left
         for picture, to in zip(pictures, result, strict=True):
-            self._device.write(steps.picture, picture)
-            self._run([*parts.values()], steps, readback)
-            rows: NDArray[Any] = self._device.read(readback).view(pictures.dtype)
-            to[:] = rows.reshape(high, -1, 3)[:, :wide]
+            if ahead and len(ahead) == most:
+                ahead.popleft().wait()
+            ahead.append(self._start(weights, picture, to))
+        for started in ahead:
+            started.wait()
         return result
 
     def times(self, weights: Weights, key: Callable[[str], str] = group_of) -> dict[str, float]:
@@ -111,17 +132,93 @@ class WebGpuPlan:
         Raises:
             WebGpuError: If the device is lost or does not measure times.
         """
-        steps, _ = self._form(True)
-        parts = steps.grouped(weights, key)
+        parts = self._form(True).steps.grouped(weights, key)
         return dict(zip(parts, self._device.times([*parts.values()]), strict=True))
 
-    def _form(self, in_bytes: bool) -> tuple[Steps, Readback]:
+    def _start(
+        self, weights: Weights, picture: NDArray[Any], to: NDArray[Any], *, timed: bool = False
+    ) -> Started:
+        wide, high = self._size
+        assert picture.shape == (high, wide, 3), picture.shape
+        assert picture.dtype in (np.uint8, np.float32), picture.dtype
+        form = self._form(picture.dtype == np.uint8)
+        place = form.place()
+        self._device.write(place.picture, picture)
+        layers = form.layers(weights, place)
+        if not form.parts:
+            times = measured(self._device, layers, form.steps.result)
+            form.parts = packed(times, self._longest)
+            self._device.submit([], place.copies(timed=False))
+            return Started(place, to, ())
+        if timed and self._device.adapter.timed:
+            return Started(place, to, self._submit_timed(form.parts, layers, place))
+        passes = [[step for name in part for step in layers[name]] for part in form.parts]
+        for steps in passes[:-1]:
+            self._device.submit([steps])
+        self._device.submit(passes[-1:], place.copies(timed=False))
+        return Started(place, to, ())
+
+    def _submit_timed(
+        self, parts: Sequence[Sequence[str]], layers: Mapping[str, Sequence[Step]], place: Place
+    ) -> list[str]:
+        """Submit a pass for each group of layers in each part; return the groups of the passes."""
+        passes: list[list[tuple[str, list[Step]]]] = [
+            [
+                (group, [step for name in names for step in layers[name]])
+                for group, names in groupby(part, group_of)
+            ]
+            for part in parts
+        ]
+        groups = [group for part in passes for group, _ in part]
+        stamps = place.clock(len(groups))
+        first = 0
+        for part in passes:
+            copies = place.copies(timed=True) if part is passes[-1] else ()
+            self._device.submit([steps for _, steps in part], copies, stamps, first)
+            first += len(part)
+        return groups
+
+    def _form(self, in_bytes: bool) -> _Form:
         if in_bytes not in self._forms:
             steps = Steps(self._device, self._network, self._size, self._between, in_bytes=in_bytes)
-            self._forms[in_bytes] = steps, self._device.readback(steps.result_bytes)
+            self._forms[in_bytes] = _Form(self._device, steps)
         return self._forms[in_bytes]
 
-    def _run(self, parts: Sequence[Sequence[Step]], steps: Steps, readback: Readback) -> None:
-        for part in parts[:-1]:
-            self._device.submit(part)
-        self._device.submit(parts[-1], copy=(steps.result, readback))
+
+class _Form:
+    """The steps for pictures of one dtype, and those in flight.
+
+    Attributes:
+        parts: The layers of each submission; empty until a picture has been measured.
+    """
+
+    def __init__(self, device: Device, steps: Steps) -> None:
+        self._device, self.steps = device, steps
+        self._places = [Place(device, steps, steps.picture)]
+        self.parts: list[list[str]] = []
+
+    @property
+    def left(self) -> int:
+        """How many more pictures may be started."""
+        return IN_FLIGHT - sum(not place.free and not place.lost for place in self._places)
+
+    def place(self) -> Place:
+        """Return a free place.
+
+        Raises:
+            ValueError: If there is none.
+        """
+        self._places = [place for place in self._places if not place.lost]
+        for place in self._places:
+            if place.free:
+                return place
+        if len(self._places) == IN_FLIGHT:
+            raise ValueError(f"{IN_FLIGHT} pictures are in flight; wait for one of them first")
+        self._places.append(Place(self._device, self.steps, self.steps.another_picture()))
+        return self._places[-1]
+
+    def layers(self, weights: Weights, place: Place) -> dict[str, list[Step]]:
+        """Return the steps of each layer, where the first one reads the picture of a place."""
+        layers = self.steps.grouped(weights, str)
+        name, (first, *others) = next(iter(layers.items()))
+        return {**layers, name: [first._replace(bound=place.reading), *others]}

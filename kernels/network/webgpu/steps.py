@@ -9,9 +9,10 @@ from typing import NamedTuple
 from kernels.network.webgpu import last as last_layer
 from kernels.network.webgpu import product, transform_in, transform_out, winograd
 from kernels.network.webgpu.convolution import convolution, groups
-from kernels.network.webgpu.device import Buffer, Device, Group, Pipeline, Step
+from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.layers import LAST, MULTIPLE, Layer, Network
 from kernels.network.webgpu.moments import MOMENTS_BYTES, merging
+from kernels.network.webgpu.native import Group, Pipeline, Step
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.wgsl import Reading, Shader
 
@@ -40,6 +41,8 @@ class Steps:
         picture: The buffer for the input, [H, W, 3], as uint8 or float32.
         runs: The runs of shaders by layer, in order.
         result: The output, [H, P, 3] of the same dtype. P is W, rounded up to a multiple of four.
+            The limits of all workgroups follow bytes, see `last`.
+        pixel_bytes, result_bytes: The bytes of the output without and with the limits.
     """
 
     def __init__(
@@ -70,11 +73,22 @@ class Steps:
         wide, high = real
         element = 1 if in_bytes else 4
         self.picture = device.allocate(3 * element * high * wide)
-        self.result_bytes = 3 * element * high * -(-wide // 4) * 4
+        self.pixel_bytes = self.result_bytes = 3 * element * high * -(-wide // 4) * 4
+        if in_bytes:
+            self.result_bytes += last_layer.limits_bytes(network.end_kernel, real)
         self.result = device.allocate(self.result_bytes)
         self._norm: Buffer = None  # the norm of the last layer's result
         self._trunk = ""  # the buffer with the input of the residual block
         self._lay_out()
+
+    def another_picture(self) -> Buffer:
+        """Return another buffer for the input, see `reading`."""
+        return self._device.allocate(self.picture.size)
+
+    def reading(self, picture: Buffer) -> Group:
+        """Return the bind group of the first step for another buffer with the input."""
+        pipeline, sizes, buffers = self._first
+        return self._device.bind(pipeline, sizes, **{**buffers, "source": picture})
 
     def grouped(self, weights: Weights, key: Callable[[str], str]) -> dict[str, list[Step]]:
         """Return the steps in order with a style's weights, grouped by a key of their layer."""
@@ -210,4 +224,6 @@ class Steps:
         """Add a run of a shader, with the weights of a convolution or a norm."""
         pipeline = self._device.pipeline(shader)
         bound = self._device.bind(pipeline, sizes, **buffers)
+        if not self.runs:
+            self._first = pipeline, sizes, buffers
         self.runs.setdefault(layer, []).append(Run(pipeline, workgroups, bound, weights))

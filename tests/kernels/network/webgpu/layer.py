@@ -12,9 +12,10 @@ from torch import Tensor
 
 from kernels.network.webgpu import product, transform_in, transform_out, winograd
 from kernels.network.webgpu.convolution import Convolution, convolution, groups
-from kernels.network.webgpu.device import Buffer, Device, Step
+from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.layers import MULTIPLE, Layer
 from kernels.network.webgpu.moments import EPS, MOMENTS_BYTES, merging
+from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.weights import affine, filters, transformed_filters
 from kernels.network.webgpu.wgsl import Reading, Shader
 
@@ -88,8 +89,9 @@ class Bench:
 
     def numbers(self, buffer: Buffer, dtype: type) -> Tensor:
         memory = self.device.readback(buffer.size)
-        self.device.submit([], copy=(buffer, memory))
-        return torch.from_numpy(self.device.read(memory).view(dtype).astype(np.float64))
+        self.device.submit([], [Copy(buffer, memory)])
+        with memory.read() as written:
+            return torch.from_numpy(written.view(dtype).astype(np.float64))
 
     def run(
         self,
@@ -102,7 +104,7 @@ class Bench:
         pipeline = self.device.pipeline(shader)
         group = None if weights is None else self.device.bind_weights(pipeline, weights)
         bound = self.device.bind(pipeline, sizes, **buffers)
-        self.device.submit([Step(pipeline, workgroups, bound, group)])
+        self.device.submit([[Step(pipeline, workgroups, bound, group)]])
 
 
 @dataclass

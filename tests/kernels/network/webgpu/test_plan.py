@@ -41,8 +41,8 @@ class Painter:
         self.network = Network.of(shape, half=half, winograd=winograd)
         self.weights = Weights(device, self.network, self.state)
 
-    def __call__(self, x: np.ndarray, **options: bool) -> np.ndarray:
-        return self.plan(x)(self.weights, x, **options)
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self.plan(x)(self.weights, x)
 
     def plan(self, x: np.ndarray) -> WebGpuPlan:
         return WebGpuPlan(self.device, self.network, (x.shape[2], x.shape[1]))
@@ -148,8 +148,10 @@ def test_a_batch_is_its_pictures(device):
 
 
 def test_layers_in_submissions_of_their_own_change_no_bit(device):
-    painter, x = Painter(device, SMALL), picture(21, 18)
-    assert np.array_equal(painter(x), painter(x, by_layer=True))
+    painter, x = Painter(device, SMALL), picture(21, 18, count=3)
+    plan = painter.plan(x)
+    by_layer = WebGpuPlan(device, painter.network, (21, 18), longest=0.0)
+    assert np.array_equal(plan(painter.weights, x), by_layer(painter.weights, x))
 
 
 def test_other_weights_and_other_sizes_need_no_new_pipelines(device):
