@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 from kernels.network.graph_plan import StageCallback
 from kernels.network.webgpu.layers import Network, unsupported
-from kernels.network.webgpu.plan import Started, WebGpuPlan
+from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.plan import unsupported as unsupported_by
+from kernels.network.webgpu.started import Started
 from kernels.network.webgpu.weights import Weights
 from models.network_config import NetworkConfig
 from models.pictures import check_pictures
@@ -47,7 +48,7 @@ class WebGpuNetwork(nn.Module):
         precision: FP32, or FP16 for activations and filters.
 
     Attributes:
-        by_layer: Whether to time each layer instead of each group of layers. May be set.
+        by_layer: Has no effect: the GPU's clock measures groups of layers.
     """
 
     def __init__(self, shape: NetworkConfig, device: torch.device, precision: Precision) -> None:
@@ -72,9 +73,7 @@ class WebGpuNetwork(nn.Module):
     def start(self, picture: Pixels) -> Started:
         """Start stylizing a picture [H, W, 3], while up to one more of its size is under way."""
         height, width = picture.shape[:2]
-        return self._plan((width, height)).start(
-            self._loaded(), picture, timed=True, by_layer=self.by_layer
-        )
+        return self._plan((width, height)).start(self._loaded(), picture, timed=True)
 
     def prepare(self, size: Size) -> None:
         """Compile the shaders for a size, and allocate its buffers."""

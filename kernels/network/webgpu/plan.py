@@ -107,6 +107,14 @@ class WebGpuPlan:
         """
         return self._start(weights, picture, np.empty_like(picture, order="C"), timed=timed)
 
+    def prepare(self) -> None:
+        """Compile the shaders for pictures in bytes, which takes up to some seconds.
+
+        Raises:
+            WebGpuError: If the device is lost, out of memory, or refuses a shader.
+        """
+        self._form(True)
+
     def __call__(self, weights: Weights, pictures: NDArray[Any]) -> NDArray[Any]:
         """Stylize pictures [N, H, W, 3] one by one; return [N, H, W, 3] of their dtype.
 
