@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+from contextlib import suppress
 from functools import cache
 
 import torch
@@ -86,7 +88,20 @@ def opened(device: torch.device) -> Device:
             raise WebGpuError(reason)
         if device.index not in _opened:
             _opened[device.index] = Device(adapter_of(device))
+            _close_at_exit()
         return _opened[device.index]
+
+
+@cache
+def _close_at_exit() -> None:
+    """Register the end of all GPUs once: wgpu polls each on a thread of its own."""
+    atexit.register(_close)
+
+
+def _close() -> None:
+    for device in _opened.values():
+        with suppress(WebGpuError):  # it was lost before
+            device.close()
 
 
 def give_up(device: torch.device, reason: str) -> bool:

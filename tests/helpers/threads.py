@@ -25,8 +25,13 @@ def running() -> set[Thread]:
     # Python creates an object for a foreign thread that runs Python, and some versions keep it
     # after the thread has ended. Qt's threads are queried directly.
     python = {t for t in threading.enumerate() if not isinstance(t, threading._DummyThread)}
-    python = {thread for thread in python if thread.name not in LASTING}
+    python = {thread for thread in python if not _lasts(thread)}
     return python | _qt_threads()
+
+
+def _lasts(thread: threading.Thread) -> bool:
+    # wgpu polls each open GPU on a thread, and the process shares its GPUs until it ends.
+    return thread.name in LASTING or type(thread).__name__ == "PollThread"
 
 
 def _qt_threads() -> set[Thread]:
