@@ -6,7 +6,7 @@ import base64
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -330,4 +330,10 @@ class Negative:
         pass
 
     def time_layers(self, on: bool) -> None:
+        pass
+
+    def report_gpu_failures(self, on_failure: Callable[[str], object]) -> None:
+        pass
+
+    def try_gpu_again(self) -> None:
         pass
