@@ -52,6 +52,11 @@ class PreparedWeights:
     def __init__(self) -> None:
         self._made: dict[Hashable, tuple[tuple[object, ...], Tensor, tuple[Tensor, ...]]] = {}
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the results."""
+        return sum(weight.nbytes for _, _, made in self._made.values() for weight in made)
+
     def get(
         self,
         name: Hashable,
