@@ -295,7 +295,8 @@ class TransformerNetFused(TransformerNet):
         Later changes of the weights are noticed, except writes through `.data`.
         """
         self.load_state_dict(state)
-        self._winograd.use_transforms(state, self._state())
+        if self.conv1.conv2d.weight.is_cpu:
+            self._winograd.use_transforms(state, self._state())
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply conv1 to in3; the executor chooses the layout of the result."""

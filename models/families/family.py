@@ -64,6 +64,7 @@ class LoadedStyle:
     Attributes:
         network: The network that paints it; equal values load each other's styles.
         state: The part that differs between its styles, float32 on the CPU; mixing interpolates it.
+            Not to be modified: whoever reads the same weights may share it.
         remark: A clause about extra work done to read it; "" if there was none.
     """
 

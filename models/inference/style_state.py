@@ -37,6 +37,11 @@ class TransformedState(dict[str, Tensor], ABC):
     def touch(self) -> None:
         """Count the state as used last: the transforms of other styles are dropped first."""
 
+    @property
+    @abstractmethod
+    def sources(self) -> tuple[State, ...]:
+        """The states whose weights the transforms depend on, itself first."""
+
 
 class StyleState(TransformedState):
     """The weights of one style, transformed once for all networks and mixes. Thread-safe."""
@@ -48,7 +53,7 @@ class StyleState(TransformedState):
 
     @classmethod
     def shared(cls, state: State) -> StyleState:
-        """Return the state in use with the same bits as this one, or else a new one.
+        """Return the state in use with the same bits as this one, float32, or else a new one.
 
         Engines that read the same file so share its weights and their transforms.
         """
@@ -61,22 +66,32 @@ class StyleState(TransformedState):
 
     def transform(self, name: str, make: Make) -> Tensor:
         with _lock:
+            before = self._prepared.nbytes
             (made,) = self._prepared.get(name, self[name], torch.float32, lambda w: (make(w),))
-            self._touch()
-            kept = 0
-            for state in reversed(list(_states.values())):  # the style used last comes first
-                kept += state._prepared.nbytes
-                if kept > MOST_BYTES and state is not self:
-                    state._prepared = PreparedWeights()
+            if self._prepared.nbytes > before:
+                self._touch()
+                self._bound()
             return made
 
     def touch(self) -> None:
         with _lock:
             self._touch()
 
+    @property
+    def sources(self) -> tuple[State, ...]:
+        return (self,)
+
     def _touch(self) -> None:
         _states.pop(self._number, None)
         _states[self._number] = self  # last in the dict: the first is the least recently used
+
+    def _bound(self) -> None:
+        """Make the styles that were used least recently drop their transforms."""
+        kept = 0
+        for state in reversed(list(_states.values())):
+            kept += state._prepared.nbytes
+            if kept > MOST_BYTES and state is not self:
+                state._prepared = PreparedWeights()
 
 
 class MixedState(TransformedState):
@@ -116,15 +131,19 @@ class MixedState(TransformedState):
         for state in self._states:
             state.touch()
 
+    @property
+    def sources(self) -> tuple[State, ...]:
+        return (self, *self._states)
+
 
 class LoadedTransforms:
-    """The transforms of a state that a network loaded, while neither's weights change.
+    """The transforms of a state that a network loaded, until a weight of either changes.
 
-    It notices the changes that PreparedWeights does. It keeps the transforms that the network used,
-    whatever the state drops.
+    It notices the same changes as PreparedWeights. It holds the transforms that the network used,
+    even after the state dropped them.
 
     Args:
-        weights: The network's weights, which equal those of the state.
+        weights: The network's weights, equal to the state's.
     """
 
     def __init__(self, state: TransformedState, weights: Mapping[str, Tensor]) -> None:
@@ -145,11 +164,11 @@ class LoadedTransforms:
         self._state.touch()
 
     def _stamp(self, name: str) -> tuple[int, ...] | None:
-        """Return the addresses and versions of a weight; None if it has no version counter."""
-        both = self._weights[name], self._state[name]
-        if any(tensor.is_inference() for tensor in both):
+        """Return the addresses and versions of a weight; None if its changes go unnoticed."""
+        tensors = [self._weights[name], *(state[name] for state in self._state.sources)]
+        if any(not t.is_cpu or t.dtype is not torch.float32 or t.is_inference() for t in tensors):
             return None
-        return tuple(number for t in both for number in (t.data_ptr(), t._version))
+        return tuple(number for t in tensors for number in (t.data_ptr(), t._version))
 
 
 def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:

@@ -141,6 +141,14 @@ def test_another_share_transforms_and_allocates_nothing(transforms):
     assert not torch.equal(pictures[0], pictures[1])
 
 
+def test_another_share_is_painted_with_its_own_transforms():
+    mix, net = MixedState([StyleState(weights(seed)) for seed in (1, 2)]), network()
+    for share in (0.2, 0.7):
+        mix.mix((1 - share, share))
+        found, wanted = paint(net, mix), transformed_itself(mix)
+        assert peak_difference(found.double(), wanted.double())[1] > 120
+
+
 def test_a_network_with_an_older_share_keeps_painting_it():
     mix, net = MixedState([StyleState(weights(seed)) for seed in (1, 2)]), network()
     mix.mix((0.8, 0.2))
