@@ -104,10 +104,10 @@ class MixedState(TransformedState):
     """
 
     def __init__(self, states: Sequence[State]) -> None:
-        super().__init__({key: torch.empty_like(value) for key, value in states[0].items()})
+        super().__init__(_buffers(states[0]))
         self._states = [s if isinstance(s, StyleState) else StyleState(s) for s in states]
         self._shares: tuple[float, ...] = ()
-        self._mixed: dict[str, Tensor] = {}  # the buffers of the transforms
+        self._mixed: State = {}  # the buffers of the transforms
         self._current: set[str] = set()  # the names of those with the newest shares
 
     def mix(self, shares: tuple[float, ...]) -> None:
@@ -120,9 +120,7 @@ class MixedState(TransformedState):
         if name not in self._current:
             parts = [{name: state.transform(name, make)} for state in self._states]
             if name not in self._mixed:
-                # Code outside inference mode could not write to a tensor created in it.
-                with torch.inference_mode(False):
-                    self._mixed[name] = torch.empty_like(parts[0][name])
+                self._mixed |= _buffers(parts[0])
             interpolate(parts, self._shares, {name: self._mixed[name]})
             self._current.add(name)
         return self._mixed[name]
@@ -179,6 +177,12 @@ def interpolate(states: Sequence[State], shares: Sequence[float], out: State) ->
         for key, value in out.items():
             torch.lerp(mixed[key], state[key], share / total if total else 0.0, out=value)
         mixed = out
+
+
+def _buffers(like: State) -> State:
+    # Tensors created in inference mode have no version counter, and are read-only outside it.
+    with torch.inference_mode(False):
+        return {key: torch.empty_like(value) for key, value in like.items()}
 
 
 def _same_bits(first: State, second: State) -> bool:

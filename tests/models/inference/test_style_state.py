@@ -128,11 +128,15 @@ def test_a_mix_of_one_style_alone_has_its_bits(share):
     assert torch.equal(paint(network(), mix), transformed_itself(second if share else first))
 
 
-def test_another_share_transforms_and_allocates_nothing(transforms):
-    mix, net = MixedState([StyleState(weights(seed)) for seed in (1, 2)]), network()
+@pytest.mark.parametrize("inference", [False, True])
+def test_another_share_transforms_and_allocates_nothing(transforms, inference):
+    states, net = [StyleState(weights(seed)) for seed in (1, 2)], network()
     pictures, addresses = [], []
+    with torch.inference_mode(inference):
+        mix = MixedState(states)
     for share in (0.2, 0.7, 0.2):
-        mix.mix((1 - share, share))
+        with torch.inference_mode(inference):
+            mix.mix((1 - share, share))
         pictures.append(paint(net, mix))
         addresses.append({name: made.data_ptr() for name, made in mix._mixed.items()})
     assert len(transforms) == 2 * NATIVE
@@ -149,12 +153,14 @@ def test_another_share_is_painted_with_its_own_transforms():
         assert peak_difference(found.double(), wanted.double())[1] > 120
 
 
-def test_a_network_with_an_older_share_keeps_painting_it():
+@pytest.mark.parametrize("inference", [False, True])
+def test_a_network_with_an_older_share_keeps_painting_it(inference):
     mix, net = MixedState([StyleState(weights(seed)) for seed in (1, 2)]), network()
     mix.mix((0.8, 0.2))
     net.load_state(mix)
     older = {key: value.clone() for key, value in net.state_dict().items()}
-    mix.mix((0.3, 0.7))
+    with torch.inference_mode(inference):
+        mix.mix((0.3, 0.7))
     paint(network(), mix)
     assert torch.equal(paint(net), transformed_itself(older))
 
