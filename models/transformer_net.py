@@ -23,6 +23,7 @@ from models.checkpoints import check_dimensions, load_checkpoint
 from models.inference import layerwise
 from models.inference.cpu import CpuExecutor
 from models.inference.cuda import PlanCache
+from models.inference.style_state import TransformedState
 from models.inference.winograd import WinogradExecutor
 from models.layers import ConvLayer, ResidualBlock, UpsampleConvLayer
 from models.network_config import FULL, NetworkConfig, network_config
@@ -287,6 +288,15 @@ class TransformerNetFused(TransformerNet):
         self._cuda.forget_weights()
         self._winograd.forget_weights()
         return super().load_state_dict(*args, **kwargs)
+
+    def load_state(self, state: TransformedState) -> None:
+        """Load the weights of a style or a mix; the CPU's native network uses its transforms.
+
+        Later changes of the weights are noticed, except writes through `.data`.
+        """
+        self.load_state_dict(state)
+        if self.conv1.conv2d.weight.is_cpu:
+            self._winograd.use_transforms(state, self._state())
 
     def encode(self, x: Tensor, mark: StageCallback = _unmarked) -> Tensor:
         """Apply conv1 to in3; the executor chooses the layout of the result."""

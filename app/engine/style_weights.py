@@ -12,15 +12,14 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from app.engine.config import EngineConfig
 from app.options import blend_label
 from app.styles.catalog import Catalog
 from app.styles.pack import Style, StyleError, check_weights
 from models.checkpoints import State
-from models.families.family import NetworkFamily, StyleFiles, interpolate
+from models.families.family import NetworkFamily, StyleFiles
 from models.families.table import FAMILIES
+from models.inference.style_state import MixedState
 from utils.translation.joints import listed
 from utils.translation.texts import tr, trn
 
@@ -63,7 +62,7 @@ class _Mix:
 
     numbers: tuple[int, ...]
     shares: tuple[float, ...]
-    state: State
+    state: MixedState
 
 
 class StyleWeights:
@@ -151,6 +150,7 @@ class StyleWeights:
         network, family = loaded[0].network, self.family
         remarks = tuple(filter(None, (weights.remark for weights in loaded)))
         if len(loaded) == 1:
+            self._mixes.pop(lite, None)  # frees its transforms
             state = loaded[0].state
             return ActiveWeights(numbers, self.label, state, network, lite, family, remarks)
         mix = self._mixes.get(lite)
@@ -164,8 +164,8 @@ class StyleWeights:
         if old is not None and old.numbers == numbers:
             state = old.state  # reused: dragging the slider allocates nothing
         else:
-            state = {key: torch.empty_like(value) for key, value in weights[0].state.items()}
-        interpolate([each.state for each in weights], self._shares, state)
+            state = MixedState([each.state for each in weights])
+        state.mix(self._shares)
         return _Mix(numbers, self._shares, state)
 
     def evict(self, key: str) -> None:

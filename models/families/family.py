@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -65,6 +65,7 @@ class LoadedStyle:
     Attributes:
         network: The network that paints it; equal values load each other's styles.
         state: The part that differs between its styles, float32 on the CPU; mixing interpolates it.
+            Not to be modified: whoever reads the same weights may share it.
         remark: A clause about extra work done to read it; "" if there was none.
     """
 
@@ -306,13 +307,3 @@ class NetworkFamily(ABC, Generic[Contents]):
     def describe(self, network: Any) -> str:  # noqa: ARG002  (families whose styles share one do)
         """Return the name of a network that many styles share; "" if a single style uses it."""
         return ""
-
-
-def interpolate(states: Sequence[State], shares: Sequence[float], out: State) -> None:
-    """Mix states with the same keys and shapes into `out`; the shares, 0 to 1, add up to 1."""
-    mixed, total = states[0], shares[0]
-    for state, share in zip(states[1:], shares[1:], strict=True):
-        total += share
-        for key, value in out.items():
-            torch.lerp(mixed[key], state[key], share / total if total else 0.0, out=value)
-        mixed = out

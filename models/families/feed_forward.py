@@ -22,6 +22,7 @@ from models.families.family import (
 from models.families.keys import FEED_FORWARD
 from models.inference.banded import memory_needed, style_in_bands
 from models.inference.banded_layers import Rows
+from models.inference.style_state import StyleState, TransformedState
 from models.network_config import FULL, NetworkConfig, network_config
 from models.precision import Precision
 from models.transformer_net import (
@@ -95,7 +96,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         """Read the weights; styles share a network if its dimensions are equal."""
         path = files.lite if lite else files.weights
         assert path is not None
-        state = load_checkpoint(path)
+        state = StyleState.shared(load_checkpoint(path))
         return LoadedStyle(network_config(state), state)
 
     def build(self, network: NetworkConfig, kernels: str) -> nn.Module:
@@ -133,7 +134,10 @@ class FeedForwardFamily(NetworkFamily[State]):
         return self.build(FULL, "fused")
 
     def load_into(self, module: nn.Module, state: State) -> None:
-        module.load_state_dict(state)
+        if isinstance(module, TransformerNetFused) and isinstance(state, TransformedState):
+            module.load_state(state)
+        else:
+            module.load_state_dict(state)
 
     def difference(self, first: NetworkConfig, second: NetworkConfig) -> str:
         """Return how the dimensions differ: weights of different dimensions cannot be mixed."""

@@ -47,9 +47,11 @@ class PreparedWeights:
     It detects a change by the source's address (`.to`, a new parameter) and version counter
     (`load_state_dict`, an optimizer's step), but not writes through `.data`. Tensors that were
     created in inference mode have no version counter, so it compares their values with a copy.
+    `nbytes` is the size of its results.
     """
 
     def __init__(self) -> None:
+        self.nbytes = 0
         self._made: dict[Hashable, tuple[tuple[object, ...], Tensor, tuple[Tensor, ...]]] = {}
 
     def get(
@@ -69,8 +71,14 @@ class PreparedWeights:
         if held is None or held[0] != key or not (counted or torch.equal(held[1], source)):
             # The reference to the source prevents the reuse of its address.
             kept = source.detach() if counted else source.clone()
-            held = self._made[name] = (key, kept, _laid_out(make(source), dtype))
+            made = _laid_out(make(source), dtype)
+            self.nbytes += _nbytes(made) - (0 if held is None else _nbytes(held[2]))
+            held = self._made[name] = (key, kept, made)
         return held[2]
+
+
+def _nbytes(weights: tuple[Tensor, ...]) -> int:
+    return sum(weight.nbytes for weight in weights)
 
 
 def _laid_out(weights: tuple[Tensor, ...], dtype: torch.dtype) -> tuple[Tensor, ...]:

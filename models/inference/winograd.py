@@ -26,6 +26,7 @@ from kernels.network.cpu.weights import (
 )
 from kernels.network.graph_plan import StageCallback, group_of
 from models.inference.buffers import PreparedWeights
+from models.inference.style_state import LoadedTransforms, TransformedState
 from models.network_config import NetworkConfig
 
 COLORS = 3
@@ -43,13 +44,19 @@ class WinogradExecutor:
         self._plan: CpuPlan | None = None
         self._prepared = PreparedWeights()
         self._weights: Mapping[str, Tensor] | None = None
+        self._loaded: LoadedTransforms | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()  # a copy of the network allocates its own buffers
 
     def forget_weights(self) -> None:
         """Collect the weights again for the next picture, in case other tensors replaced them."""
-        self._weights = None
+        self._weights = self._loaded = None
+
+    def use_transforms(self, state: TransformedState, weights: Mapping[str, Tensor]) -> None:
+        """Use the transforms of `state`, just loaded into `weights`, until either changes."""
+        self._weights, self._prepared = weights, PreparedWeights()
+        self._loaded = LoadedTransforms(state, weights)
 
     def plan(
         self, network: NetworkConfig, weights: Callable[[], Mapping[str, Tensor]], x: Tensor
@@ -92,8 +99,14 @@ class WinogradExecutor:
     def _given(self) -> tuple[Mapping[str, Tensor], Prepare]:
         weights = self._weights
         assert weights is not None  # `plan` collected them
+        loaded = self._loaded
+        if loaded is not None:
+            loaded.touch()
 
         def prepare(name: str, make: Callable[[Tensor], Tensor]) -> Tensor:
+            transformed = None if loaded is None else loaded.get(name, make)
+            if transformed is not None:
+                return transformed
             return self._prepared.get(name, weights[name], torch.float32, lambda w: (make(w),))[0]
 
         return weights, prepare

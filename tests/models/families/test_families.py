@@ -15,10 +15,11 @@ from models.checkpoints import CheckpointError, save_checkpoint
 from models.evaluation.image_metrics import to_tensor
 from models.families import any_style
 from models.families.any_style import AnyStyleNetwork
-from models.families.family import StyleFiles, interpolate
+from models.families.family import StyleFiles
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
 from models.families.style_codes import StyleCode, load_code, save_code, second_path
 from models.families.table import FAMILIES, family_of
+from models.inference.style_state import interpolate
 from models.inference.vit import parts
 from models.network_config import NetworkConfig
 from models.precision import Precision

@@ -9,6 +9,8 @@ _PLAN = "tests/kernels/network/cpu/test_plan.py::"
 _POOL = "tests/app/engine/test_network_pool.py::"
 _VIT = "tests/models/inference/vit/test_executor.py::"
 _WEIGHTS = "tests/kernels/network/cpu/test_weights.py::"
+_STATES = "tests/models/inference/test_style_state.py::"
+_SHARED = "tests/app/engine/test_shared_transforms.py::"
 
 MUTANTS = (
     Mutant(
@@ -164,6 +166,48 @@ MUTANTS = (
         "if held is None or held[0] != key or not (counted or torch.equal(held[1], source)):",
         "if held is None:",
         ("tests/models/test_transformer_net.py::test_prepared_weights_follow_the_parameters",),
+    ),
+    Mutant(
+        "each engine transforms the style that it read",
+        "models/families/feed_forward.py",
+        "state = StyleState.shared(load_checkpoint(path))",
+        "state = StyleState(load_checkpoint(path))",
+        (f"{_SHARED}test_two_engines_transform_a_style_once",),
+    ),
+    Mutant(
+        "two threads transform a style that both need",
+        "models/inference/style_state.py",
+        "        with _lock:\n            before =",
+        "        if True:\n            before =",
+        (f"{_STATES}test_two_threads_that_need_a_style_transform_it_once",),
+    ),
+    Mutant(
+        "a mix keeps the transforms of its last shares",
+        "models/inference/style_state.py",
+        "        self._current.clear()\n",
+        "",
+        (f"{_STATES}test_another_share_is_painted_with_its_own_transforms",),
+    ),
+    Mutant(
+        "weights that changed after loading are painted with the style's transforms",
+        "models/inference/style_state.py",
+        "if stamp is None or stamp != self._stamps[name]:",
+        "if stamp is None:",
+        (f"{_STATES}test_a_change_of_the_weights_is_painted",),
+    ),
+    Mutant(
+        "the transforms of every style stay in memory",
+        "models/inference/style_state.py",
+        "if kept > MOST_BYTES and state is not self:",
+        "if kept > 2**60 and state is not self:",
+        (f"{_STATES}test_the_styles_used_last_keep_their_transforms",),
+    ),
+    Mutant(
+        "painting a style does not count as using it",
+        "models/inference/winograd.py",
+        "            loaded.touch()\n",
+        "            pass\n",
+        (f"{_STATES}test_painting_counts_as_a_use",),
     ),
     Mutant(
         "a processor with AVX-512 takes the image for AVX2",

@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "a third style is painted as if it were the second",
-        "models/families/family.py",
+        "models/inference/style_state.py",
         "        mixed = out\n",
         "        mixed = states[0]\n",
         (f"{_FAMILIES}::test_up_to_four_codes_are_mixed_by_their_shares",),
