@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import app
+from app.commands.findings import FAULT, NOTE, OK, Finding
 from app.diagnostics.log_file import last_lines, log_path
 from app.diagnostics.report import LOG_LINES, report
 from app.errors import StyleForgeError
@@ -32,7 +33,7 @@ from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
 from models.network_config import CONFIGS
 from models.precision import Precision
-from utils.devices import cuda_unavailable_reason, devices, resolve, title
+from utils.devices import cuda_unavailable_reason, devices, resolve
 from utils.files.writable import write_error
 from utils.system import WINDOW, has_display, missing, sentence
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 
-OK, NOTE, FAULT = "ok", "note", "fault"
 STYLES = {OK: "green", NOTE: "yellow", FAULT: "bold red"}
 PACKAGES = ("PySide6-Essentials", "opencv-python", "av", "numpy", "pillow", "safetensors")
 PROBE_TIMEOUT_S = 60
@@ -66,14 +66,6 @@ print(QGuiApplication([]).platformName())
 
 class DoctorError(StyleForgeError):
     """Raised if the doctor cannot answer a request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report; `state` is "ok", "note" (works, not at its best) or "fault"."""
-
-    state: str
-    says: str
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -123,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
         "Kernels": lambda: check_kernels(build=not args.no_build),
         "Precisions": check_precisions,
         "Compiler": check_compiler,
+        "WebGPU": check_webgpu,
         "Speed": check_speed,
         "Cameras": check_cameras,
         "Films": check_films,
@@ -208,6 +201,13 @@ def check_torch() -> Iterator[Finding]:
         yield Finding(NOTE, f"PyTorch uses no GPU: {why}")
 
 
+def check_webgpu() -> Iterator[Finding]:
+    """Report the GPUs that WebGPU reaches, see app.commands.webgpu_findings."""
+    from app.commands import webgpu_findings
+
+    yield from webgpu_findings.check_webgpu()
+
+
 def check_packages() -> Iterator[Finding]:
     for name in PACKAGES:
         try:
@@ -244,9 +244,10 @@ def check_precisions() -> Iterator[Finding]:
 
     On a CPU it may measure, with our kernels if check_kernels has loaded them.
     """
+    from app.engine.painting_devices import painting_device, painting_title
     from models.families.table import FAMILIES
 
-    device = resolve("auto")
+    device = painting_device("auto")
     reasons: dict[str, list[str]] = {}
     for family in FAMILIES.values():
         good: list[str] = []
@@ -257,7 +258,7 @@ def check_precisions() -> Iterator[Finding]:
                 reasons.setdefault(reason, []).append(family.title)
             else:
                 good.append(each.title)
-        networks = f"{family.title} networks on {title(device)}"
+        networks = f"{family.title} networks on {painting_title(device)}"
         yield Finding(OK, f"good precisions of {networks}: {', '.join(good)}")
     for reason, titles in reasons.items():
         everywhere = len(titles) == len(FAMILIES)

@@ -18,6 +18,7 @@ from models.families import bf16_gain
 from models.inference.banded_layers import Rows
 from models.precision import BF16_IS_NO_GAIN, Precision
 from models.runtimes.runtime import Runtime
+from models.webgpu.devices import host_of
 from utils.translation.texts import tr
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class NetworkFamily(ABC, Generic[Contents]):
         multiple: The height and width of pictures are padded to multiples of it.
         one_size: Why its programs accept pictures of one size only, a clause; "" for any size.
         operations: The families of operations in its networks, as for `kernel_fusion.prepare`.
+        has_webgpu: Whether WebGPU runs some of its networks, see `webgpu_refusal`.
     """
 
     key: ClassVar[str]
@@ -139,6 +141,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     multiple: ClassVar[int]
     one_size: ClassVar[str] = ""
     operations: ClassVar[tuple[str, ...]] = (STYLE,)
+    has_webgpu: ClassVar[bool] = False
 
     def variant(self, kernels: str) -> FamilyVariant:
         """Return the variant for `kernels` in the config, or else the fused one."""
@@ -152,6 +155,8 @@ class NetworkFamily(ABC, Generic[Contents]):
         """
         if self.variant(kernels).runtime is not None:
             return ""
+        if not self.has_webgpu:
+            device = host_of(device)
         refusal = precision.refusal(device)
         measured = precision is Precision.bf16 and device.type == "cpu" and not refusal
         if measured and not bf16_gain.is_faster(self.key, self.sample):

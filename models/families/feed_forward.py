@@ -56,6 +56,7 @@ class FeedForwardFamily(NetworkFamily[State]):
         for name, variant in ALL_VARIANTS.items()
     }
     multiple = MULTIPLE
+    has_webgpu = True
     bytes_per_pixel = 1200  # measured: baseline 1,130, fused 850
 
     def banded_bytes(self, size: tuple[int, int], precision: Precision) -> int:
