@@ -135,6 +135,7 @@ def test_versions_leave_out_absent_packages():
 
 
 @pytest.mark.skipif(not WRITES, reason="the packages that write ONNX are missing")
+@pytest.mark.slow
 def test_models_are_converted_once_and_named_by_their_weights(tmp_path):
     add_style(tmp_path, "sketch", 0, SMALL)
     weights = tmp_path / "styles" / "sketch" / "weights.safetensors"

@@ -1,4 +1,4 @@
-"""Mutants of the measurement of other runtimes beside ours."""
+"""Mutants of the measurement of other runtimes beside ours, and of WebGPU's time model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from tests.mutants.mutant import Mutant
 
 _MEASURE = "tests/benchmarks/webgpu_peers/test_measure.py::"
 _TABLE = "tests/benchmarks/tables/test_webgpu.py::"
+_MODEL = "tests/kernels/time_model/test_webgpu.py::"
+_FIT = "tests/benchmarks/time_model/test_webgpu.py::"
+_PAGE = "tests/benchmarks/time_model/test_page.py::"
 _FOLDER = "benchmarks/webgpu_peers"
 
 MUTANTS = (
@@ -50,5 +53,40 @@ MUTANTS = (
         "if len(waiting) == IN_FLIGHT:",
         "if waiting:",
         (f"{_MEASURE}test_a_stream_keeps_two_pictures_in_flight",),
+    ),
+    Mutant(
+        "a GPU's products and bytes take no time beside each other",
+        "kernels/time_model/webgpu.py",
+        "max(layer.products / rate, layer.bytes / bandwidth)",
+        "min(layer.products / rate, layer.bytes / bandwidth)",
+        (f"{_MODEL}test_a_layer_takes_the_slower_of_its_products_and_bytes",),
+    ),
+    Mutant(
+        "enlarging layers are predicted with the products of nine taps",
+        "kernels/time_model/webgpu.py",
+        "results * form.inputs * form.outputs * form.side**2",
+        "results * form.inputs * form.outputs * 9",
+        (f"{_MODEL}test_the_work_of_the_full_network_is_that_of_its_layers",),
+    ),
+    Mutant(
+        "a larger GPU of the same family is predicted as the smaller one",
+        "kernels/time_model/webgpu_cards.toml",
+        'adapter = "^Apple M1$"',
+        'adapter = "^Apple M1"',
+        (f"{_MODEL}test_a_driver_names_a_card_of_the_table_or_none",),
+    ),
+    Mutant(
+        "the fit takes the times of passes for times of layers",
+        "benchmarks/time_model/webgpu.py",
+        "found.layers_ms[name] + values[PASS] / 1e3",
+        "found.layers_ms[name]",
+        (f"{_FIT}test_the_fit_finds_the_constants_that_made_the_times",),
+    ),
+    Mutant(
+        "a GPU's published figure changes without the page",
+        "kernels/time_model/webgpu_cards.toml",
+        "fp32_tflops = 4.15",
+        "fp32_tflops = 8.3",
+        (f"{_PAGE}test_the_page_agrees_with_the_calibration_and_the_check",),
     ),
 )
