@@ -1,7 +1,8 @@
 """Measures the network on a GPU through WebGPU: times by timestamps, whole frames, and errors.
 
 `python -m benchmarks.webgpu --json FILE` measures the first hardware GPU. `--device llvmpipe`
-names a software GPU. The package needs neither the program nor a window.
+names a software GPU. Other runtimes on the same GPU are measured alternately with ours, see
+benchmarks/webgpu_peers. The package needs neither the program nor a window.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import argparse
 import hashlib
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.storing import store
+from benchmarks.webgpu_peers.measure import peer_rows, spread, versions
+from benchmarks.webgpu_peers.models import STYLES, Models
 from kernels.network.graph_plan import group_of
 from kernels.network.webgpu.device import Device, open_device
 from kernels.network.webgpu.layers import Network
@@ -35,10 +41,11 @@ from models.checkpoints import load_checkpoint
 from models.network_config import network_config
 from utils.provenance import commit_of, machine_info
 
-STYLES = Path(__file__).resolve().parents[1] / "assets" / "styles"
 SIZES = "512x512,640x480,1280x720"
+PEER_PIXELS = 1280 * 720  # ours alone paints larger pictures
 PRECISIONS = {"fp32": False, "fp16": True}
 WARMUP = 10  # frames, until the clocks are up
+IN_FLIGHT = 2  # pictures that a plan works on at once
 
 Picture = NDArray[np.uint8]  # [H, W, 3]
 
@@ -55,10 +62,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
     parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
     parser.add_argument("--tune", action="store_true", help="measure each tile first")
+    parser.add_argument("--alone", action="store_true", help="without other runtimes")
+    parser.add_argument(
+        "--models",
+        type=Path,
+        metavar="DIR",
+        help="the other runtimes' models, by `python -m benchmarks.webgpu_peers DIR`; those "
+        "missing are converted (default: all, in a temporary folder)",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args(arguments)
     choice = int(args.device) if args.device and args.device.isdigit() else args.device
-    device = open_device(choice, trusted=not args.checked)
+    with closing(open_device(choice, trusted=not args.checked)) as device:
+        measure(device, args)
+    return 0
+
+
+def measure(device: Device, args: argparse.Namespace) -> None:
+    """Measure everything that the command line asks for; print and store each row at once."""
     report: dict[str, Any] = {
         **origin(device),
         "style": args.style,
@@ -71,37 +92,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for file in args.networks
         },
         "webgpu": [],
+        "peers": [],
     }
+    with tempfile.TemporaryDirectory() as folder:
+        models = args.models or Path(folder)
+        models.mkdir(parents=True, exist_ok=True)
+        for section, row in rows_of(device, args, models):
+            report[section].append(row)
+            sys.stdout.write((in_a_line if section == "webgpu" else peer_line)(row) + "\n")
+            sys.stdout.flush()
+            if args.json is not None:
+                store(args.json, report)
+
+
+def rows_of(
+    device: Device, args: argparse.Namespace, folder: Path
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Measure each network, size, precision and way; yield the report's section and its row."""
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
     ways = (True, False) if args.direct else (True,)
-    for file in args.networks:
-        state = load_checkpoint(STYLES / args.style / f"{file}.safetensors")
-        for wide, high in sizes:
-            picture = scene(wide, high)
-            exact = in_float64(state, picture)
-            for precision in args.precisions:
-                for winograd in ways:
-                    half = PRECISIONS[precision]
-                    network = Network.of(network_config(state), half=half, winograd=winograd)
-                    tuning = tuned(device, network, state, picture) if args.tune else {}
-                    if tuning:
-                        best = {field: Tile(**rows[0]["tile"]) for field, rows in tuning.items()}
-                        network = replace(network, tiles=replace(DEFAULT, **best))
-                    row = {
-                        "network": file,
-                        "size": f"{wide}x{high}",
-                        "precision": precision,
-                        "winograd": winograd,
-                        "tiles": asdict(network.tiles),
-                        "tuning": tuning,
-                        **measured(device, network, state, picture, exact, args.runs),
-                    }
-                    report["webgpu"].append(row)
-                    sys.stdout.write(in_a_line(row) + "\n")
-                    sys.stdout.flush()
-                    if args.json is not None:
-                        store(args.json, report)
-    return 0
+    for file, (wide, high) in product(args.networks, sizes):
+        path = STYLES / args.style / f"{file}.safetensors"
+        state, picture = load_checkpoint(path), scene(wide, high)
+        exact = in_float64(state, picture)
+        for precision, winograd in product(args.precisions, ways):
+            half = PRECISIONS[precision]
+            network = Network.of(network_config(state), half=half, winograd=winograd)
+            tuning = tuned(device, network, state, picture) if args.tune else {}
+            if tuning:
+                best = {field: Tile(**rows[0]["tile"]) for field, rows in tuning.items()}
+                network = replace(network, tiles=replace(DEFAULT, **best))
+            case = {"network": file, "size": f"{wide}x{high}", "precision": precision}
+            row = {
+                **case,
+                "winograd": winograd,
+                "tiles": asdict(network.tiles),
+                "tuning": tuning,
+                **measured(device, network, state, picture, exact, args.runs),
+            }
+            yield "webgpu", row
+            if winograd and not args.alone and "unsupported" not in row:
+                models = Models(path, folder)
+                for each in beside(device, network, state, models, picture, exact, args.runs):
+                    yield "peers", {**case, **each}
+
+
+def beside(
+    device: Device,
+    network: Network,
+    state: dict[str, torch.Tensor],
+    models: Models,
+    picture: Picture,
+    exact: NDArray[np.float64],
+    runs: int,
+) -> list[dict[str, Any]]:
+    """Measure ours and the other runtimes alternately; return the rows of `peer_rows`.
+
+    Pictures of more than PEER_PIXELS have no rows.
+    """
+    high, wide = picture.shape[:2]
+    if wide * high > PEER_PIXELS:
+        return []
+    plan, weights = WebGpuPlan(device, network, (wide, high)), Weights(device, network, state)
+    return peer_rows(
+        lambda given: plan(weights, given[None])[0],
+        models,
+        picture,
+        lambda made: errors(made, exact),
+        half=network.half,
+        gpu=device.adapter.name,
+        warmup=min(WARMUP, runs),
+        runs=runs,
+    )
 
 
 def measured(
@@ -141,7 +203,24 @@ def measured(
         started = time.perf_counter()
         plan(weights, picture[None])
         walls.append(1e3 * (time.perf_counter() - started))
-    return {**row, "wall": spread(walls)}
+    return {**row, "wall": spread(walls), **streamed(plan, weights, picture, runs)}
+
+
+def streamed(plan: WebGpuPlan, weights: Weights, picture: Picture, frames: int) -> dict[str, float]:
+    """Paint frames with IN_FLIGHT of them started; return "stream", the ms for a frame.
+
+    Upload, computation and download of neighbors overlap.
+    """
+    if not hasattr(plan, "start"):
+        return {}
+    started, waiting = time.perf_counter(), deque[Any]()
+    for _ in range(frames):
+        if len(waiting) == IN_FLIGHT:
+            waiting.popleft().result()
+        waiting.append(plan.start(weights, picture))  # pyright: ignore[reportAttributeAccessIssue]
+    for each in waiting:
+        each.result()
+    return {"stream": round(1e3 * (time.perf_counter() - started) / frames, 4)}
 
 
 def tuned(
@@ -187,11 +266,6 @@ def errors(found: Picture, exact: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def spread(values: Iterable[float]) -> dict[str, float]:
-    listed = sorted(values)
-    return {"least": round(listed[0], 4), "median": round(median(listed), 4)}
-
-
 def in_float64(state: dict[str, torch.Tensor], picture: Picture) -> NDArray[np.float64]:
     """Paint in float64, on a CUDA GPU if there is one; return [H, W, 3]."""
     where = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -223,7 +297,21 @@ def in_a_line(row: dict[str, Any]) -> str:
     gpu = [f"GPU {row['gpu']['all']['median']:.3f} ms"] if parts else []
     gpu += [f"{part} {times['median']:.3f}" for part, times in parts.items()]
     wall, psnr = row["wall"]["median"], row["psnr"]
-    return f"{name} {', '.join(gpu)}; wall {wall:.2f} ms; {psnr:.1f} dB, at most {row['worst']:.0f}"
+    stream = f", in a stream {row['stream']:.2f}" if "stream" in row else ""
+    return (
+        f"{name} {', '.join(gpu)}; wall {wall:.2f} ms{stream}; {psnr:.1f} dB, "
+        f"at most {row['worst']:.0f}"
+    )
+
+
+def peer_line(row: dict[str, Any]) -> str:
+    """Return a row of another runtime as a line: the wall's median and the error, or a reason."""
+    name = f"  {row['way']}, {row['network']} {row['precision']} {row['size']}"
+    if "not_run" in row:
+        return f"{name}: {row['not_run']}"
+    wall, psnr = row["wall"]["median"], row["psnr"]
+    inside = f" (inside {row['inside']['median']:.2f})" if "inside" in row else ""
+    return f"{name}: wall {wall:.2f} ms{inside}; {psnr:.1f} dB, at most {row['worst']:.0f}"
 
 
 def origin(device: Device) -> dict[str, Any]:
@@ -239,6 +327,7 @@ def origin(device: Device) -> dict[str, Any]:
             "python": platform.python_version(),
             "torch": torch.__version__,
             "wgpu": version("wgpu"),
+            **versions(),
         },
         "commit": commit_of(Path(__file__)),
     }

@@ -29,7 +29,7 @@ from benchmarks.tables.live import dropped_sentence, live_table, processor_table
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
-from benchmarks.tables.webgpu import webgpu_table
+from benchmarks.tables.webgpu import webgpu_tables
 from utils.files.atomic import atomic_write
 from utils.text import printable
 
@@ -39,7 +39,6 @@ BLOCK = re.compile(
 )
 # By its section of the report, a table of each kind.
 TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
-    "webgpu": webgpu_table,
     "window": window_table,
     "window_on_processor": processor_table,
     "any_style": any_style_table,
@@ -60,6 +59,8 @@ def _tables(report: Mapping[str, Any]) -> Iterator[str]:
         yield from cpu_tables(report)
     elif "live" in report:
         yield markdown_table(live_table(report["live"]), left=1)
+    elif "webgpu" in report:
+        yield from webgpu_tables(report)
     elif "quality" in report:
         yield quality_markdown(report["quality"])
     elif section := next((name for name in TABLES if name in report), None):

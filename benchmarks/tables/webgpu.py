@@ -1,11 +1,16 @@
-"""Formats the times of the network by WebGPU."""
+"""Formats the times of the network by WebGPU, and of other runtimes on the same GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.tables.cells import milliseconds
+from benchmarks.tables.cells import (
+    markdown_table,
+    milliseconds,
+    times,
+    without_empty_columns,
+)
 
 GROUPS = "encoder", "residual blocks", "decoder"
 NAMES = {"weights": "full"}  # by the file of a network
@@ -15,9 +20,53 @@ def webgpu_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Return a row for each network, size and precision: medians in ms, and the error."""
     header = (
         *("network", "size", "precision", "3x3", "GPU ms", *GROUPS),
-        *("ms from bytes to bytes", "PSNR", "levels off"),
+        *("ms from bytes to bytes", "ms in a stream", "PSNR", "levels off"),
     )
-    return [header, *(_cells(row) for row in rows if "unsupported" not in row)]
+    lines = [_cells(row) for row in rows if "unsupported" not in row]
+    return without_empty_columns([header, *lines])
+
+
+def webgpu_tables(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the table of ours, and the one of other runtimes if the report has it."""
+    yield markdown_table(webgpu_table(report["webgpu"]))
+    if rows := report.get("peers"):
+        yield "Other runtimes, and ours again, alternately in one run:"
+        yield markdown_table(peers_table(rows), left=4)
+        yield from peers_notes(rows)
+
+
+def peers_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return a row for each way: its medians in ms, their ratio to ours, and the error.
+
+    The first way of each network, size and precision is ours.
+    """
+    header = (
+        *("network", "size", "precision", "way", "ms from bytes to bytes", "of them inside"),
+        *("of our time", "PSNR", "levels off"),
+    )
+    ours: dict[tuple[str, ...], float] = {}
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        if "not_run" in row:
+            continue
+        wall = row["wall"]["median"]
+        first = ours.setdefault((row["network"], row["size"], row["precision"]), wall)
+        lines.append(
+            (
+                *(_name(row["network"]), row["size"], row["precision"].upper(), row["way"]),
+                milliseconds(wall),
+                milliseconds(row["inside"]["median"]) if "inside" in row else "-",
+                times(wall / first),
+                *(f"{row['psnr']:.1f}", f"{row['worst']:.0f}"),
+            )
+        )
+    return without_empty_columns([header, *lines])
+
+
+def peers_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each way and reason that it did not run."""
+    told = (f"Not run: {row['way']}: {row['not_run']}." for row in rows if "not_run" in row)
+    return list(dict.fromkeys(told))
 
 
 def _name(network: str) -> str:
@@ -34,6 +83,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         milliseconds(row["gpu"]["all"]["median"]) if "gpu" in row else "-",
         *(milliseconds(groups[name]["median"]) if groups else "-" for name in GROUPS),
         milliseconds(row["wall"]["median"]),
+        milliseconds(row.get("stream")),
         f"{row['psnr']:.1f}",
         f"{row['worst']:.0f}",
     )

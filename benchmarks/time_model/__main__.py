@@ -10,7 +10,7 @@ import torch
 
 from app.provenance import report_header
 from benchmarks.storing import store
-from benchmarks.time_model import describe, files, page
+from benchmarks.time_model import describe, files, page, webgpu
 from benchmarks.time_model.green_context import GreenContextError
 from benchmarks.time_model.measure import MeasuringError, Wanted, measure
 from kernels.jit import build
@@ -44,6 +44,10 @@ def main() -> None:
     )
     fitted = commands.add_parser("fit", help="fit the constants to a stored report")
     fitted.add_argument("--json", type=Path, default=files.REPORT, help=f"default: {files.REPORT}")
+    of_webgpu = commands.add_parser("fit-webgpu", help="fit WebGPU's constants to a stored report")
+    of_webgpu.add_argument(
+        "--json", type=Path, default=webgpu.REPORT, help=f"default: {webgpu.REPORT}"
+    )
     commands.add_parser("page", help="write the tables of docs/reference/cards.md")
     args = parser.parse_args()
     try:
@@ -59,6 +63,8 @@ def _run(args: argparse.Namespace) -> None:
         _measure(args)
     elif args.command == "fit":
         _tell_constants(files.refit(args.json))
+    elif args.command == "fit-webgpu":
+        _tell(str(webgpu.refit(args.json).constants))
     else:
         page.write(PAGE, calibration())
 

@@ -1,6 +1,7 @@
-"""Writes the tables of docs/reference/cards.md: the model's predictions, and their check.
+"""Writes the tables of docs/reference/cards.md: the models' predictions, and their checks.
 
-A test compares the page with the output for the calibration and benchmarks/reports/model.json.
+Tests compare the page with the output for the calibrations and for the reports model.json and
+webgpu.json of benchmarks/reports.
 """
 
 from __future__ import annotations
@@ -15,25 +16,32 @@ from typing import Any
 
 from benchmarks.tables.cells import markdown_table
 from benchmarks.tables.origin import where
+from benchmarks.time_model import webgpu
 from benchmarks.time_model.files import REPORT
 from kernels.network.shapes import WITH_KERNELS
 from kernels.time_model.cards import Card, cards
 from kernels.time_model.prediction import Calibration, backend_for, predict
+from kernels.time_model.webgpu import calibration
 from utils.files.atomic import atomic_write
 
 SIZES = ((512, 512), (1280, 720), (1920, 1080))
-BLOCK = re.compile(r"(<!-- (predictions|check) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- (predictions|check|webgpu predictions|webgpu check) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 
 
 def refreshed(text: str, told: Calibration, report: Mapping[str, Any] | None) -> str:
     """Fill the blocks of the page.
 
     Args:
+        told: The constants of the CUDA cards' model. WebGPU's model has the stored ones.
         report: The stored check; without one, its block is left empty.
     """
     blocks = {
         "predictions": predictions(told),
         "check": check(report) if report is not None else "",
+        "webgpu predictions": webgpu.predictions(calibration()),
+        "webgpu check": webgpu.check(webgpu.stored_report(), calibration()),
     }
     return BLOCK.sub(lambda match: f"{match[1]}{blocks[match[2]]}{match[3]}", text)
 

@@ -38,6 +38,7 @@ from tests.mutants.table import (
     training,
     tuning,
     virtual_camera,
+    webgpu_peers,
     window,
 )
 
@@ -59,6 +60,7 @@ MUTANTS = (
     *kernels.MUTANTS,
     *network_cpu.MUTANTS,
     *network_webgpu.MUTANTS,
+    *webgpu_peers.MUTANTS,
     *model_parts.MUTANTS,
     *window.MUTANTS,
     *languages.MUTANTS,
