@@ -56,6 +56,11 @@ BROWSERS = ("chromium", "google-chrome", "chromium-browser")
 DRIVER = "chromedriver"
 PAGE = "testing the web page"
 X11 = "testing the window on X11"
+# WebGPU computes on the processor by Mesa's llvmpipe, where Vulkan's loader finds its description.
+VULKAN = "libvulkan.so.1"
+VULKAN_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+LLVMPIPE = "lvp_icd*.json"
+SHADERS = "testing WebGPU's shaders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,10 @@ def missing(
         found.append(Missing("Chromium", "chromium", PAGE))
     if tests and not shutil.which(DRIVER):
         found.append(Missing(DRIVER, "chromium-driver", PAGE))
+    if tests and not _loads(VULKAN):
+        found.append(Missing(VULKAN, "libvulkan1", SHADERS))
+    if tests and not any(any(Path(folder).glob(LLVMPIPE)) for folder in VULKAN_FOLDERS):
+        found.append(Missing("llvmpipe", "mesa-vulkan-drivers", SHADERS))
     return tuple(found)
 
 

@@ -68,6 +68,19 @@ def test_a_browser_is_missing_only_where_tests_are_to_run(monkeypatch, tmp_path)
     assert not {"chromium", "chromium-driver"} & {item.package for item in system.missing()}
 
 
+def test_a_software_gpu_is_missing_only_where_tests_are_to_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(system.sys, "platform", "linux")
+    monkeypatch.setattr(system, "VULKAN", "libno-such-vulkan.so.1")
+    monkeypatch.setattr(system, "VULKAN_FOLDERS", (str(tmp_path / "none"), str(tmp_path)))
+    gpu = {"libvulkan1", "mesa-vulkan-drivers"}
+    found = [item for item in system.missing(tests=True) if item.purpose == system.SHADERS]
+    assert {item.package for item in found} == gpu
+    assert not gpu & {item.package for item in system.missing(compiler=True, sound=True)}
+    (tmp_path / "lvp_icd.x86_64.json").touch()
+    monkeypatch.setattr(system, "VULKAN", "libc.so.6")
+    assert not gpu & {item.package for item in system.missing(tests=True)}
+
+
 def test_a_package_that_a_system_does_not_have_keeps_no_other_from_being_installed(monkeypatch):
     asked: list[list[str]] = []
 

@@ -1,8 +1,7 @@
-"""Writes the static page: HTML, a style sheet, one script, weights and thumbnails."""
+"""Writes the static page: HTML, a style sheet, one script, weights and pictures."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from app.export.network import ExportError
 from app.export.web.program import program
+from app.export.web.scene import lake, painted, webp
 from app.styles.pack import Style
 from kernels.network.cpu.weights import plain_rows
 from kernels.network.webgpu.layers import Layer, Network, unsupported
@@ -27,7 +27,9 @@ from utils.translation.texts import tr
 
 PAGE = Path(__file__).with_name("page")
 ICON = Path(__file__).resolve().parents[3] / "assets" / "icons" / "styleforge.svg"
-THUMBNAIL = (232, 174)  # twice a card's size, in pixels
+SCRIPTS = ("paint.js", "view.js", "pace.js", "sources.js", "page.js")
+THUMBNAIL = (272, 272)  # twice the largest button's width, in pixels
+FIRST = "FIRST"  # in index.html, the file of the picture that a visitor sees at once
 
 
 def write_site(folder: Path, styles: Sequence[Style]) -> None:
@@ -55,20 +57,28 @@ def write_site(folder: Path, styles: Sequence[Style]) -> None:
             raise ExportError(labeled(style.title, reason))
         if network not in networks:
             networks.append(network)
-        names = {"weights": f"{style.key}.bin", "picture": f"{style.key}.webp"}
+        names = {
+            "weights": f"{style.key}.bin",
+            "picture": f"{style.key}.webp",
+            "scene": f"{style.key}-scene.webp",
+        }
         atomic_write(folder / names["weights"], _halves(state, network))
         atomic_write(folder / names["picture"], _thumbnail(style))
+        atomic_write(folder / names["scene"], webp(painted(lake(), state)))
         listed.append(
             {"key": style.key, "title": style.title, "network": networks.index(network), **names}
         )
     script = [
         f"const STYLES = {json.dumps(listed)};",
         f"const NETWORKS = [{', '.join(map(_network, networks))}];",
-        *((PAGE / name).read_text("utf-8") for name in ("paint.js", "page.js")),
+        *((PAGE / name).read_text("utf-8") for name in SCRIPTS),
     ]
     text = "\n".join(script)
     atomic_write(folder / "styleforge.js", f'"use strict";\n(() => {{\n{text}}})();\n'.encode())
-    for source in (PAGE / "index.html", PAGE / "style.css", ICON):
+    atomic_write(folder / "scene.webp", webp(lake()))
+    page = (PAGE / "index.html").read_text("utf-8").replace(FIRST, listed[0]["scene"])
+    atomic_write(folder / "index.html", page.encode())
+    for source in (PAGE / "style.css", ICON):
         atomic_write(folder / source.name, source.read_bytes())
 
 
@@ -126,6 +136,4 @@ def _thumbnail(style: Style) -> bytes:
         with Image.open(style.thumbnail) as picture:
             small = picture.convert("RGB")
         small.thumbnail(THUMBNAIL)
-    memory = io.BytesIO()
-    small.save(memory, "WEBP", quality=82)
-    return memory.getvalue()
+    return webp(np.asarray(small))

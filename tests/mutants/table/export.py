@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _EXPORT = "tests/app/export/network/test_export.py"
 _VARIANTS = "tests/models/runtimes/test_variants.py"
 _ENGINE = "tests/app/engine/test_runtimes.py"
+_SITE = "tests/app/export/web/test_site.py::"
 
 MUTANTS = (
     Mutant(
@@ -119,5 +120,26 @@ MUTANTS = (
             "tests/app/ui/window/test_panel.py"
             "::test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device",
         ),
+    ),
+    Mutant(
+        "a page keeps silent where the browser has no GPU",
+        "app/export/web/page/page.js",
+        "adapter().then(() => say(HINT), fail);",
+        "adapter().then(() => say(HINT), () => {});",
+        (f"{_SITE}test_a_browser_without_a_gpu_shows_the_lake_in_every_style",),
+    ),
+    Mutant(
+        "the strength on a page is the share of the picture before",
+        "app/export/web/page/view.js",
+        "context.globalAlpha = share;",
+        "context.globalAlpha = 1 - share;",
+        (f"{_SITE}test_a_browser_without_a_gpu_shows_the_lake_in_every_style",),
+    ),
+    Mutant(
+        "a page shows its lake without paint",
+        "app/export/web/site.py",
+        "webp(painted(lake(), state))",
+        "webp(lake())",
+        (f"{_SITE}test_the_lake_is_painted_by_the_network_of_each_style",),
     ),
 )

@@ -193,6 +193,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the tests of shaders run without a software GPU being installed",
+        "utils/system.py",
+        "if tests and not any(any(Path(folder).glob(LLVMPIPE)) for folder in VULKAN_FOLDERS):",
+        "if not tests and not any(any(Path(f).glob(LLVMPIPE)) for f in VULKAN_FOLDERS):",
+        (
+            "tests/tools/test_makefile.py::"
+            "test_a_software_gpu_is_missing_only_where_tests_are_to_run",
+        ),
+    ),
+    Mutant(
         "a body may trickle for ever",
         "app/server/connections.py",
         "BODY_S if self.conn.their_state is h11.SEND_BODY else None",

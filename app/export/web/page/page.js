@@ -1,32 +1,16 @@
-// The page: sources, styles and controls around a Painter. STYLES and NETWORKS stand before.
+// The page: a loop that paints, and the controls.
 
-const LONGEST_STREAM = 384; // pixels of a webcam's long side in the network
-const LONGEST_PHOTO = 1024;
-const LEAST = 16;
+const HINT = "Start the webcam, or drop a photo here.";
 
-const byId = (id) => document.getElementById(id);
-const canvas = byId("canvas");
-const context = canvas.getContext("2d");
-const source = document.createElement("canvas");
-const scaled = source.getContext("2d", { willReadFrequently: true });
-const video = document.createElement("video");
-video.muted = true;
-video.playsInline = true;
-
-const painters = []; // by network
+const painters = []; // by network, promises
 let style = STYLES[0];
-let photo = null; // an ImageBitmap
+let turn = 0; // counts the choices of a style or source; a painting for an earlier one is dropped
 let busy = false;
 let again = false;
-let frames = [];
+let starting = false; // the camera
 
-function say(text) {
-  byId("says").textContent = text;
-}
-
-// Returns the painter of the chosen style, with the style's weights.
-async function ready() {
-  const chosen = style;
+// Returns the painter of a style's network, without weights.
+async function opened(chosen) {
   painters[chosen.network] ??= Painter.open(NETWORKS[chosen.network]).catch((error) => {
     delete painters[chosen.network];
     throw error;
@@ -39,54 +23,32 @@ async function ready() {
       say("The GPU was lost. Choose a style to try again.");
     });
   }
+  return painter;
+}
+
+// Returns the painter of a style with its weights, which are loaded once.
+async function ready(chosen) {
+  const painter = await opened(chosen);
   if (!painter.styles.has(chosen.key)) {
     const answer = await fetch(chosen.weights);
     if (!answer.ok) throw new Error(`${chosen.weights} could not be loaded (${answer.status}).`);
     painter.load(chosen.key, new Uint16Array(await answer.arrayBuffer()));
   }
-  return [painter, chosen.key];
+  return painter;
 }
 
-function fitted(width, height, longest) {
-  const scale = Math.min(1, longest / Math.max(width, height));
-  return [width, height].map((side) => Math.max(LEAST, Math.round(side * scale)));
-}
-
-// Paints the current source once; a call while it paints makes it paint once more.
+// Shows the current source painted once; a call meanwhile makes it paint once more.
 async function paint() {
   if (busy) {
     again = true;
     return;
   }
-  const streaming = Boolean(video.srcObject) && video.videoWidth > 0;
-  const from = streaming ? video : photo;
-  if (!from) return;
   busy = true;
+  const now = { turn, style, kind: kindOfSource() };
   try {
-    const [painter, key] = await ready();
-    const real = streaming ? [video.videoWidth, video.videoHeight] : [from.width, from.height];
-    const [width, height] = fitted(...real, streaming ? LONGEST_STREAM : LONGEST_PHOTO);
-    source.width = width;
-    source.height = height;
-    if (streaming) scaled.setTransform(-1, 0, 0, 1, width, 0); // a mirror, as people expect
-    scaled.drawImage(from, 0, 0, width, height);
-    const taken = scaled.getImageData(0, 0, width, height);
-    const painted = await painter.paint(key, taken);
-    const share = byId("strength").value / 100;
-    if (share < 1)
-      for (let n = 0; n < painted.data.length; n++)
-        painted.data[n] = Math.round(share * painted.data[n] + (1 - share) * taken.data[n]);
-    canvas.width = width;
-    canvas.height = height;
-    context.putImageData(painted, 0, 0);
-    canvas.dataset.painted = key;
-    byId("save").disabled = false;
-    say("");
-    count(streaming, painter);
+    await (now.kind === SCENE ? showScene(now) : paintNow(now));
   } catch (error) {
-    stop();
-    again = false;
-    say(error.message);
+    fail(error);
   } finally {
     busy = false;
   }
@@ -96,71 +58,114 @@ async function paint() {
   }
 }
 
-function count(streaming, painter) {
-  const now = performance.now();
-  frames = streaming ? [...frames.filter((at) => now - at < 2000), now] : [];
-  const rate = frames.length > 1 ? (1000 * (frames.length - 1)) / (now - frames[0]) : 0;
-  byId("rate").textContent = rate ? `${Math.round(rate)} fps, ${painter.precision}` : "";
+// Shows the lake, which was painted as the page was made: this needs no GPU and no weights.
+async function showScene(now) {
+  const pictures = await Promise.all(["scene.webp", now.style.scene].map(loaded));
+  if (now.turn === turn) present(...pictures, now);
 }
 
-function stop() {
-  for (const track of video.srcObject?.getTracks() ?? []) track.stop();
-  video.srcObject = null;
+async function paintNow(now) {
+  const painter = await ready(now.style);
+  if (now.turn !== turn) return;
+  const pixels = taken(now.kind);
+  const start = performance.now();
+  const painted = await painter.paint(now.style.key, pixels);
+  if (now.turn !== turn) return;
+  const { width, height } = Object.assign(result, { width: painted.width, height: painted.height });
+  result.getContext("2d").putImageData(painted, 0, 0);
+  present(given, result, now);
+  const fps = now.kind === CAMERA ? Math.round(pace.count()) : 0;
+  const speed = fps ? `${fps} fps` : `${Math.round(performance.now() - start)} ms`;
+  rate(`${speed} · ${width} × ${height} · ${painter.precision}`);
+  say("");
+}
+
+// Says why nothing is painted. Without a GPU, the page shows the lake again.
+function fail(error) {
+  closeCamera();
+  showStopped();
+  say(error.message);
+  if (!(error instanceof NoGpu)) return;
+  photo = null;
+  again = canvas.dataset.source !== SCENE.name;
+}
+
+function showStopped() {
   byId("camera").setAttribute("aria-pressed", "false");
-  byId("rate").textContent = "";
+  rate("");
+}
+
+// Stops the camera; its last picture stays, as a photo.
+async function stop() {
+  if (!video.srcObject) return;
+  closeCamera();
+  turn += 1;
+  showStopped();
+  if (canvas.dataset.source === CAMERA.name) photo = await createImageBitmap(given);
 }
 
 async function start() {
   if (video.srcObject) return stop();
-  if (!navigator.mediaDevices) return say("This browser gives pages a camera over https only.");
-  say("Waiting for the camera");
+  if (starting) return;
+  starting = true;
+  say("Preparing the GPU");
   try {
-    const wanted = { video: { width: 1280, height: 720 }, audio: false };
-    video.srcObject = await navigator.mediaDevices.getUserMedia(wanted);
-    await video.play();
+    await adapter(); // a camera would be of no use without it
+    say("Waiting for the camera");
+    await openCamera();
   } catch (error) {
-    stop();
-    const missing = error.name === "NotFoundError";
-    return say(missing ? "No camera was found." : `The camera could not be used: ${error.message}`);
+    return error instanceof NoGpu ? fail(error) : say(error.message);
+  } finally {
+    starting = false;
   }
+  turn += 1;
+  const [track] = video.srcObject.getVideoTracks();
+  track.onended = () => stop().then(() => say("The camera was disconnected."));
   byId("camera").setAttribute("aria-pressed", "true");
   say("Preparing the GPU");
+  pace.start();
   paint();
 }
 
 async function show(file) {
   if (!file) return;
+  let read;
   try {
-    photo = await createImageBitmap(file);
+    read = await createImageBitmap(file);
   } catch {
     return say(`${file.name} is not a picture that this browser can read.`);
   }
-  stop();
+  await stop();
+  photo = read;
+  turn += 1;
   say("Painting");
   paint();
 }
 
 function choose(key) {
   style = STYLES.find((each) => each.key === key);
+  turn += 1;
   for (const button of byId("styles").children) {
     const chosen = button.dataset.key === key;
     button.setAttribute("aria-checked", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
+    if (chosen) button.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   paint();
 }
 
 function addStyles() {
-  for (const { key, title, picture } of STYLES) {
+  STYLES.forEach(({ key, title, picture }, index) => {
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", title: `Paint in the style ${title}` });
+    const digit = index < 9 ? ` (${index + 1})` : "";
+    Object.assign(button, { type: "button", title: `Paint in the style ${title}${digit}` });
     button.setAttribute("role", "radio");
     button.dataset.key = key;
     const image = Object.assign(document.createElement("img"), { src: picture, alt: "" });
     button.append(image, title);
     button.onclick = () => choose(key);
     byId("styles").append(button);
-  }
+  });
   byId("styles").onkeydown = (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
@@ -171,48 +176,52 @@ function addStyles() {
   };
 }
 
-function save() {
-  canvas.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = `${style.key}.png`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  });
+function chooseFile() {
+  byId("file").value = ""; // or the same file again would be no change
+  byId("file").click();
 }
 
-function fill() {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else byId("stage").requestFullscreen?.();
+function connectKeys() {
+  const keys = {
+    w: start,
+    o: chooseFile,
+    s: () => save(style.key),
+    f: fillScreen,
+  };
+  STYLES.slice(0, 9).forEach(({ key }, index) => (keys[index + 1] = () => choose(key)));
+  document.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    keys[event.key.toLowerCase()]?.();
+  };
 }
 
 function connect() {
   byId("camera").onclick = start;
-  byId("open").onclick = () => byId("file").click();
+  byId("open").onclick = chooseFile;
   byId("file").onchange = () => show(byId("file").files[0]);
-  byId("save").onclick = save;
-  byId("full").onclick = fill;
-  byId("strength").oninput = paint;
-  const keys = { w: start, o: () => byId("file").click(), s: save, f: fill };
-  document.onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.type === "range") return;
-    if (event.key === "s" && byId("save").disabled) return;
-    keys[event.key.toLowerCase()]?.();
-  };
+  byId("save").onclick = () => save(style.key);
+  byId("full").onclick = fillScreen;
+  byId("full").hidden = !document.fullscreenEnabled;
+  byId("strength").oninput = () => video.srcObject || blend(); // a camera's next picture has it
   const stage = byId("stage");
+  stage.ondblclick = fillScreen;
   document.ondragover = (event) => {
     event.preventDefault();
     stage.classList.add("over");
   };
-  document.ondragleave = () => stage.classList.remove("over");
+  document.ondragleave = (event) => {
+    if (!event.relatedTarget) stage.classList.remove("over");
+  };
   document.ondrop = (event) => {
     event.preventDefault();
     stage.classList.remove("over");
     show(event.dataTransfer.files[0]);
   };
+  document.onpaste = (event) => show(event.clipboardData.files[0]);
 }
 
 addStyles();
-choose(style.key);
 connect();
-say(navigator.gpu ? "Choose the webcam or a photo, or drop one here." : "This browser has no WebGPU.");
+connectKeys();
+choose(style.key);
+adapter().then(() => say(HINT), fail);

@@ -116,19 +116,38 @@ function packedStyle(halves, network, half) {
   return arrays;
 }
 
+// Raised where nothing can be painted; the message is for the visitor.
+class NoGpu extends Error {}
+
+const NO_WEBGPU =
+  "This browser has no WebGPU, so it shows our lake only. " +
+  "Recent versions of Chrome, Edge, Safari and Firefox paint your pictures too.";
+const NO_ADAPTER =
+  "WebGPU finds no GPU in this browser, so it shows our lake only. " +
+  "Another browser or device may paint your pictures too.";
+
+// Finds a GPU. Raises NoGpu with a sentence for the visitor.
+async function adapter() {
+  if (!navigator.gpu) throw new NoGpu(NO_WEBGPU);
+  const found = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (!found) throw new NoGpu(NO_ADAPTER);
+  return found;
+}
+
 // A GPU with the shaders of one network.
 class Painter {
   static async open(network) {
-    if (!navigator.gpu) throw new Error("This browser has no WebGPU.");
-    const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
-    if (!adapter) throw new Error("This browser found no GPU for WebGPU.");
-    const half = adapter.features.has("shader-f16");
+    const gpu = await adapter();
+    const half = gpu.features.has("shader-f16");
     const limits = ["maxStorageBufferBindingSize", "maxBufferSize"];
-    const device = await adapter.requestDevice({
+    const device = await gpu.requestDevice({
       requiredFeatures: half ? ["shader-f16"] : [],
-      requiredLimits: Object.fromEntries(limits.map((name) => [name, adapter.limits[name]])),
+      requiredLimits: Object.fromEntries(limits.map((name) => [name, gpu.limits[name]])),
     });
-    return new Painter(device, network, half);
+    const painter = new Painter(device, network, half);
+    const { shaders } = painter.program;
+    painter.shaders = await Promise.all(shaders.map((shader) => painter.compiled(shader)));
+    return painter;
   }
 
   constructor(device, network, half) {
@@ -136,7 +155,6 @@ class Painter {
     this.network = network;
     this.half = half;
     this.program = half ? network.halves : network.floats;
-    this.shaders = this.program.shaders.map((shader) => this.compiled(shader));
     this.plans = new Map(); // by size
     this.styles = new Map(); // by key
   }
@@ -154,15 +172,14 @@ class Painter {
     });
   }
 
-  compiled({ code, bindings, weights }) {
+  // Compiles a shader while the browser goes on drawing.
+  async compiled({ code, bindings, weights }) {
     const layouts = [this.layout(bindings), ...(weights ? [this.layout([weights])] : [])];
-    return {
-      layouts,
-      pipeline: this.device.createComputePipeline({
-        layout: this.device.createPipelineLayout({ bindGroupLayouts: layouts }),
-        compute: { module: this.device.createShaderModule({ code }), entryPoint: "main" },
-      }),
-    };
+    const pipeline = await this.device.createComputePipelineAsync({
+      layout: this.device.createPipelineLayout({ bindGroupLayouts: layouts }),
+      compute: { module: this.device.createShaderModule({ code }), entryPoint: "main" },
+    });
+    return { layouts, pipeline };
   }
 
   buffer(bytes, usage, data) {

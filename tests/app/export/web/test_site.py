@@ -17,10 +17,13 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from app.cli import main
+from app.export.web import scene
 from app.export.web.program import RecordingDevice
 from app.styles.catalog import Catalog
 from kernels.network.webgpu.layers import Network
@@ -67,14 +70,50 @@ def served(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
+def wait_for(opened: Chrome, source: str, style: str) -> None:
+    """Wait until the page shows a source, painted in a style."""
+    script = "const { source, painted } = document.getElementById('canvas').dataset;"
+    WebDriverWait(opened, SECONDS).until(
+        lambda _: opened.execute_script(f"{script} return [source, painted]") == [source, style]
+    )
+
+
+def shown(opened: Chrome) -> np.ndarray:
+    """Return the pixels of the page's canvas as int [H, W, 3]."""
+    address = opened.execute_script("return document.getElementById('canvas').toDataURL()")
+    content = base64.b64decode(address.partition(",")[2])
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
+
+
+def exactly(pixels: np.ndarray, key: str, dtype: torch.dtype = torch.float64) -> np.ndarray:
+    """Paint a picture by the lite network of a style in plain PyTorch."""
+    lite = Catalog.default().get(key).lite
+    assert lite is not None
+    state = load_checkpoint(lite)
+    network = TransformerNetBaseline(**asdict(network_config(state)))
+    network.load_state_dict(state)
+    with torch.inference_mode():
+        x = torch.from_numpy(pixels.copy()).permute(2, 0, 1)[None].to(dtype)
+        return network.eval().to(dtype)(x)[0].permute(1, 2, 0).clamp(0, 255).numpy()
+
+
+def decibels(file: Path, exact: np.ndarray) -> float:
+    """Return the PSNR of a picture file."""
+    with Image.open(file) as opened:
+        picture = np.asarray(opened.convert("RGB"))
+    return 10 * np.log10(255**2 / np.square(picture - exact).mean())
+
+
 def test_a_page_has_a_script_and_half_a_megabyte_for_each_style(site):
     names = {path.name for path in site.iterdir()}
-    wanted = {"index.html", "style.css", "styleforge.js", "styleforge.svg"}
-    assert names == wanted | {f"{key}.{end}" for key in STYLES for end in ("bin", "webp")}
+    wanted = {"index.html", "style.css", "styleforge.js", "styleforge.svg", "scene.webp"}
+    ends = (".bin", ".webp", "-scene.webp")
+    assert names == wanted | {f"{key}{end}" for key in STYLES for end in ends}
     assert all((site / f"{key}.bin").stat().st_size < 520_000 for key in STYLES)
     page = (site / "index.html").read_text("utf-8")
-    assert "default-src 'self'" in page
-    assert "unsafe-inline" not in page
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in page
+    assert "unsafe-" not in page
+    assert " style=" not in page
     assert "http" not in page.replace("http-equiv", ""), "nothing from other hosts"
 
 
@@ -85,26 +124,79 @@ def test_a_photo_is_painted_as_on_the_desktop(site, tmp_path):
         opened.get(address)
         opened.find_element(By.CSS_SELECTOR, "[data-key=mosaic]").click()
         opened.find_element(By.ID, "file").send_keys(str(tmp_path / "photo.png"))
-        canvas = "document.getElementById('canvas')"
-        WebDriverWait(opened, SECONDS).until(
-            lambda _: opened.execute_script(f"return {canvas}.dataset.painted") == "mosaic"
-        )
-        address_of = opened.execute_script(f"return {canvas}.toDataURL()")
+        wait_for(opened, "photo", "mosaic")
+        painted = shown(opened)
         log = opened.get_log("browser")
     assert log == [], "no error in the console"
-    content = base64.b64decode(address_of.partition(",")[2])
-    painted = np.asarray(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
-    lite = Catalog.default().get("mosaic").lite
-    assert lite is not None
-    state = load_checkpoint(lite)
-    network = TransformerNetBaseline(**asdict(network_config(state)))
-    network.load_state_dict(state)
-    with torch.inference_mode():
-        x = torch.from_numpy(pixels).permute(2, 0, 1)[None].double()
-        exact = network.eval().double()(x)[0].permute(1, 2, 0).clamp(0, 255).numpy()
+    exact = exactly(pixels, "mosaic")
     assert painted.shape == pixels.shape
     assert np.abs(painted - exact.round()).max() <= 1
     assert painted.std() > 10
+
+
+def test_the_lake_is_painted_by_the_network_of_each_style(site):
+    pixels = scene.lake()
+    assert decibels(site / "scene.webp", pixels) > 25
+    assert decibels(site / "mosaic-scene.webp", exactly(pixels, "mosaic", torch.float32)) > 25
+    page = (site / "index.html").read_text("utf-8")
+    assert 'src="candy-scene.webp"' in page, "a painting without a script"
+
+
+def test_a_browser_without_a_gpu_shows_the_lake_in_every_style(site):
+    with served(site) as address, browser() as opened:
+        opened.get(address)
+        wait_for(opened, "scene", "candy")
+        assert mentions(opened.find_element(By.ID, "says").text, "WebGPU", "lake")
+        names = "return performance.getEntriesByType('resource').map((each) => each.name)"
+        assert not [name for name in opened.execute_script(names) if name.endswith(".bin")]
+        candy = shown(opened)
+        opened.find_element(By.CSS_SELECTOR, "[data-key=candy]").send_keys(Keys.ARROW_RIGHT)
+        wait_for(opened, "scene", "mosaic")
+        chosen = opened.switch_to.active_element
+        assert chosen.get_attribute("data-key") == "mosaic"
+        assert chosen.get_attribute("aria-checked") == "true"
+        assert "Mosaic" in (opened.find_element(By.ID, "tells").get_attribute("textContent") or "")
+        mosaic = shown(opened)
+        assert np.abs(candy - mosaic).mean() > 10
+        strength = opened.find_element(By.ID, "strength")
+        strength.send_keys(Keys.HOME)
+        bare = shown(opened)
+        assert np.abs(bare - scene.lake()).mean() < 8, "no strength, no painting"
+        strength.send_keys(Keys.PAGE_UP * 5)
+        half = int(strength.get_attribute("value") or 0) / 100
+        assert 0.2 < half < 0.8
+        assert np.abs(shown(opened) - (half * mosaic + (1 - half) * bare)).max() <= 2
+        opened.find_element(By.TAG_NAME, "body").send_keys("1")
+        wait_for(opened, "scene", "candy")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844), (320, 568), (844, 390)])
+def test_every_control_is_on_the_screen(site, width, height):
+    with served(site) as address, browser(width, height) as opened:
+        opened.get(address)
+        wait_for(opened, "scene", "candy")
+        controls = "#stage, #controls button, #strength, [data-key=candy]"
+        for control in opened.find_elements(By.CSS_SELECTOR, controls):
+            box = control.rect
+            assert box["x"] >= 0
+            assert box["y"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height
+            assert min(box["width"], box["height"]) >= 24, "large enough for a finger"
+        assert opened.find_element(By.ID, "stage").rect["height"] > height / 3
+
+
+def test_without_a_camera_the_page_says_so_and_keeps_the_lake(site):
+    with served(site) as address, browser(1280, 800, *WEBGPU) as opened:
+        opened.get(address)
+        wait_for(opened, "scene", "candy")
+        camera = opened.find_element(By.ID, "camera")
+        camera.click()
+        says = opened.find_element(By.ID, "says")
+        WebDriverWait(opened, SECONDS).until(lambda _: "No camera" in says.text)
+        assert camera.get_attribute("aria-pressed") == "false"
+        wait_for(opened, "scene", "candy")
+        assert opened.get_log("browser") == []
 
 
 class Uploads(RecordingDevice):
@@ -153,17 +245,19 @@ def test_a_camera_is_painted_frame_by_frame_and_stops(site):
         opened.get(address)
         camera = opened.find_element(By.ID, "camera")
         camera.click()
-        canvas = "document.getElementById('canvas')"
-        seen: set[str] = set()
+        wait_for(opened, "camera", "candy")
+        seen: set[bytes] = set()
 
         def moved(_: object) -> bool:
-            seen.add(opened.execute_script(f"return {canvas}.toDataURL()"))
+            seen.add(shown(opened).tobytes())
             return len(seen) >= 3
 
         WebDriverWait(opened, SECONDS).until(moved)
         assert camera.get_attribute("aria-pressed") == "true"
         camera.click()
         assert camera.get_attribute("aria-pressed") == "false"
+        opened.find_element(By.CSS_SELECTOR, "[data-key=mosaic]").click()
+        wait_for(opened, "photo", "mosaic")  # the last picture stays, as a photo
         assert opened.get_log("browser") == []
 
 
