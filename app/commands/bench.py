@@ -17,10 +17,11 @@ from rich.progress import Progress
 from rich.table import Table
 from torch import Tensor
 
-from app.commands import bench_cpu
+from app.commands import bench_cpu, bench_webgpu
 from app.commands.argument_types import comma_separated, int_in_range
 from app.commands.card_rates import remember
 from app.commands.common_flags import add_device, add_style
+from app.engine.painting_devices import painting_device
 from app.errors import StyleForgeError
 from app.exit_status import DONE
 from app.provenance import report_header
@@ -40,6 +41,7 @@ from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS, VARIANTS
+from models.webgpu.devices import host_of, is_webgpu
 from utils.devices import resolve
 from utils.files.writable import write_error
 from utils.free_memory import free_bytes
@@ -137,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     if args.operations:
         return _run_operations(args)
     try:
-        device = resolve(args.device)
+        device = painting_device(args.device)
         style = Catalog.default().get(args.style)
         if style.family != FEED_FORWARD:
             raise BenchError(
@@ -153,8 +155,13 @@ def run(args: argparse.Namespace) -> int:
         return bench_cpu.run(
             args.sizes or bench_cpu.SIZES, args.runs, style, partial(_store, args.json)
         )
-    wanted = _bench_options(args, device)
     args.sizes = args.sizes or SIZES
+    if is_webgpu(device):
+        _check_memory(args.sizes, host_of(device))
+        store = partial(_store, args.json)
+        bench_webgpu.run(args.sizes, args.runs, args.precision, style, device, store)
+        return DONE
+    wanted = _bench_options(args, device)
     _check_memory(args.sizes, device)
     # Lines in a file or a pipe are not wrapped.
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
