@@ -73,6 +73,13 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
             "CUDA.",
         ),
         Question(
+            "Does it use my AMD, Apple or Intel graphics?",
+            "Yes, if the system has a driver for Vulkan, Metal or Direct3D 12. The window measures "
+            "at its first start whether the graphics are faster than the processor, and uses the "
+            "faster one. *Device* in the panel chooses by hand, and `styleforge doctor` says what "
+            "it found.",
+        ),
+        Question(
             "Why does it become faster after a while?",
             "If StyleForge has no ready kernels for your machine, it compiles them once. The "
             "status line says so.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.engine.network_pool import Network, Rendering
+from app.engine.painting_devices import painting_title
 from app.engine.post.blending import Pixels, peak_difference
 from app.engine.result import Comparison
 from app.engine.stage_timer import latency_stats
@@ -88,8 +89,15 @@ class Comparer:
             len(self._times[0]),
             (width, height),
             precision,
-            family.variant(reference).title,
+            _title_beside(networks[other], networks[reference], family.variant(reference).title),
         )
+
+
+def _title_beside(other: Network, reference: Network, title: str) -> str:
+    """Return the reference's title, with its device if that is not the other network's."""
+    if reference.device == other.device:
+        return title
+    return f"{title}, {painting_title(reference.device)}"
 
 
 def compared_with(kernels: str, family: NetworkFamily[Any]) -> str:

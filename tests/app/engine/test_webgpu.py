@@ -126,6 +126,7 @@ def test_a_comparison_has_the_baseline_on_the_cpu(engine, on_gpu, frame):
     engine.configure(replace(on_gpu, compare=True))
     comparison = engine.process(frame, SEQUENCE).comparison
     assert comparison.agrees
+    assert comparison.baseline_title == "Baseline, CPU"
     assert comparison.psnr > 0
     assert (
         np.abs(comparison.baseline.pixels.astype(int) - comparison.fused.pixels.astype(int)).max()
