@@ -24,7 +24,7 @@ PAGES = sorted(
 ROOMS = ("app", "assets", "benchmarks", "docs", "examples", "kernel_fusion", "kernels", "models")
 ROOMS += ("notebooks", "tests", "tools", "utils", "wheels", ".github")
 TEXTS = {".py", ".md", ".cu", ".cuh", ".cpp", ".h", ".toml", ".yml", ".ipynb", ".html", ".sh"}
-GENERATED = DOCS / "reference" / "packages"  # pages that only `make docs` writes
+GENERATED = DOCS / "reference" / "packages", DOCS / "try"  # only `make docs` writes them
 LINK = re.compile(r"\]\(([^)]*)\)|<(https?:[^>]*)>")
 CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -62,7 +62,7 @@ def dead_links(page: Path, text: str) -> Iterator[str]:
             continue
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
-        if target.parent == GENERATED:
+        if target.parent in GENERATED:
             continue
         there = target.is_file() and target.is_relative_to(ROOT)
         if not there or (anchor and anchor not in anchors(target)):

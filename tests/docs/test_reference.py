@@ -27,6 +27,7 @@ def test_the_pages_are_built_strictly_and_name_every_module(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "md-" not in (tmp_path / "try" / "index.html").read_text("utf-8")
     pages = "".join(
         page.read_text("utf-8") for page in (tmp_path / "reference" / "packages").glob("*.html")
     )

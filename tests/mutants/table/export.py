@@ -142,4 +142,11 @@ MUTANTS = (
         "webp(lake())",
         (f"{_SITE}test_the_lake_is_painted_by_the_network_of_each_style",),
     ),
+    Mutant(
+        "the documentation's page waits for weights",
+        "app/export/web/page/page.js",
+        "await (now.kind === SCENE ? showScene(now) : paintNow(now));",
+        "await fetch(now.style.weights).then(() => showScene(now));",
+        ("tests/docs/test_try_page.py::test_the_page_starts_below_a_path_with_no_large_file",),
+    ),
 )

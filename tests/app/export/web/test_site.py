@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import base64
-import functools
-import http.server
 import io
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,6 +29,7 @@ from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style, picture
 from tests.helpers.browser import browser
 from tests.helpers.errors import mentions
+from tests.helpers.static_site import served
 
 # Chromium has WebGPU without a GPU by SwiftShader, in FP32.
 WEBGPU = "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"
@@ -47,27 +43,6 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     assert main(["export", *STYLES, "--web", str(folder)]) == 0
     return folder
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder on loopback, below a path; yield the address of the page."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def translate_path(self, path: str) -> str:
-            return super().translate_path(path.removeprefix("/below"))
-
-        def log_message(self, format: str, *args: object) -> None:
-            del format, args
-
-    handler = functools.partial(Quiet, directory=folder)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/below/index.html"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def wait_for(opened: Chrome, source: str, style: str) -> None:
