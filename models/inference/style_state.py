@@ -125,6 +125,14 @@ class MixedState(TransformedState):
             self._current.add(name)
         return self._mixed[name]
 
+    @property
+    def styles(self) -> tuple[StyleState, ...]:
+        return tuple(self._states)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return self._shares
+
     def touch(self) -> None:
         for state in self._states:
             state.touch()

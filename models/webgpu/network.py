@@ -12,16 +12,19 @@ from torch import Tensor, nn
 
 from kernels.network.graph_plan import StageCallback
 from kernels.network.webgpu.layers import Network, unsupported
+from kernels.network.webgpu.mixing import MixedWeights
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.plan import unsupported as unsupported_by
 from kernels.network.webgpu.started import Started
 from kernels.network.webgpu.weights import Weights
+from models.inference.style_state import MixedState, StyleState
 from models.network_config import NetworkConfig
 from models.pictures import check_pictures
 from models.precision import Precision
 from models.webgpu.devices import opened
 
 PLANS_KEPT = 2  # sizes; each plan owns its buffers
+STYLES_KEPT = 6  # their weights take 30 MB of the GPU's memory each, lite ones 5 MB
 Pixels = NDArray[np.uint8]
 Size = tuple[int, int]  # width, height
 
@@ -57,11 +60,34 @@ class WebGpuNetwork(nn.Module):
         self._device = opened(device)
         self._network = _network(shape, precision)
         self._weights: Weights | None = None
+        self._packed: dict[int, tuple[Mapping[str, Tensor], Weights]] = {}  # by the state's id
+        self._mixed: tuple[tuple[Weights, ...], MixedWeights] | None = None  # the newest mix
         self._plans: dict[Size, WebGpuPlan] = {}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *_: Any, **__: Any) -> Any:
-        """Pack and upload a style's weights, with the published keys, of any float dtype."""
-        self._weights = Weights(self._device, self._network, state_dict)
+        """Pack and upload a style's weights, with the published keys, of any float dtype.
+
+        The weights of the last STYLES_KEPT styles stay on the GPU, which interpolates their mixes.
+        """
+        if isinstance(state_dict, MixedState):
+            styles = tuple(map(self._pack, state_dict.styles))
+            if self._mixed is None or self._mixed[0] != styles:
+                self._mixed = styles, MixedWeights(self._device, styles)
+            self._mixed[1].mix(state_dict.shares)
+            self._weights = self._mixed[1].weights
+        elif isinstance(state_dict, StyleState):
+            self._weights = self._pack(state_dict)
+        else:  # the caller may change it
+            self._weights = Weights(self._device, self._network, state_dict)
+
+    def _pack(self, state: StyleState) -> Weights:
+        kept = self._packed.pop(id(state), None)
+        if kept is None:
+            kept = state, Weights(self._device, self._network, state)
+        self._packed[id(state)] = kept  # the reference to the state keeps its id from others
+        if len(self._packed) > STYLES_KEPT:
+            self._packed.pop(next(iter(self._packed)))
+        return kept[1]
 
     def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
         """Stylize pictures [N, 3, H, W] with values 0-255; return them in FP32, not rounded."""

@@ -61,17 +61,19 @@ class Device:
 
     # Buffers
 
-    def allocate(self, size: int) -> Buffer:
-        """Return a buffer of at least `size` bytes for shaders."""
+    def allocate(self, size: int, *, uniform: bool = False) -> Buffer:
+        """Return a buffer of at least `size` bytes for shaders; `uniform` ones also read it so."""
         usage = self._wgpu.BufferUsage
         flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        flags |= usage.UNIFORM if uniform else 0
         with in_words():
             return self._device.create_buffer(size=_whole(size), usage=flags)
 
     def upload(self, data: NDArray[Any], *, uniform: bool = False) -> Buffer:
         """Return a buffer with an array, for shaders to read."""
         usage = self._wgpu.BufferUsage
-        flags = usage.UNIFORM if uniform else usage.STORAGE | usage.COPY_SRC
+        flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        flags |= usage.UNIFORM if uniform else 0
         with in_words():
             return self._device.create_buffer_with_data(data=_padded(data), usage=flags)
 
