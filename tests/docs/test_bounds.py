@@ -26,6 +26,7 @@ from kernels.ops.general.attention import product
 from kernels.ops.general.linear.api import PART as ROWS_OF_PART
 from kernels.ops.general.loss import linear
 from models import checkpoints
+from models.inference import style_state
 from models.pictures import MIN_SIDE
 from tools.build_wheels import MAX_BYTES as MOST_OF_A_WHEEL
 from utils import opencv
@@ -61,6 +62,11 @@ BOUNDS = {
         log_file.MAX_BYTES * (1 + log_file.OLD_FILES) // MIB,
     ),
     "wheel": ("docs/how-to/installing.md", r"refused above (\d+) MB", MOST_OF_A_WHEEL // 10**6),
+    "transforms": (
+        "docs/decisions/winograd-on-the-cpu.md",
+        r"keep at most (\d+) MB",
+        style_state.MOST_BYTES // MIB,
+    ),
     "part of a film": (
         "docs/decisions/films-in-parts.md",
         r"Each part of (\d+) frames",

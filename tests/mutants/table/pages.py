@@ -86,6 +86,14 @@ _OTHER_BOUNDS = {
             "TRACKED = 256 ",
         ),
     ),
+    "docs/decisions/winograd-on-the-cpu.md": (
+        (
+            "styles keep more transforms",
+            "models/inference/style_state.py",
+            "= 128 << 20",
+            "= 256 << 20",
+        ),
+    ),
     "docs/reference/kernel_fusion/attention-operations.md": (
         (
             "fewer queries are multiplied",
