@@ -31,10 +31,12 @@ from benchmarks.storing import store
 from benchmarks.webgpu_peers.measure import peer_rows, spread, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from kernels.network.graph_plan import group_of
+from kernels.network.webgpu import kept_tiles
 from kernels.network.webgpu.device import Device, open_device
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.plan import WebGpuPlan, unsupported
-from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, Tile
+from kernels.network.webgpu.tiles import DEFAULT, Tiles
+from kernels.network.webgpu.tuning import Trial, Tuner
 from kernels.network.webgpu.weights import Weights
 from kernels.self_test.network import reference
 from models.checkpoints import load_checkpoint
@@ -61,7 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
     parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
-    parser.add_argument("--tune", action="store_true", help="measure each tile first")
+    parser.add_argument("--tune", action="store_true", help="find the fastest tiles first")
+    parser.add_argument(
+        "--kept",
+        type=Path,
+        metavar="FOLDER",
+        help="use its tiles, or keep tuned ones there",
+    )
     parser.add_argument("--alone", action="store_true", help="without other runtimes")
     parser.add_argument(
         "--models",
@@ -118,10 +126,7 @@ def rows_of(
         for precision, winograd in product(args.precisions, ways):
             half = PRECISIONS[precision]
             network = Network.of(network_config(state), half=half, winograd=winograd)
-            tuning = tuned(device, network, state, picture) if args.tune else {}
-            if tuning:
-                best = {field: Tile(**rows[0]["tile"]) for field, rows in tuning.items()}
-                network = replace(network, tiles=replace(DEFAULT, **best))
+            network, tuning = with_tiles(device, network, state, (wide, high), args)
             case = {"network": file, "size": f"{wide}x{high}", "precision": precision}
             row = {
                 **case,
@@ -178,7 +183,8 @@ def measured(
 
     Returns:
         Times in ms as the least and the median of `runs`: "gpu" of all layers, "groups" and
-        "layers" by name, "wall" from bytes to bytes. "psnr" is in dB against rounded float64,
+        "layers" by name, "wall" from bytes to bytes, one picture after another, and "stream" the
+        wall time of each picture with two in flight. "psnr" is in dB against rounded float64,
         "worst" the largest difference in levels, "compiling" in s.
     """
     size = picture.shape[1], picture.shape[0]
@@ -211,51 +217,66 @@ def streamed(plan: WebGpuPlan, weights: Weights, picture: Picture, frames: int) 
 
     Upload, computation and download of neighbors overlap.
     """
-    if not hasattr(plan, "start"):
-        return {}
     started, waiting = time.perf_counter(), deque[Any]()
     for _ in range(frames):
         if len(waiting) == IN_FLIGHT:
             waiting.popleft().result()
-        waiting.append(plan.start(weights, picture))  # pyright: ignore[reportAttributeAccessIssue]
+        waiting.append(plan.start(weights, picture))
     for each in waiting:
         each.result()
     return {"stream": round(1e3 * (time.perf_counter() - started) / frames, 4)}
 
 
 def tuned(
-    device: Device, network: Network, state: dict[str, torch.Tensor], picture: Picture
-) -> dict[str, list[dict[str, Any]]]:
-    """Time all candidates of every tile.
-
-    Each run has another candidate for all fields at once, because layers do not change each
-    other's time.
+    device: Device, network: Network, state: dict[str, torch.Tensor], size: tuple[int, int]
+) -> tuple[Tiles, dict[str, list[dict[str, Any]]]]:
+    """Tune all tiles, and write a dot for each percent to stderr.
 
     Returns:
-        By field of Tiles, the candidates as "tile" and their "ms", the fastest first.
+        The best tiles, and by field of Tiles, the tiles that were tried: their "ms", and the "best"
+        tile's ms of the same minute, or why a tile was "refused".
     """
-    size = picture.shape[1], picture.shape[0]
-    if unsupported(network, size, device) or not device.adapter.timed:
-        return {}
-    fields = {
-        "first": ("conv1",), "halving": ("conv2", "conv3"), "narrow": ("deconv1",),
-        "wide": ("deconv2",),
-        "product" if network.winograd else "plain": ("res",),
-    }  # fmt: skip
-    found: dict[str, list[dict[str, Any]]] = {field: [] for field in fields}
-    for number in range(max(len(CANDIDATES[field]) for field in fields)):
-        tried = {field: CANDIDATES[field][number % len(CANDIDATES[field])] for field in fields}
-        other = replace(network, tiles=replace(DEFAULT, **tried))
-        plan, weights = WebGpuPlan(device, other, size), Weights(device, other, state)
-        for _ in range(WARMUP):
-            plan(weights, picture[None])
-        times = [plan.times(weights, str) for _ in range(WARMUP)]
-        least = {name: min(each[name] for each in times) for name in plan.layers}
-        for field, names in fields.items():
-            ms = sum(ms for name, ms in least.items() if name.rpartition("/")[2].startswith(names))
-            if number < len(CANDIDATES[field]):
-                found[field].append({"tile": asdict(tried[field]), "ms": round(ms, 4)})
-    return {field: sorted(rows, key=lambda row: row["ms"]) for field, rows in found.items()}
+    tuner = Tuner(device, network, state, size)
+    percent = 0
+    for share in tuner.steps():
+        dots = int(100 * share) - percent
+        sys.stderr.write("." * dots)
+        sys.stderr.flush()
+        percent += dots
+    sys.stderr.write("\n")
+    rows = {field: [in_a_row(trial) for trial in trials] for field, trials in tuner.trials.items()}
+    return tuner.tiles, rows
+
+
+def in_a_row(trial: Trial) -> dict[str, Any]:
+    row: dict[str, Any] = {"tile": asdict(trial.tile)}
+    if trial.refused:
+        return {**row, "refused": trial.refused}
+    return {**row, "ms": round(trial.milliseconds, 4), "best": round(trial.best, 4)}
+
+
+def with_tiles(
+    device: Device,
+    network: Network,
+    state: dict[str, torch.Tensor],
+    size: tuple[int, int],
+    args: argparse.Namespace,
+) -> tuple[Network, dict[str, Any]]:
+    """Return the network with tuned or kept tiles, as the options say, and the trials."""
+    if unsupported(network, size, device):
+        return network, {}
+    folder: Path | None = args.kept
+    if args.tune:
+        tiles, trials = tuned(device, network, state, size)
+        if folder is not None:
+            kept_tiles.write(folder, device.adapter, network, tiles)
+        return replace(network, tiles=tiles), trials
+    if folder is not None:
+        kept = kept_tiles.read(folder, device.adapter, network)
+        if kept.reason:
+            sys.stderr.write(f"{kept.reason}\n")
+        return replace(network, tiles=kept.tiles or DEFAULT), {}
+    return network, {}
 
 
 def errors(found: Picture, exact: NDArray[np.float64]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +17,7 @@ from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Network
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
-from kernels.network.webgpu.submissions import LONGEST, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
 from utils.translation.texts import tr
 
@@ -64,12 +64,20 @@ class WebGpuPlan:
     """
 
     def __init__(
-        self, device: Device, network: Network, size: Pair, *, longest: float = LONGEST
+        self,
+        device: Device,
+        network: Network,
+        size: Pair,
+        *,
+        longest: float = LONGEST,
+        beside: WebGpuPlan | None = None,
     ) -> None:
         """Allocate the buffers for pictures of a width and height.
 
         Args:
             longest: The most ms of a submission. A picture that takes longer is several.
+            beside: A plan of the same network and size with other tiles, which shares its buffers
+                and its division into submissions. One thread must use both.
 
         Raises:
             WebGpuError: If the device is lost or out of memory.
@@ -79,8 +87,12 @@ class WebGpuPlan:
             raise ValueError(why)
         self._device, self._network, self._size = device, network, size
         self._longest = longest
-        sizes = buffer_sizes(network, size)
-        self._between = {name: device.allocate(count) for name, count in sizes.items()}
+        self._beside = beside
+        if beside is not None:
+            self._between = beside._between
+        else:
+            sizes = buffer_sizes(network, size)
+            self._between = {name: device.allocate(count) for name, count in sizes.items()}
         self._forms: dict[bool, _Form] = {}  # by whether pictures are bytes
 
     @property
@@ -143,6 +155,21 @@ class WebGpuPlan:
         parts = self._form(True).steps.grouped(weights, key)
         return dict(zip(parts, self._device.times([*parts.values()]), strict=True))
 
+    def milliseconds(self, weights: Weights, layers: Collection[str]) -> float:
+        """Run some layers on what the buffers hold, and return their time.
+
+        The time is the GPU's, or the wall clock's if the GPU does not measure times.
+
+        Raises:
+            WebGpuError: If the device is lost or does not answer.
+        """
+        form = self._form(True)
+        named = form.steps.grouped(weights, str)
+        steps = [step for name in named if name in layers for step in named[name]]
+        return (
+            self._device.times([steps])[0] if self._device.adapter.timed else form.stopwatch(steps)
+        )
+
     def _start(
         self, weights: Weights, picture: NDArray[Any], to: NDArray[Any], *, timed: bool = False
     ) -> Started:
@@ -154,7 +181,7 @@ class WebGpuPlan:
         self._device.write(place.picture, picture)
         layers = form.layers(weights, place)
         if not form.parts:
-            times = measured(self._device, layers, form.steps.result)
+            times = measured(layers, form.stopwatch)
             form.parts = packed(times, self._longest)
             self._device.submit([], place.copies(timed=False))
             return Started(place, to, ())
@@ -189,7 +216,10 @@ class WebGpuPlan:
     def _form(self, in_bytes: bool) -> _Form:
         if in_bytes not in self._forms:
             steps = Steps(self._device, self._network, self._size, self._between, in_bytes=in_bytes)
-            self._forms[in_bytes] = _Form(self._device, steps)
+            form = _Form(self._device, steps)
+            if self._beside is not None:
+                form.parts = self._beside._form(in_bytes).parts
+            self._forms[in_bytes] = form
         return self._forms[in_bytes]
 
 
@@ -202,6 +232,7 @@ class _Form:
 
     def __init__(self, device: Device, steps: Steps) -> None:
         self._device, self.steps = device, steps
+        self.stopwatch = Stopwatch(device, steps.result)
         self._places = [Place(device, steps, steps.picture)]
         self.parts: list[list[str]] = []
 

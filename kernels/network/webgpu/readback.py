@@ -1,7 +1,7 @@
 """Waits for the GPU, and reads the memory that it wrote.
 
-wgpu's own waits block a GPU's queue: while a thread waits, no thread can submit (wgpu issue 9470),
-and it waits for the newest submission, also if an older one fills its memory.
+wgpu's own waits block a GPU's queue: while a thread waits, no thread can submit, and it waits for
+the newest submission, also if an older one fills its memory.
 """
 
 from __future__ import annotations

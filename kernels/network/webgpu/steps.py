@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from kernels.network.webgpu import last as last_layer
@@ -32,6 +33,14 @@ class Run(NamedTuple):
         if self.weights:
             group = device.bind_weights(self.pipeline, weights.buffers[self.weights])
         return Step(self.pipeline, self.groups, self.bound, group)
+
+
+def tiled(layer: Layer, half: bool) -> Shader:
+    """Return the shader of a layer that depends on its tile."""
+    form, tile = layer.form, layer.tile
+    if layer.winograd:
+        return product.product(form.inputs, form.outputs, tile, half)
+    return convolution(form, tile, half)
 
 
 class Steps:
@@ -140,11 +149,11 @@ class Steps:
         """Add a direct convolution; return the moments of its parts, and their number."""
         form, tile = layer.form, layer.tile
         if form.reading.is_picture and not self._in_bytes:
-            form = form.of_numbers()
+            layer = replace(layer, form=form.of_numbers())
         across, down, others = groups(form, tile, result_size)
         count = form.phases * across * down
         parts = self._device.allocate(MOMENTS_BYTES * count * form.outputs // 4)
-        shader = convolution(form, tile, self._network.half)
+        shader = tiled(layer, self._network.half)
         sizes, workgroups = (size, result_size, self._real), (across, down, others)
         self._add(
             *(layer.name, shader, sizes, workgroups, layer.convolution),
@@ -166,7 +175,7 @@ class Steps:
             *(name, shader, (size, counts), transform_in.groups(tiles, channels)),
             **buffers, result=between["tiles"],
         )  # fmt: skip
-        shader = product.product(channels, channels, layer.tile, half)
+        shader = tiled(layer, half)
         workgroups = product.groups(tiles, channels, layer.tile)
         self._add(
             *(name, shader, (counts,), workgroups, layer.convolution),

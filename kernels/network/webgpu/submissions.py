@@ -29,26 +29,33 @@ def packed(times: Mapping[str, float], longest: float = LONGEST) -> list[list[st
     return parts
 
 
-def measured(
-    device: Device, layers: Mapping[str, Sequence[Step]], written: Buffer
-) -> dict[str, float]:
-    """Run each layer as a submission of its own, and return its ms by the wall clock.
+class Stopwatch:
+    """Measures work by the wall clock, with all that a submission and a wait cost."""
 
-    Args:
-        written: A buffer that can be copied.
+    def __init__(self, device: Device, written: Buffer) -> None:
+        """Take a buffer of shaders, of which a submission copies the first bytes."""
+        self._device, self._written = device, written
+        self._memory = device.readback(4)
+
+    def __call__(self, steps: Sequence[Step]) -> float:
+        """Run steps as a submission, and return its ms.
+
+        Raises:
+            WebGpuError: If the device is lost or does not answer.
+        """
+        begun = time.perf_counter()
+        self._device.submit([steps], [Copy(self._written, self._memory)])
+        with self._memory.read():
+            return 1e3 * (time.perf_counter() - begun)
+
+
+def measured(layers: Mapping[str, Sequence[Step]], stopwatch: Stopwatch) -> dict[str, float]:
+    """Run each layer as a submission of its own, and return its ms by the wall clock.
 
     Raises:
         WebGpuError: If the device is lost or does not answer.
     """
-    memory = device.readback(4)
-
-    def run(steps: Sequence[Step]) -> float:
-        begun = time.perf_counter()
-        device.submit([steps], [Copy(written, memory)])
-        with memory.read():
-            return 1e3 * (time.perf_counter() - begun)
-
     # A driver may compile a shader as it first runs: one workgroup of each runs before.
     shaders = {id(step.pipeline): step for steps in layers.values() for step in steps}
-    run([step._replace(groups=(1, 1, 1)) for step in shaders.values()])
-    return {layer: run(steps) for layer, steps in layers.items()}
+    stopwatch([step._replace(groups=(1, 1, 1)) for step in shaders.values()])
+    return {layer: stopwatch(steps) for layer, steps in layers.items()}

@@ -26,26 +26,43 @@ class Weights:
         halves: The names of those in FP16.
     """
 
-    def __init__(self, device: Device, network: Network, state: Mapping[str, Tensor]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        network: Network,
+        state: Mapping[str, Tensor],
+        *,
+        beside: Weights | None = None,
+    ) -> None:
         """Pack and upload a published state dict, of any float dtype.
+
+        Args:
+            beside: The same style for other tiles. Layers with the same tile share its buffers.
 
         Raises:
             WebGpuError: If the device is lost or out of memory.
         """
         self.network = network
         self.buffers: dict[str, Buffer] = {}
-        self.halves: set[str] = set()
+        half = [layer for layer in network.normed if network.half and not layer.winograd]
+        self.halves = {layer.convolution for layer in half}
+        shared = () if beside is None else beside.network.normed
+        if beside is not None:
+            self.buffers |= beside.buffers
         for layer in network.normed:
+            if layer in shared:
+                continue
             weight = state[f"{layer.convolution}.conv2d.weight"].detach().cpu()
             if layer.winograd:
                 packed = transformed_filters(weight, layer.form, layer.tile)
             else:
                 packed = filters(weight, layer.form, layer.tile)
                 packed = packed.half() if network.half else packed.float()
-                self.halves |= {layer.convolution} if network.half else set()
             self.buffers[layer.convolution] = device.upload(packed.numpy())
             gamma, beta = (state[f"{layer.norm}.{part}"] for part in ("weight", "bias"))
             self.buffers[layer.norm] = device.upload(affine(gamma, beta).numpy())
+        if beside is not None:
+            return
         weight, bias = (state[f"deconv3.conv2d.{part}"] for part in ("weight", "bias"))
         packed = last_filters(weight.detach().cpu(), bias.detach().cpu())
         uniform = filters_are_uniform(weight.shape[1], weight.shape[-1])

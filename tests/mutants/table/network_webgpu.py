@@ -6,6 +6,10 @@ from tests.mutants.mutant import Mutant
 
 _LAYERS = "tests/kernels/network/webgpu/test_layers.py::"
 _PLAN = "tests/kernels/network/webgpu/test_plan.py::"
+_STARTED = "tests/kernels/network/webgpu/test_started.py::"
+_SUBMISSIONS = "tests/kernels/network/webgpu/test_submissions.py::"
+_TUNING = "tests/kernels/network/webgpu/test_tuning.py::"
+_KEPT = "tests/kernels/network/webgpu/test_kept_tiles.py::"
 _ADAPTERS = "tests/kernels/network/webgpu/test_adapters.py::"
 _FOLDER = "kernels/network/webgpu"
 
@@ -66,5 +70,83 @@ MUTANTS = (
         "except MemoryError as error:",
         (f"{_ADAPTERS}test_failures_of_wgpu_are_one_class_of_errors",),
         breaks=("WebGpuError",),
+    ),
+    Mutant(
+        "the second picture in flight is the first one",
+        f"{_FOLDER}/plan.py",
+        "return {**layers, name: [first._replace(bound=place.reading), *others]}",
+        "return layers",
+        (f"{_STARTED}test_pictures_in_flight_are_right_in_any_order",),
+    ),
+    Mutant(
+        "a third picture may be in flight",
+        f"{_FOLDER}/plan.py",
+        "if len(self._places) == IN_FLIGHT:",
+        "if len(self._places) > IN_FLIGHT:",
+        (f"{_STARTED}test_a_third_picture_in_flight_is_refused",),
+    ),
+    Mutant(
+        "a picture that nobody reads keeps its place",
+        f"{_FOLDER}/plan.py",
+        "self._places = [place for place in self._places if not place.lost]",
+        "self._places = [*self._places]",
+        (f"{_STARTED}test_pictures_that_nobody_reads_free_their_places",),
+    ),
+    Mutant(
+        "limits hide a number that is not finite",
+        f"{_FOLDER}/last.py",
+        "select(limits.broken, 1.0, broken),",
+        "limits.broken,",
+        (f"{_STARTED}test_limits_are_nan_if_one_value_is_not_finite",),
+    ),
+    Mutant(
+        "a tick of a GPU's clock is taken for a nanosecond",
+        f"{_FOLDER}/stamps.py",
+        "float(ticks) * self._tick / 1e6",
+        "float(ticks) / 1e6",
+        (f"{_STARTED}test_ticks_of_a_gpus_clock_become_milliseconds",),
+    ),
+    Mutant(
+        "a submission may take longer than drivers allow",
+        f"{_FOLDER}/submissions.py",
+        "if not parts or filled + taken > longest:",
+        "if not parts or taken > longest:",
+        (f"{_SUBMISSIONS}test_layers_are_packed_in_order_below_the_limit",),
+        breaks=("docs/explanation/webgpu.md",),
+    ),
+    Mutant(
+        "a layer's time includes the compilation of its shaders",
+        f"{_FOLDER}/submissions.py",
+        "stopwatch([step._replace(groups=(1, 1, 1)) for step in shaders.values()])",
+        "del shaders",
+        (f"{_SUBMISSIONS}test_shaders_run_before_they_are_measured",),
+    ),
+    Mutant(
+        "a tile that paints another picture is taken",
+        f"{_FOLDER}/tuning.py",
+        "if apart > LEVELS:",
+        "if apart > 255:",
+        (f"{_TUNING}test_a_tile_with_wrong_values_is_refused",),
+    ),
+    Mutant(
+        "a tile that is hardly faster is taken",
+        f"{_FOLDER}/tuning.py",
+        "if least[1] > FASTER * least[0]:",
+        "if least[1] > least[0]:",
+        (f"{_TUNING}test_a_tile_that_is_hardly_faster_is_not_taken",),
+    ),
+    Mutant(
+        "tiles are kept for every driver of a GPU",
+        f"{_FOLDER}/kept_tiles.py",
+        '"driver": adapter.driver,',
+        '"driver": "",',
+        (f"{_KEPT}test_another_gpu_driver_or_network_has_tiles_of_its_own",),
+    ),
+    Mutant(
+        "a kept tile may be any tile",
+        f"{_FOLDER}/kept_tiles.py",
+        "if not found:",
+        "if not values:",
+        (f"{_KEPT}test_a_tile_that_no_test_knows_is_refused",),
     ),
 )

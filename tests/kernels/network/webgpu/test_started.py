@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from kernels.network.webgpu import readback
+from kernels.network.webgpu import native, readback
 from kernels.network.webgpu.device import Copy, Device
 from kernels.network.webgpu.library import WebGpuError
 from kernels.network.webgpu.plan import WebGpuPlan
@@ -169,11 +169,19 @@ def test_times_come_with_the_picture_if_asked(device, painter, longest):
     assert np.array_equal(plain.result(), timed.result())
 
 
+def test_ticks_of_a_gpus_clock_become_milliseconds(device, monkeypatch):
+    if not device.adapter.timed:
+        pytest.skip("this GPU does not measure times")
+    monkeypatch.setattr(native, "tick", lambda _: 40.0)  # ns
+    clock = np.array([7, 1007, 2000, 252_000])
+    assert device.stamps(2).milliseconds(clock.view(np.uint8)) == pytest.approx([0.04, 10.0])
+
+
 def test_a_gpu_that_does_not_answer_is_an_error_in_words(device, monkeypatch):
     memory, buffer = device.readback(64), device.allocate(64)
     device.submit([], [Copy(buffer, memory)])
     monkeypatch.setattr(readback, "PATIENCE", 0.0)
-    monkeypatch.setattr(readback.native, "poll", lambda _: None)
+    monkeypatch.setattr(native, "poll", lambda _: None)
     with pytest.raises(WebGpuError, match="answer"):
         memory.wait()
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import pytest
 from kernels.network.webgpu import plan as plans
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.plan import WebGpuPlan
-from kernels.network.webgpu.submissions import LONGEST, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture
 
 
@@ -92,6 +92,6 @@ def test_times_by_the_wall_clock_are_of_each_layer(device):
     painter, x = Painter(device, SMALL), picture(21, 18)
     plan = painter.plan(x)
     steps = plan._form(True).steps
-    times = measured(device, steps.grouped(painter.weights, str), steps.result)
+    times = measured(steps.grouped(painter.weights, str), Stopwatch(device, steps.result))
     assert tuple(times) == plan.layers
     assert all(each > 0 for each in times.values())
