@@ -41,8 +41,8 @@ class Trial:
 class Tuner:
     """Tries all candidates for each tile of a network, one after another.
 
-    A candidate must paint the default tiles' picture. Its layers run by turns with those of the
-    best tile so far, because a GPU's clocks change.
+    A candidate must paint the default tiles' picture. Its layers run by turns with the best tile's,
+    because a GPU's clocks change.
 
     Attributes:
         tiles: The best tiles so far.
@@ -54,7 +54,7 @@ class Tuner:
     ) -> None:
         """Take a network and a published state dict, for pictures of a width and height.
 
-        The tuner starts with the default tiles, whatever those of the network are.
+        The tuner starts with the default tiles, not with the network's.
         """
         self.tiles = DEFAULT
         self.trials: dict[str, list[Trial]] = {}

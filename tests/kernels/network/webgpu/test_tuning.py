@@ -93,7 +93,7 @@ def test_a_tile_with_wrong_values_is_refused(device, times, monkeypatch):
         shader = right(layer, half)
         if not has_second_tile(layer):
             return shader
-        # The first pixel's sums are those of the second one.
+        # The first pixel gets the second one's sums.
         return replace(shader, body=shader.body.replace("sum0_0);", "sum1_0);"))
 
     monkeypatch.setattr(steps_of_a_plan, "tiled", wrong)
