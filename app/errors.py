@@ -129,8 +129,8 @@ ADVICE = {
     "QualityError": "Correct the photographs, films or weights in the message, then measure again.",
     "BenchError": "Choose another size, style or device; `styleforge bench --help` describes them.",
     "TuneError": "Only NVIDIA cards need tuning, and the results go to your user folder.",
-    "CardRatesError": "Measure on a machine with an NVIDIA card; `styleforge doctor --cards` "
-    "predicts the speed of others.",
+    "CardRatesError": "Measure on a machine with a GPU and its driver; `styleforge doctor --cards` "
+    "predicts the speed of NVIDIA's cards.",
     "DoctorError": "`styleforge doctor --cards` lists the known cards.",
     "ReportError": "Run `styleforge doctor --report` in a terminal, which shows more.",
     # Networks, kernels and files

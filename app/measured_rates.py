@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 import torch
@@ -23,13 +23,16 @@ from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 
+if TYPE_CHECKING:
+    from kernels.network.webgpu.adapters import Adapter
+
 MAX_BYTES = 1 << 20  # size limit of the file; a row takes 200 bytes
 SIZES = ((512, 512), (1280, 720), (1920, 1080))  # widths and heights that `doctor` reports
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The conditions of a measured time; `driver` is NVIDIA's version, empty if unreported."""
+    """The conditions of a measured time; `driver` is its version, empty if unreported."""
 
     gpu: str
     driver: str
@@ -39,10 +42,16 @@ class Machine:
     def of(cls, device: torch.device) -> Machine:
         return cls(torch.cuda.get_device_name(device), driver_version(), styleforge_version())
 
+    @classmethod
+    def of_adapter(cls, adapter: Adapter) -> Machine:
+        """Return the machine of a GPU by WebGPU; its name tells it from the same GPU by CUDA."""
+        name = f"{adapter.name} by {adapter.backend}"
+        return cls(name, adapter.driver, styleforge_version())
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRate:
-    """A measured time of a network in FP16, for one picture.
+    """A measured time of a network in FP16, or FP32 on a GPU without FP16, for one picture.
 
     Attributes:
         network: Its name in CONFIGS.
@@ -100,7 +109,7 @@ def load_rates(path: Path) -> list[MeasuredRate]:
 
 
 def store_rates(
-    path: Path, device: torch.device, network: str, ms_by_size: dict[tuple[int, int], float]
+    path: Path, machine: Machine, network: str, ms_by_size: dict[tuple[int, int], float]
 ) -> None:
     """Store times measured now, replacing earlier ones of the same machine, network and size.
 
@@ -113,7 +122,7 @@ def store_rates(
     Raises:
         OSError: If the file cannot be written; it is left unchanged.
     """
-    machine, taken = Machine.of(device), datetime.now(UTC).date().isoformat()
+    taken = datetime.now(UTC).date().isoformat()
     new = [MeasuredRate(machine, network, *size, ms, taken) for size, ms in ms_by_size.items()]
     try:
         before = load_rates(path)

@@ -24,6 +24,7 @@ from app.commands.common_flags import add_device, add_style
 from app.engine.painting_devices import painting_device
 from app.errors import StyleForgeError
 from app.exit_status import DONE
+from app.measured_rates import Machine
 from app.provenance import report_header
 from app.styles.catalog import Catalog
 from benchmarks.network.candidates import COMPILE_MODES
@@ -251,7 +252,7 @@ def _remember(
     for name, row in itertools.product(CONFIGS, rows):
         is_ours = (row["kernels"], row["precision"]) == ("fused", Precision.fp16.title)
         if CONFIGS[name] == config and is_ours and "median_ms" in row:
-            remember(device, name, {size: row["median_ms"]})
+            remember(Machine.of(device), name, {size: row["median_ms"]})
 
 
 def _run_frames(

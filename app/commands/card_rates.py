@@ -38,7 +38,7 @@ class CardRatesError(StyleForgeError):
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The frame rate of a network alone, in FP16, at one size.
+    """The frame rate of a network alone, in FP16 if the GPU has it, at one size.
 
     Attributes:
         origin: "measured" or "predicted".
@@ -54,8 +54,8 @@ class Rate:
 
     def __str__(self) -> str:
         return (
-            f"{self.network}, {self.width}x{self.height}: {self.origin} {self.fps:.0f} frames "
-            f"a second ({self.note})"
+            f"{self.network}, {self.width}x{self.height}: {self.origin} "
+            f"{self.fps:.{0 if self.fps >= 10 else 1}f} frames a second ({self.note})"
         )
 
 
@@ -65,7 +65,7 @@ def predicted_rates(card: Card) -> list[Rate]:
     Raises:
         ValueError: If the model does not cover the backend that runs there; the message says why.
     """
-    found = [(key, predict(card, *key[1:], key[0])) for key in _keys()]
+    found = [(key, predict(card, *key[1:], key[0])) for key in all_keys()]
     return [
         Rate(*key, one.fps, PREDICTED, f"{one.backend}, from {card.origin}") for key, one in found
     ]
@@ -73,18 +73,26 @@ def predicted_rates(card: Card) -> list[Rate]:
 
 def rates_of(device: torch.device) -> Iterator[Rate | str]:
     """Yield a CUDA device's measured or predicted rate per network and size, and remarks."""
+    return rates_on(Machine.of(device), lambda: predicted_rates(card_of(device)))
+
+
+def rates_on(machine: Machine, predict: Callable[[], list[Rate]]) -> Iterator[Rate | str]:
+    """Yield the measured or predicted rates of a machine, and remarks.
+
+    Args:
+        predict: Returns predictions for all networks and sizes. It is only called if a measured
+            rate is missing. A ValueError or BuildError says why there is no prediction.
+    """
     try:
         stored = load_rates(rates_path())
     except RatesError as exc:
         stored = exc.found
         yield f"{exc}; `styleforge doctor --measure` writes a new one"
-    machine = Machine.of(device)
-    measured = {key: find_rate(stored, machine, key[0], key[1:]) for key in _keys()}
+    measured = {key: find_rate(stored, machine, key[0], key[1:]) for key in all_keys()}
     predicted: dict[Key, Rate] = {}
     if not all(measured.values()):
         try:
-            found = predicted_rates(card_of(device))
-            predicted = {(rate.network, rate.width, rate.height): rate for rate in found}
+            predicted = {(rate.network, rate.width, rate.height): rate for rate in predict()}
             yield f"rates not measured here are predicted; {HOW}"
         except (ValueError, BuildError) as exc:
             yield f"no prediction for {machine.gpu}: {exc}; {HOW}"
@@ -114,10 +122,10 @@ def measure_rates(device: torch.device) -> None:
             for size in SIZES:
                 timed = interleave({name: _picture_call(network, size)}, WARMUP, RUNS, device)
                 times[size] = timed[name].median_ms
-        remember(device, name, times)
+        remember(Machine.of(device), name, times)
 
 
-def remember(device: torch.device, network: str, times: dict[tuple[int, int], float]) -> None:
+def remember(machine: Machine, network: str, times: dict[tuple[int, int], float]) -> None:
     """Store FP16 milliseconds by (width, height).
 
     Raises:
@@ -125,12 +133,13 @@ def remember(device: torch.device, network: str, times: dict[tuple[int, int], fl
     """
     path = rates_path()
     try:
-        store_rates(path, device, network, times)
+        store_rates(path, machine, network, times)
     except OSError as exc:
         raise CardRatesError(f"cannot write the measured times to {path}: {exc.strerror}") from exc
 
 
-def _keys() -> list[Key]:
+def all_keys() -> list[Key]:
+    """Return each network with each size of `doctor`'s report."""
     return [(network, *size) for network in CONFIGS for size in SIZES]
 
 

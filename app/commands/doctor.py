@@ -105,9 +105,7 @@ def run(args: argparse.Namespace) -> int:
     if args.card is not None or args.cards:
         return _predict(args)
     if args.measure:
-        from app.commands.card_rates import measure_rates
-
-        measure_rates(resolve("auto"))
+        _measure(resolve("auto"), in_json=args.json)
     checks: dict[str, Callable[[], Iterator[Finding]]] = {
         "Program": check_program,
         "PyTorch": check_torch,
@@ -130,6 +128,33 @@ def run(args: argparse.Namespace) -> int:
         _print(findings, in_json=args.json)
     faults = any(finding.state == FAULT for found in findings.values() for finding in found)
     return 1 if faults else 0
+
+
+def _measure(device: torch.device, *, in_json: bool) -> None:
+    """Measure the frame rates of a CUDA device, and of the first hardware GPU that WebGPU reaches.
+
+    Raises:
+        CardRatesError: If there is neither, or measuring fails.
+    """
+    from app.commands import webgpu_rates
+    from app.commands.card_rates import CardRatesError, measure_rates
+    from kernels.network.webgpu.library import WebGpuError
+
+    output = sys.stderr if in_json else sys.stdout
+    if device.type == "cuda":
+        measure_rates(device)
+    try:
+        adapter = webgpu_rates.first_adapter()
+    except WebGpuError as exc:
+        if device.type != "cuda":
+            raise CardRatesError(
+                f"measuring frame rates needs a GPU: PyTorch uses no NVIDIA GPU here, and {exc}"
+            ) from exc
+        output.write(f"WebGPU was not measured: {exc}\n")
+        return
+    output.write("WebGPU, for a report of this GPU:\n\n")
+    webgpu_rates.measure_webgpu(adapter, tell=lambda line: output.write(f"    {line}\n"))
+    output.write("\n")
 
 
 def _predict(args: argparse.Namespace) -> int:
@@ -367,19 +392,41 @@ def _tuning(device: torch.device) -> Iterator[Finding]:
 
 
 def check_speed() -> Iterator[Finding]:
-    """Report the frame rates of this machine's GPU: measured, or predicted until then."""
+    """Report the frame rates of this machine's GPUs: measured, or predicted until then."""
     device = resolve("auto")
-    if device.type != "cuda":
+    if device.type == "cuda":
+        from app.commands.card_rates import rates_of
+
+        for told in rates_of(device):
+            yield Finding(NOTE if isinstance(told, str) else OK, str(told))
+    else:
         yield Finding(
             OK,
             "no NVIDIA GPU in use; `styleforge doctor --cards` predicts the frame "
             "rates of known cards",
         )
-        return
-    from app.commands.card_rates import rates_of
+    yield from _webgpu_speed(only_measured=device.type == "cuda")
 
-    for told in rates_of(device):
-        yield Finding(NOTE if isinstance(told, str) else OK, str(told))
+
+def _webgpu_speed(*, only_measured: bool) -> Iterator[Finding]:
+    """Report the frame rates of the first hardware GPU through WebGPU, or why there is none.
+
+    With `only_measured`, predictions and remarks are left out: CUDA is faster there.
+    """
+    from app.commands import webgpu_rates
+    from app.commands.card_rates import MEASURED, Rate
+    from kernels.network.webgpu.library import WebGpuError
+
+    try:
+        adapter = webgpu_rates.first_adapter()
+    except WebGpuError as exc:
+        if not only_measured:
+            yield Finding(OK, f"no GPU through WebGPU: {exc}")
+        return
+    for told in webgpu_rates.webgpu_rates_of(adapter):
+        measured = isinstance(told, Rate) and told.origin == MEASURED
+        if measured or not only_measured:
+            yield Finding(NOTE if isinstance(told, str) else OK, f"{adapter.name}: {told}")
 
 
 def check_card(card: Card) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ def on(monkeypatch):
 
 def test_a_measured_time_is_found_again(path, on):
     assert load_rates(path) == []
-    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 4.0})
     found = find_rate(load_rates(path), Machine.of(DEVICE), "full", (512, 512))
     assert found is not None
     assert (found.machine, found.ms, found.fps) == (HERE, 4.0, 250.0)
@@ -53,17 +53,17 @@ def test_a_measured_time_is_found_again(path, on):
     ids=str,
 )
 def test_a_time_of_another_gpu_driver_or_version_does_not_count(other, path, on):
-    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 4.0})
     on(other)
     assert find_rate(load_rates(path), Machine.of(DEVICE), "full", (512, 512)) is None
-    store_rates(path, DEVICE, "full", {(512, 512): 5.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 5.0})
     assert [rate.ms for rate in load_rates(path)] == [4.0, 5.0]
 
 
 def test_a_newer_time_takes_the_place_of_the_older(path, on):
-    store_rates(path, DEVICE, "full", {(512, 512): 4.0, (1280, 720): 9.0})
-    store_rates(path, DEVICE, "lite", {(512, 512): 2.0})
-    store_rates(path, DEVICE, "full", {(512, 512): 5.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 4.0, (1280, 720): 9.0})
+    store_rates(path, Machine.of(DEVICE), "lite", {(512, 512): 2.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 5.0})
     times = {(rate.network, rate.width): rate.ms for rate in load_rates(path)}
     assert times == {("full", 512): 5.0, ("full", 1280): 9.0, ("lite", 512): 2.0}
     assert [file.name for file in path.parent.iterdir()] == ["measured.json"]
@@ -86,12 +86,12 @@ def test_a_newer_time_takes_the_place_of_the_older(path, on):
     ],
 )
 def test_a_damaged_file_is_one_sentence_and_the_next_time_replaces_it(damage, path, on):
-    store_rates(path, DEVICE, "full", {(512, 512): 4.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 4.0})
     (stored,) = json.loads(path.read_text())["rates"]
     path.write_text(damage(stored))
     with pytest.raises(ValueError, match=r"measured\.json are damaged$"):
         load_rates(path)
-    store_rates(path, DEVICE, "full", {(512, 512): 6.0})
+    store_rates(path, Machine.of(DEVICE), "full", {(512, 512): 6.0})
     assert [rate.ms for rate in load_rates(path)] == [6.0]
 
 

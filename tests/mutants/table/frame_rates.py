@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_WEBGPU = "tests/app/commands/test_webgpu_rates.py::"
+
 MUTANTS = (
     Mutant(
         "a prediction shares the tiles evenly among the multiprocessors",
@@ -54,5 +56,40 @@ MUTANTS = (
             "tests/benchmarks/time_model/test_fit.py"
             "::test_times_on_fewer_multiprocessors_take_no_part_in_the_fit",
         ),
+    ),
+    Mutant(
+        "a GPU's times through WebGPU count as those through CUDA",
+        "app/measured_rates.py",
+        'name = f"{adapter.name} by {adapter.backend}"',
+        "name = adapter.name",
+        (f"{_WEBGPU}test_a_gpu_has_other_times_through_webgpu_than_through_cuda",),
+    ),
+    Mutant(
+        "a slow GPU computes a whole picture in one submission",
+        "app/commands/webgpu_rates.py",
+        "if layered > SLOW_MS:",
+        "if False:",
+        (f"{_WEBGPU}test_a_slow_gpu_is_timed_layer_by_layer_and_less_often",),
+    ),
+    Mutant(
+        "the report of a GPU calls wrong shaders right",
+        "app/commands/webgpu_rates.py",
+        'verdict = "right" if decibels >= RIGHT_DB else "WRONG"',
+        'verdict = "right"',
+        (f"{_WEBGPU}test_wrong_shaders_are_told",),
+    ),
+    Mutant(
+        "predictions of WebGPU are told beside CUDA's rates",
+        "app/commands/doctor.py",
+        "if measured or not only_measured:",
+        "if True:",
+        (f"{_WEBGPU}test_on_an_nvidia_gpu_only_measured_rates_are_told",),
+    ),
+    Mutant(
+        "a GPU that fails while it is measured ends in wgpu's words",
+        "app/commands/webgpu_rates.py",
+        'raise CardRatesError(f"measuring {adapter.name} through',
+        'raise ValueError(f"measuring {adapter.name} through',
+        (f"{_WEBGPU}test_a_gpu_that_fails_is_one_sentence",),
     ),
 )
