@@ -149,4 +149,11 @@ MUTANTS = (
         "await fetch(now.style.weights).then(() => showScene(now));",
         ("tests/docs/test_try_page.py::test_the_page_starts_below_a_path_with_no_large_file",),
     ),
+    Mutant(
+        "a page shows black where the GPU refuses a command",
+        "app/export/web/page/paint.js",
+        "if (memory || refusal) {",
+        "if (false) {",
+        (f"{_SITE}test_a_gpu_that_refuses_a_picture_raises_one_sentence_and_paints_no_black",),
+    ),
 )

@@ -126,6 +126,8 @@ const NO_ADAPTER =
   "WebGPU finds no GPU in this browser, so it shows our lake only. " +
   "Another browser or device may paint your pictures too.";
 
+const NO_MEMORY = "The GPU has too little memory for this picture.";
+
 // Finds a GPU. Raises NoGpu with a sentence for the visitor.
 async function adapter() {
   if (!navigator.gpu) throw new NoGpu(NO_WEBGPU);
@@ -211,12 +213,14 @@ class Painter {
     const made = this.plans.get(name) ?? this.laidOut(this.program.plan(width, height));
     this.plans.delete(name);
     this.plans.set(name, made); // the last one; the first is the least recently used
-    for (const [key, plan] of this.plans) {
-      if (this.plans.size <= 2) break;
-      this.plans.delete(key);
-      for (const each of [...plan.buffers, plan.readback]) each.destroy();
-    }
+    for (const size of this.plans.keys()) if (this.plans.size > 2) this.forget(size);
     return made;
+  }
+
+  forget(size) {
+    const { buffers, readback } = this.plans.get(size);
+    for (const each of [...buffers, readback]) each.destroy();
+    this.plans.delete(size);
   }
 
   laidOut(plan) {
@@ -249,9 +253,23 @@ class Painter {
   }
 
   // Paints RGBA pixels of an ImageData; returns an ImageData of the same size. One call at a time.
-  async paint(key, { data, width, height }) {
-    const plan = this.planned(width, height);
-    const style = this.styles.get(key);
+  async paint(key, picture) {
+    // Else a GPU that refuses a command would give a black picture.
+    this.device.pushErrorScope("validation");
+    this.device.pushErrorScope("out-of-memory");
+    const plan = this.planned(picture.width, picture.height);
+    this.submit(plan, this.styles.get(key), picture);
+    const errors = [this.device.popErrorScope(), this.device.popErrorScope()];
+    const [memory, refusal] = await Promise.all(errors);
+    if (memory || refusal) {
+      for (const size of this.plans.keys()) this.forget(size);
+      throw new Error(memory ? NO_MEMORY : `The GPU refused a command: ${refusal.message}`);
+    }
+    await plan.readback.mapAsync(GPUMapMode.READ);
+    return this.result(plan, picture);
+  }
+
+  submit(plan, style, { data, width, height }) {
     const pixels = width * height;
     const colors = new Uint8Array(Math.ceil((3 * pixels) / 4) * 4);
     for (let n = 0, to = 0; n < 4 * pixels; n += 4) {
@@ -271,7 +289,10 @@ class Painter {
     pass.end();
     encoder.copyBufferToBuffer(plan.buffers[plan.result], 0, plan.readback, 0, plan.readback.size);
     this.device.queue.submit([encoder.finish()]);
-    await plan.readback.mapAsync(GPUMapMode.READ);
+  }
+
+  // Reads the mapped bytes of a plan, and unmaps them.
+  result(plan, { width, height }) {
     const painted = new Uint8Array(plan.readback.getMappedRange());
     const result = new ImageData(width, height);
     const line = Math.ceil(width / 4) * 4 * 3;

@@ -182,6 +182,32 @@ class Uploads(RecordingDevice):
         return data.tobytes()
 
 
+def painting(site: Path) -> str:
+    """Return the page's script without its elements."""
+    script = (site / "styleforge.js").read_text("utf-8")
+    return script[script.index("const STYLES") : script.index("// The page:")]
+
+
+REFUSED = """
+    const done = arguments[0];
+    const plan = () => (
+      { buffers: [2 ** 45], picture: 0, result: 0, resultBytes: 4, runs: [] }
+    );
+    adapter().then((gpu) => gpu.requestDevice()).then((device) => {
+      const painter = new Painter(device, { floats: { shaders: [], plan } }, false);
+      return painter.paint("candy", new ImageData(16, 16));
+    }).then(() => done(""), (error) => done(error.message));
+"""
+
+
+def test_a_gpu_that_refuses_a_picture_raises_one_sentence_and_paints_no_black(site):
+    with served(site) as address, browser(1280, 800, *WEBGPU) as opened:
+        opened.get(f"{address}style.css")
+        said = opened.execute_async_script(painting(site) + REFUSED)
+    assert mentions(said, "GPU")
+    assert "memory" in said or "refused" in said
+
+
 @pytest.mark.parametrize("half", [False, True], ids=["FP32", "FP16"])
 def test_the_page_packs_weights_as_the_desktop_does(site, half):
     lite = Catalog.default().get("candy").lite
@@ -191,10 +217,8 @@ def test_the_page_packs_weights_as_the_desktop_does(site, half):
     wanted = Weights(device, Network.of(network_config(state), half=half), state).buffers
     with served(site) as address, browser() as opened:
         opened.get(address)
-        script = (site / "styleforge.js").read_text("utf-8")
-        start, end = script.index("const STYLES"), script.index("// The page:")
         found = opened.execute_async_script(
-            script[start:end]
+            painting(site)
             + """
             const [half, done] = arguments;
             fetch(STYLES[0].weights).then((answer) => answer.arrayBuffer()).then((bytes) => {
@@ -214,10 +238,19 @@ def test_the_page_packs_weights_as_the_desktop_does(site, half):
         np.testing.assert_allclose(ours, theirs, rtol=2e-3 if size == 2 else 1e-5, atol=1e-6)
 
 
+# A software GPU would need half a minute for each of the camera's own pictures.
+SMALL_CAMERA = """
+    const devices = navigator.mediaDevices;
+    const open = devices.getUserMedia.bind(devices);
+    devices.getUserMedia = () => open({ video: { width: 96, height: 72 } });
+"""
+
+
 @pytest.mark.full
 def test_a_camera_is_painted_frame_by_frame_and_stops(site):
     with served(site) as address, browser(1280, 800, *WEBGPU, *CAMERA) as opened:
         opened.get(address)
+        opened.execute_script(SMALL_CAMERA)
         camera = opened.find_element(By.ID, "camera")
         camera.click()
         wait_for(opened, "camera", "candy")
