@@ -12,11 +12,11 @@ from weakref import WeakValueDictionary
 import torch
 from torch import Tensor
 
-from models.checkpoints import State
 from models.inference.buffers import PreparedWeights
 
 MOST_BYTES = 128 << 20  # of the transforms that styles keep: four full networks have 120 MB
 
+State = dict[str, Tensor]  # as models.checkpoints reads it, which the executors do not import
 Make = Callable[[Tensor], Tensor]  # transforms a weight
 
 
