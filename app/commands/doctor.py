@@ -136,7 +136,7 @@ def _measure(device: torch.device, *, in_json: bool) -> None:
     Raises:
         CardRatesError: If there is neither, or measuring fails.
     """
-    from app.commands import webgpu_rates
+    from app.commands import webgpu_findings, webgpu_rates
     from app.commands.card_rates import CardRatesError, measure_rates
     from kernels.network.webgpu.library import WebGpuError
 
@@ -154,7 +154,7 @@ def _measure(device: torch.device, *, in_json: bool) -> None:
         return
     output.write("WebGPU, for a report of this GPU:\n\n")
     webgpu_rates.measure_webgpu(adapter, tell=lambda line: output.write(f"    {line}\n"))
-    output.write("\n")
+    output.write(f"    {webgpu_findings.measure_gain()}\n\n")
 
 
 def _predict(args: argparse.Namespace) -> int:

@@ -240,6 +240,10 @@ class FrameLoop:
         if not compiling:
             self._styled = None
 
+    def tune(self) -> bool | None:
+        """Tune the GPU that paints, see `Engine.tune`."""
+        return self._engine.tune()
+
     def try_gpu_again(self) -> None:
         """Open a GPU again that failed, and style the last frame again."""
         self._engine.try_gpu_again()

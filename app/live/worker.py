@@ -41,6 +41,7 @@ class Worker(QObject):
     progress = Signal(float)
     previewed = Signal(object)  # Preview
     measured = Signal(object)  # KeptRate
+    tuned = Signal(object)  # what `Engine.tune` returned
     refining = Signal(bool)
     _posted = Signal(object)  # Callable[[], object]
 
@@ -87,6 +88,14 @@ class Worker(QObject):
     def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
         """Paint previews of styles between frames; the first `visible` are in view."""
         self._previews.want(styles, visible)
+
+    def tune(self) -> None:
+        """Tune the GPU that paints, for some milliseconds."""
+        try:
+            self.tuned.emit(self.loop.tune())
+        except OSError as exc:
+            log.info("tuning failed", exc_info=True)
+            self.problem.emit(Problem.of(exc, failure="Could not tune the GPU"))
 
     def measure(self, measurement: Measurement) -> None:
         """Paint a picture of a measurement between two frames, then the next one."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from kernels.network.graph_plan import StageCallback
-from kernels.network.webgpu.layers import Network, unsupported
+from kernels.network.webgpu.layers import unsupported
 from kernels.network.webgpu.mixing import MixedWeights
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.plan import unsupported as unsupported_by
@@ -22,6 +22,7 @@ from models.network_config import NetworkConfig
 from models.pictures import check_pictures
 from models.precision import Precision
 from models.webgpu.devices import opened
+from models.webgpu.tuning import network_for
 
 PLANS_KEPT = 2  # sizes; each plan owns its buffers
 STYLES_KEPT = 6  # their weights take 30 MB of the GPU's memory each, lite ones 5 MB
@@ -37,7 +38,7 @@ def refusal(network: NetworkConfig, device: torch.device, precision: Precision, 
     """
     if reason := unsupported(network):
         return reason
-    return unsupported_by(_network(network, precision), size, opened(device))
+    return unsupported_by(network_for(network, device, precision), size, opened(device))
 
 
 class WebGpuNetwork(nn.Module):
@@ -58,7 +59,7 @@ class WebGpuNetwork(nn.Module):
         super().__init__()
         self.shape, self.by_layer = shape, False
         self._device = opened(device)
-        self._network = _network(shape, precision)
+        self._network = network_for(shape, device, precision)
         self._weights: Weights | None = None
         self._packed: dict[int, tuple[Mapping[str, Tensor], Weights]] = {}  # by the state's id
         self._mixed: tuple[tuple[Weights, ...], MixedWeights] | None = None  # the newest mix
@@ -115,7 +116,3 @@ class WebGpuNetwork(nn.Module):
         if len(self._plans) > PLANS_KEPT:
             self._plans.pop(next(iter(self._plans)))
         return plan
-
-
-def _network(shape: NetworkConfig, precision: Precision) -> Network:
-    return Network.of(shape, half=precision is Precision.fp16)

@@ -337,3 +337,6 @@ class Negative:
 
     def try_gpu_again(self) -> None:
         pass
+
+    def tune(self) -> None:
+        pass

@@ -18,6 +18,7 @@ from app.engine.engine.faults import EngineError, memory_errors
 from app.engine.engine.finishing import Finishing
 from app.engine.engine.inference import Inference
 from app.engine.engine.preparation import Preparation
+from app.engine.engine.tuning import Tuning
 from app.engine.engine.webgpu import WebGpuUse
 from app.engine.inferred import Inferred, Pending, Started
 from app.engine.network_pool import NetworkPool, Size
@@ -89,7 +90,7 @@ class Engine:
         self._display = DisplayPath()
         self._texture = Texture()
         comparer = Comparer()
-        self._webgpu = WebGpuUse(on_notice)
+        self._webgpu, self._tuning = WebGpuUse(on_notice), Tuning()
         self._preparation = Preparation(
             self._style_weights, self._networks, self._adaptation, on_notice, self._webgpu
         )
@@ -359,6 +360,23 @@ class Engine:
         self._webgpu.forget()
         self._release()
 
+    def tune(self) -> bool | None:
+        """Tune the GPU that paints for some milliseconds; see `Tuning.step`.
+
+        The networks use the tiles from the next frame on.
+
+        Raises:
+            OSError: If the tiles cannot be written.
+        """
+        try:
+            more = self._tuning.step()
+        except WebGpuError as error:
+            self._leave_gpu(self._tuning.device, error)
+            return None
+        if more is False:
+            self._networks.clear()
+        return more
+
     def _leave_gpu(self, device: torch.device, error: WebGpuError) -> None:
         """Paint on the CPU from now on, because the GPU failed."""
         self._release()
@@ -388,7 +406,9 @@ class Engine:
         return styled + [self.process(each.frame, each.mode) for each in batch[len(styled) :]]
 
     def _chosen(self, frame: Frame, config: EngineConfig, mode: ProcessMode) -> Inferred:
-        return self._preparation.choose(frame, config, mode, self._device)
+        inferred = self._preparation.choose(frame, config, mode, self._device)
+        self._tuning.painted(inferred)
+        return inferred
 
     def _memory_errors(self, frame: Frame) -> AbstractContextManager[None]:
         return memory_errors(frame, self._device, self._release)

@@ -1,17 +1,21 @@
-"""Measures the GPU that WebGPU reaches between frames, and opens it again after it failed."""
+"""Measures and tunes the GPU that WebGPU reaches between frames, and opens it after a failure."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.background_jobs import Jobs
+from app.engine.result import StyledFrame
 from app.engine.webgpu_rates import KeptRate, Measurement, unmeasured
 from app.live.session.choice import Choice
 from app.live.worker import Worker
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import give_up
+from models.webgpu.devices import WEBGPU, give_up
 from utils.translation.numbers import number
 from utils.translation.texts import tr
+
+TUNE_AFTER_MS = 5000  # from a frame on the GPU to the tuning, and between two looks for more
+TUNE_EVERY_MS = 100  # between two steps of some milliseconds each
 
 
 class GpuChoice(QObject):
@@ -24,7 +28,11 @@ class GpuChoice(QObject):
     ) -> None:
         super().__init__(parent)
         self._choice, self._worker, self._jobs = choice, worker, jobs
+        self._seen = False  # whether a GPU that WebGPU reaches has painted
         worker.measured.connect(self._measured)
+        worker.tuned.connect(self._tuned)
+        self._next = QTimer(self, interval=TUNE_EVERY_MS, singleShot=True)
+        self._next.timeout.connect(lambda: worker.post(worker.tune))
 
     def measure(self) -> None:
         """Measure a GPU that was never measured, if the device is automatic.
@@ -35,6 +43,12 @@ class GpuChoice(QObject):
         """
         if self._choice.config.device == "auto":
             self._jobs.run(_new_measurement, self._begin, self._give_up)
+
+    def painted(self, styled: StyledFrame) -> None:
+        """Tune the GPU some time after the first frame that it painted."""
+        if f"({WEBGPU}:" in styled.running.device and not self._seen:
+            self._seen = True
+            self._next.start(TUNE_AFTER_MS)
 
     def try_again(self) -> None:
         """Open a GPU again that failed, and style the last frame again."""
@@ -47,6 +61,11 @@ class GpuChoice(QObject):
     def _give_up(self, error: Exception) -> None:
         """Stay on the CPU. `doctor --measure` shows the error."""
         self.notice.emit(tr("The GPU could not be measured: {reason}", reason=str(error)))
+
+    @Slot(object)
+    def _tuned(self, more: bool | None) -> None:
+        """Go on after a pause for frames, or look again later for another network."""
+        self._next.start(TUNE_EVERY_MS if more else TUNE_AFTER_MS)
 
     @Slot(object)
     def _measured(self, rate: KeptRate) -> None:

@@ -163,6 +163,7 @@ class Session(QObject):
         self._kernels.changed.connect(self.kernels_changed)
         self._kernels.problem.connect(self.problem)
         self.gpu.notice.connect(self.notice)
+        self.delivery.styled.connect(self.gpu.painted)
 
     # Config
 

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from app.engine import webgpu_rates as rates
 from app.engine.config import EngineConfig
 from app.live.session import Session
+from app.live.session import gpu as session_gpu
 from app.settings import Settings
 from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
@@ -24,6 +25,11 @@ from tests.helpers.windows import show_window
 def gpu():
     yield software_gpu()
     devices.try_again()
+
+
+@pytest.fixture(autouse=True)
+def no_tuning(monkeypatch):
+    monkeypatch.setattr(session_gpu, "TUNE_AFTER_MS", 1_000_000)
 
 
 @pytest.fixture
