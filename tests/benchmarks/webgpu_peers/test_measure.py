@@ -13,12 +13,14 @@ import torch
 
 from benchmarks import webgpu
 from benchmarks.webgpu_peers import __main__ as writing
+from benchmarks.webgpu_peers import torch_eager
 from benchmarks.webgpu_peers.measure import OURS, PEERS, in_turns, peer_rows, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from benchmarks.webgpu_peers.ncnn_vulkan import NcnnVulkan
 from benchmarks.webgpu_peers.onnx_webgpu import OnnxWebGpu
 from benchmarks.webgpu_peers.peer import OfBytes, OfPlanes, Painter, Peer, Picture, Size
 from benchmarks.webgpu_peers.torch_eager import TorchEager
+from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
 from models.runtimes.runtime import WRITERS, RuntimeFault
 from tests.conftest import add_style
@@ -123,6 +125,15 @@ def test_peers_of_another_gpu_do_not_run(monkeypatch):
     assert eager.missing("Another GPU") == ""
     if find_spec("ncnn"):
         assert GPU in NcnnVulkan().missing(GPU)
+
+
+@pytest.mark.parametrize("eager", [each for each in PEERS if isinstance(each, TorchEager)], ids=str)
+def test_pytorch_paints_from_bytes_to_bytes(eager, picture, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch_eager, "CUDA", torch.device("cpu"))
+    made = eager.open(Models(LITE, tmp_path), (32, 16), half=False, gpu="")(picture)
+    exact = webgpu.in_float64(load_checkpoint(LITE), picture)
+    assert made.flags.c_contiguous
+    assert webgpu.errors(made, exact)["worst"] <= 1
 
 
 @pytest.mark.skipif(find_spec("ncnn") is not None, reason="ncnn is installed here")
