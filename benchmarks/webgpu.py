@@ -13,7 +13,6 @@ import platform
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -45,7 +44,6 @@ SIZES = "512x512,640x480,1280x720"
 PEER_PIXELS = 1280 * 720  # ours alone paints larger pictures
 PRECISIONS = {"fp32": False, "fp16": True}
 WARMUP = 10  # frames, until the clocks are up
-IN_FLIGHT = 2  # pictures that a plan works on at once
 
 Picture = NDArray[np.uint8]  # [H, W, 3]
 
@@ -203,24 +201,7 @@ def measured(
         started = time.perf_counter()
         plan(weights, picture[None])
         walls.append(1e3 * (time.perf_counter() - started))
-    return {**row, "wall": spread(walls), **streamed(plan, weights, picture, runs)}
-
-
-def streamed(plan: WebGpuPlan, weights: Weights, picture: Picture, frames: int) -> dict[str, float]:
-    """Paint frames with IN_FLIGHT of them started; return "stream", the ms for a frame.
-
-    Upload, computation and download of neighbors overlap.
-    """
-    if not hasattr(plan, "start"):
-        return {}
-    started, waiting = time.perf_counter(), deque[Any]()
-    for _ in range(frames):
-        if len(waiting) == IN_FLIGHT:
-            waiting.popleft().result()
-        waiting.append(plan.start(weights, picture))  # pyright: ignore[reportAttributeAccessIssue]
-    for each in waiting:
-        each.result()
-    return {"stream": round(1e3 * (time.perf_counter() - started) / frames, 4)}
+    return {**row, "wall": spread(walls)}
 
 
 def tuned(
@@ -297,11 +278,7 @@ def in_a_line(row: dict[str, Any]) -> str:
     gpu = [f"GPU {row['gpu']['all']['median']:.3f} ms"] if parts else []
     gpu += [f"{part} {times['median']:.3f}" for part, times in parts.items()]
     wall, psnr = row["wall"]["median"], row["psnr"]
-    stream = f", in a stream {row['stream']:.2f}" if "stream" in row else ""
-    return (
-        f"{name} {', '.join(gpu)}; wall {wall:.2f} ms{stream}; {psnr:.1f} dB, "
-        f"at most {row['worst']:.0f}"
-    )
+    return f"{name} {', '.join(gpu)}; wall {wall:.2f} ms; {psnr:.1f} dB, at most {row['worst']:.0f}"
 
 
 def peer_line(row: dict[str, Any]) -> str:
