@@ -52,14 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print a line for each network, precision and size, and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", help="an index, or a part of a GPU's name")
-    parser.add_argument("--sizes", default=SIZES, metavar="WxH,...")
-    parser.add_argument("--style", default="candy")
-    parser.add_argument("--networks", nargs="+", default=["weights", "lite"], metavar="FILE")
-    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=[*PRECISIONS])
-    parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
-    parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
-    parser.add_argument("--tune", action="store_true", help="measure each tile first")
     parser.add_argument("--alone", action="store_true", help="without other runtimes")
     parser.add_argument(
         "--models",
@@ -68,6 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="the other runtimes' models, by `python -m benchmarks.webgpu_peers DIR`; those "
         "missing are converted (default: all, in a temporary folder)",
     )
+    parser.add_argument("--sizes", default=SIZES, metavar="WxH,...")
+    parser.add_argument("--style", default="candy")
+    parser.add_argument("--networks", nargs="+", default=["weights", "lite"], metavar="FILE")
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=[*PRECISIONS])
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
+    parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
+    parser.add_argument("--tune", action="store_true", help="measure each tile first")
     parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args(arguments)
     choice = int(args.device) if args.device and args.device.isdigit() else args.device
