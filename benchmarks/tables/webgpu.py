@@ -83,7 +83,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         milliseconds(row["gpu"]["all"]["median"]) if "gpu" in row else "-",
         *(milliseconds(groups[name]["median"]) if groups else "-" for name in GROUPS),
         milliseconds(row["wall"]["median"]),
-        milliseconds(row.get("stream")),
+        milliseconds(row.get("in flight")),
         f"{row['psnr']:.1f}",
         f"{row['worst']:.0f}",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ class NcnnVulkan(Peer):
     title, packages = "ncnn Vulkan", ("ncnn",)
 
     def __init__(self) -> None:
-        self._kept: tuple[Any, ...] = ()
-        self._net: Any = None
+        self._kept: tuple[Path | None, str] = None, ""
+        self._nets: dict[bool, Any] = {}  # of the kept weights and GPU, by storage in FP16
 
     def missing(self, gpu: str) -> str:
         if why := missing_packages(("ncnn",), self.title, "peers"):
@@ -31,12 +32,14 @@ class NcnnVulkan(Peer):
         return ""
 
     def open(self, models: Models, size: Size, *, half: bool, gpu: str) -> Painter:
-        """Load the network, or take the last one, whose pipelines do not depend on the size."""
+        """Load the network, or take it from a call with another size: pipelines have none."""
         del size
-        wanted = models.weights, half, gpu
-        if wanted != self._kept:
-            self._net, self._kept = self._loaded(models, half, gpu), wanted
-        ncnn, net = _module(), self._net
+        if self._kept != (models.weights, gpu):
+            self._nets.clear()  # their memory is free before the next one loads
+            self._kept = models.weights, gpu
+        if half not in self._nets:
+            self._nets[half] = self._loaded(models, half, gpu)
+        ncnn, net = _module(), self._nets[half]
 
         def run(planes: Planes) -> NDArray[Any]:
             extractor = net.create_extractor()
@@ -50,7 +53,6 @@ class NcnnVulkan(Peer):
 
     def _loaded(self, models: Models, half: bool, gpu: str) -> Any:
         layers, weights = models.ncnn()
-        self._net = None  # its memory is free before the next one loads
         net = _module().Net()
         net.opt.use_vulkan_compute = True
         net.opt.use_fp16_packed = net.opt.use_fp16_storage = half

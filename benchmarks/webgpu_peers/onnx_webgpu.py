@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import distributions
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +16,7 @@ from models.runtimes.program import INPUT
 from models.runtimes.runtime import RuntimeFault
 
 PROVIDER = "WebGpuExecutionProvider"
+WHOLE = "onnxruntime-webgpu"  # replaces onnxruntime
 PLUG_IN = "onnxruntime_ep_webgpu"
 ERRORS = 3  # the level of the log, which names each node otherwise
 
@@ -25,7 +27,11 @@ class OnnxWebGpu(Peer):
     Every node must run on the GPU; otherwise the session refuses. The provider chooses the GPU.
     """
 
-    title, packages = "ONNX Runtime WebGPU", ("onnxruntime-webgpu", "onnxruntime", PLUG_IN)
+    title = "ONNX Runtime WebGPU"
+
+    def __init__(self) -> None:
+        whole = any(distributions(name=WHOLE))
+        self.packages = (WHOLE,) if whole else ("onnxruntime", PLUG_IN)
 
     def missing(self, gpu: str) -> str:
         del gpu

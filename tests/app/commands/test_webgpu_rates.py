@@ -86,34 +86,35 @@ def test_wrong_shaders_are_told():
 
 
 class Plan:
-    """A plan that counts its calls, in all and by layer."""
+    """A plan that counts its pictures, and its measurements of the GPU's time."""
 
     def __init__(self) -> None:
-        self.calls = {False: 0, True: 0}
+        self.painted = self.measured = 0
 
-    def __call__(self, weights: Any, pictures: Any, *, by_layer: bool = False) -> None:
+    def __call__(self, weights: Any, pictures: Any) -> None:
         assert (pictures.shape, pictures.dtype) == ((1, 6, 8, 3), np.uint8)
-        self.calls[by_layer] += 1
+        self.painted += 1
 
     def times(self, weights: Any, key: Any) -> dict[str, float]:
+        self.measured += 1
         return {key("encoder/conv1"): 2.5}
 
 
 @pytest.mark.parametrize(("ms", "timed", "gpu"), [(4.0, True, 2.5), (4.0, False, None)])
-def test_a_fast_gpu_is_timed_in_one_submission(ms, timed, gpu, monkeypatch):
+def test_a_fast_gpu_is_timed_by_pictures_and_by_itself(ms, timed, gpu, monkeypatch):
     monkeypatch.setattr(webgpu_rates, "_wall", lambda call: call() or ms)
-    plan = Plan()
+    plan, runs = Plan(), webgpu_rates.RUNS
     found = measure_plan(plan, None, (8, 6), timed)
     assert (found.wall, found.gpu, found.best) == (ms, gpu, gpu or ms)
-    assert plan.calls == {True: 2, False: 2 * webgpu_rates.RUNS}
+    assert (plan.painted, plan.measured) == (2 + 2 * runs, runs if timed else 0)
 
 
-def test_a_slow_gpu_is_timed_layer_by_layer_and_less_often(monkeypatch):
+def test_a_slow_gpu_is_timed_by_few_whole_pictures(monkeypatch):
     monkeypatch.setattr(webgpu_rates, "_wall", lambda call: call() or 1500.0)
     plan = Plan()
     found = measure_plan(plan, None, (8, 6), True)
     assert (found.best, found.gpu) == (1500.0, None)
-    assert plan.calls == {True: 2 + webgpu_rates.LEAST_RUNS, False: 0}
+    assert (plan.painted, plan.measured) == (2 + webgpu_rates.LEAST_RUNS, 0)
 
 
 def test_a_gpu_has_other_times_through_webgpu_than_through_cuda(monkeypatch):

@@ -38,7 +38,7 @@ def test_a_reason_is_told_once():
 
 def test_a_stream_has_a_column_once_it_is_measured():
     assert "ms in a stream" not in webgpu_table([ours()])[0]
-    header, line = webgpu_table([ours(stream=1.5)])
+    header, line = webgpu_table([ours(**{"in flight": 1.5})])
     assert line[header.index("ms in a stream")] == "1.5"
 
 

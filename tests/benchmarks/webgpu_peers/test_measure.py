@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ import torch
 
 from benchmarks import webgpu
 from benchmarks.webgpu_peers import __main__ as writing
+from benchmarks.webgpu_peers import onnx_webgpu, torch_eager
 from benchmarks.webgpu_peers.measure import OURS, PEERS, in_turns, peer_rows, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from benchmarks.webgpu_peers.ncnn_vulkan import NcnnVulkan
 from benchmarks.webgpu_peers.onnx_webgpu import OnnxWebGpu
 from benchmarks.webgpu_peers.peer import OfBytes, OfPlanes, Painter, Peer, Picture, Size
 from benchmarks.webgpu_peers.torch_eager import TorchEager
+from models.checkpoints import load_checkpoint
 from models.network_config import NetworkConfig
 from models.runtimes.runtime import WRITERS, RuntimeFault
 from tests.conftest import add_style
@@ -125,6 +128,15 @@ def test_peers_of_another_gpu_do_not_run(monkeypatch):
         assert GPU in NcnnVulkan().missing(GPU)
 
 
+@pytest.mark.parametrize("eager", [each for each in PEERS if isinstance(each, TorchEager)], ids=str)
+def test_pytorch_paints_from_bytes_to_bytes(eager, picture, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch_eager, "CUDA", torch.device("cpu"))
+    made = eager.open(Models(LITE, tmp_path), (32, 16), half=False, gpu="")(picture)
+    exact = webgpu.in_float64(load_checkpoint(LITE), picture)
+    assert made.flags.c_contiguous
+    assert webgpu.errors(made, exact)["worst"] <= 1
+
+
 @pytest.mark.skipif(find_spec("ncnn") is not None, reason="ncnn is installed here")
 def test_a_missing_package_names_its_installation():
     assert mentions(NcnnVulkan().missing(GPU), "ncnn", "styleforge[peers]")
@@ -181,24 +193,39 @@ def test_a_report_has_each_way_beside_ours(device, tmp_path):
     assert report["versions"]["torch"] == torch.__version__
 
 
-class Streaming:
-    """A plan that counts the pictures it works on."""
+class Session:
+    """A session of a runtime that would compute on the CPU."""
 
+    def __init__(self, path: str, options: Any, **chosen: Any) -> None:
+        assert options.entries == {"session.disable_cpu_ep_fallback": "1"}
+        assert options.sides == {"width": 32, "height": 16}
+        assert chosen == {"providers": ["WebGpuExecutionProvider"], "enable_fallback": 0}
+
+    def get_providers(self) -> list[str]:
+        return ["CPUExecutionProvider"]
+
+
+class Options:
     def __init__(self) -> None:
-        self.waiting, self.most, self.done = 0, 0, 0
+        self.entries: dict[str, str] = {}
+        self.sides: dict[str, int] = {}
 
-    def start(self, weights: Any, picture: Picture) -> Streaming:
-        assert picture.ndim == 3
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
-        return self
+    def add_session_config_entry(self, name: str, value: str) -> None:
+        self.entries[name] = value
 
-    def result(self) -> None:
-        self.waiting, self.done = self.waiting - 1, self.done + 1
+    def add_free_dimension_override_by_name(self, name: str, side: int) -> None:
+        self.sides[name] = side
 
 
-def test_a_stream_keeps_two_pictures_in_flight(picture):
-    plan: Any = Streaming()
-    found = webgpu.streamed(plan, plan, picture, 5)
-    assert found["stream"] >= 0
-    assert (plan.most, plan.done, plan.waiting) == (2, 5, 0)
+def test_onnx_runtime_never_computes_on_the_cpu(monkeypatch, tmp_path):
+    faults = SimpleNamespace(Fail=type("Fail", (Exception,), {}))
+    runtime = SimpleNamespace(
+        SessionOptions=Options,
+        InferenceSession=Session,
+        get_available_providers=lambda: ["WebGpuExecutionProvider"],
+        capi=SimpleNamespace(onnxruntime_pybind11_state=faults),
+    )
+    monkeypatch.setattr(onnx_webgpu, "_module", lambda: runtime)
+    monkeypatch.setattr(Models, "onnx", lambda self, half: tmp_path / "model.onnx")
+    with pytest.raises(RuntimeFault, match="CPU"):
+        OnnxWebGpu().open(Models(LITE, tmp_path), (32, 16), half=False, gpu=GPU)

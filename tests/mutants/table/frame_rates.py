@@ -65,11 +65,11 @@ MUTANTS = (
         (f"{_WEBGPU}test_a_gpu_has_other_times_through_webgpu_than_through_cuda",),
     ),
     Mutant(
-        "a slow GPU computes a whole picture in one submission",
+        "a slow GPU computes the layers of a picture in one submission",
         "app/commands/webgpu_rates.py",
-        "if layered > SLOW_MS:",
+        "if first > SLOW_MS:",
         "if False:",
-        (f"{_WEBGPU}test_a_slow_gpu_is_timed_layer_by_layer_and_less_often",),
+        (f"{_WEBGPU}test_a_slow_gpu_is_timed_by_few_whole_pictures",),
     ),
     Mutant(
         "the report of a GPU calls wrong shaders right",

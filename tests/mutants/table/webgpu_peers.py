@@ -48,11 +48,11 @@ MUTANTS = (
         (f"{_TABLE}test_times_are_compared_with_ours_of_the_same_precision",),
     ),
     Mutant(
-        "a stream waits for each picture",
-        "benchmarks/webgpu.py",
-        "if len(waiting) == IN_FLIGHT:",
-        "if waiting:",
-        (f"{_MEASURE}test_a_stream_keeps_two_pictures_in_flight",),
+        "ONNX Runtime computes on the CPU in place of the GPU",
+        f"{_FOLDER}/onnx_webgpu.py",
+        'if session.get_providers()[0] == "CPUExecutionProvider":',
+        "if False:",
+        (f"{_MEASURE}test_onnx_runtime_never_computes_on_the_cpu",),
     ),
     Mutant(
         "a GPU's products and bytes take no time beside each other",
