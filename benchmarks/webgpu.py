@@ -12,7 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,6 @@ from kernels.network.webgpu import kept_tiles
 from kernels.network.webgpu.device import Device, open_device
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.plan import WebGpuPlan, unsupported
-from kernels.network.webgpu.tiles import DEFAULT, Tiles
 from kernels.network.webgpu.tuning import Trial, Tuner
 from kernels.network.webgpu.weights import Weights
 from kernels.self_test.network import reference
@@ -97,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         "size": f"{wide}x{high}",
                         "precision": precision,
                         "winograd": winograd,
+                        "sums": network.sums,
                         "tiles": asdict(network.tiles),
                         "tuning": tuning,
                         **measured(device, network, state, picture, exact, args.runs),
@@ -156,12 +156,12 @@ def measured(
 
 def tuned(
     device: Device, network: Network, state: dict[str, torch.Tensor], size: tuple[int, int]
-) -> tuple[Tiles, dict[str, list[dict[str, Any]]]]:
-    """Tune all tiles, and write a dot for each percent to stderr.
+) -> tuple[Network, dict[str, list[dict[str, Any]]]]:
+    """Tune all tiles and sums, and write a dot for each percent to stderr.
 
     Returns:
-        The best tiles, and by field of Tiles, the tiles that were tried: their "ms", and the "best"
-        tile's ms of the same minute, or why a tile was "refused".
+        The best network, and by field of Tiles, the tiles that were tried: their "ms", and the
+        "best" tile's ms of the same minute, or why a tile was "refused". "sums" are in FP16.
     """
     tuner = Tuner(device, network, state, size)
     percent = 0
@@ -172,7 +172,7 @@ def tuned(
         percent += dots
     sys.stderr.write("\n")
     rows = {field: [in_a_row(trial) for trial in trials] for field, trials in tuner.trials.items()}
-    return tuner.tiles, rows
+    return tuner.network, rows
 
 
 def in_a_row(trial: Trial) -> dict[str, Any]:
@@ -189,20 +189,20 @@ def with_tiles(
     size: tuple[int, int],
     args: argparse.Namespace,
 ) -> tuple[Network, dict[str, Any]]:
-    """Return the network with tuned or kept tiles, as the options say, and the trials."""
+    """Return the network with tuned or kept tiles and sums, as the options say, and the trials."""
     if unsupported(network, size, device):
         return network, {}
     folder: Path | None = args.kept
     if args.tune:
-        tiles, trials = tuned(device, network, state, size)
+        network, trials = tuned(device, network, state, size)
         if folder is not None:
-            kept_tiles.write(folder, device.adapter, network, tiles)
-        return replace(network, tiles=tiles), trials
+            kept_tiles.write(folder, device.adapter, network)
+        return network, trials
     if folder is not None:
         kept = kept_tiles.read(folder, device.adapter, network)
         if kept.reason:
             sys.stderr.write(f"{kept.reason}\n")
-        return replace(network, tiles=kept.tiles or DEFAULT), {}
+        return kept.network or network, {}
     return network, {}
 
 
