@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import product
@@ -35,7 +35,6 @@ from kernels.network.webgpu import kept_tiles
 from kernels.network.webgpu.device import Device, open_device
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.plan import WebGpuPlan, unsupported
-from kernels.network.webgpu.tiles import DEFAULT, Tiles
 from kernels.network.webgpu.tuning import Trial, Tuner
 from kernels.network.webgpu.weights import Weights
 from kernels.self_test.network import reference
@@ -131,6 +130,7 @@ def rows_of(
             row = {
                 **case,
                 "winograd": winograd,
+                "sums": network.sums,
                 "tiles": asdict(network.tiles),
                 "tuning": tuning,
                 **measured(device, network, state, picture, exact, args.runs),
@@ -183,7 +183,7 @@ def measured(
 
     Returns:
         Times in ms as the least and the median of `runs`: "gpu" of all layers, "groups" and
-        "layers" by name, "wall" from bytes to bytes, one picture after another, and "stream" the
+        "layers" by name, "wall" from bytes to bytes, one picture after another, and "in flight" the
         wall time of each picture with two in flight. "psnr" is in dB against rounded float64,
         "worst" the largest difference in levels, "compiling" in s.
     """
@@ -213,7 +213,7 @@ def measured(
 
 
 def streamed(plan: WebGpuPlan, weights: Weights, picture: Picture, frames: int) -> dict[str, float]:
-    """Paint frames with IN_FLIGHT of them started; return "stream", the ms for a frame.
+    """Paint frames with IN_FLIGHT of them started; return "in flight", the ms for a frame.
 
     Upload, computation and download of neighbors overlap.
     """
@@ -224,17 +224,17 @@ def streamed(plan: WebGpuPlan, weights: Weights, picture: Picture, frames: int) 
         waiting.append(plan.start(weights, picture))
     for each in waiting:
         each.result()
-    return {"stream": round(1e3 * (time.perf_counter() - started) / frames, 4)}
+    return {"in flight": round(1e3 * (time.perf_counter() - started) / frames, 4)}
 
 
 def tuned(
     device: Device, network: Network, state: dict[str, torch.Tensor], size: tuple[int, int]
-) -> tuple[Tiles, dict[str, list[dict[str, Any]]]]:
-    """Tune all tiles, and write a dot for each percent to stderr.
+) -> tuple[Network, dict[str, list[dict[str, Any]]]]:
+    """Tune all tiles and sums, and write a dot for each percent to stderr.
 
     Returns:
-        The best tiles, and by field of Tiles, the tiles that were tried: their "ms", and the "best"
-        tile's ms of the same minute, or why a tile was "refused".
+        The best network, and by field of Tiles, the tiles that were tried: their "ms", and the
+        "best" tile's ms of the same minute, or why a tile was "refused". "sums" are in FP16.
     """
     tuner = Tuner(device, network, state, size)
     percent = 0
@@ -245,7 +245,7 @@ def tuned(
         percent += dots
     sys.stderr.write("\n")
     rows = {field: [in_a_row(trial) for trial in trials] for field, trials in tuner.trials.items()}
-    return tuner.tiles, rows
+    return tuner.network, rows
 
 
 def in_a_row(trial: Trial) -> dict[str, Any]:
@@ -262,20 +262,20 @@ def with_tiles(
     size: tuple[int, int],
     args: argparse.Namespace,
 ) -> tuple[Network, dict[str, Any]]:
-    """Return the network with tuned or kept tiles, as the options say, and the trials."""
+    """Return the network with tuned or kept tiles and sums, as the options say, and the trials."""
     if unsupported(network, size, device):
         return network, {}
     folder: Path | None = args.kept
     if args.tune:
-        tiles, trials = tuned(device, network, state, size)
+        network, trials = tuned(device, network, state, size)
         if folder is not None:
-            kept_tiles.write(folder, device.adapter, network, tiles)
-        return replace(network, tiles=tiles), trials
+            kept_tiles.write(folder, device.adapter, network)
+        return network, trials
     if folder is not None:
         kept = kept_tiles.read(folder, device.adapter, network)
         if kept.reason:
             sys.stderr.write(f"{kept.reason}\n")
-        return replace(network, tiles=kept.tiles or DEFAULT), {}
+        return kept.network or network, {}
     return network, {}
 
 
@@ -318,7 +318,7 @@ def in_a_line(row: dict[str, Any]) -> str:
     gpu = [f"GPU {row['gpu']['all']['median']:.3f} ms"] if parts else []
     gpu += [f"{part} {times['median']:.3f}" for part, times in parts.items()]
     wall, psnr = row["wall"]["median"], row["psnr"]
-    stream = f", in a stream {row['stream']:.2f}" if "stream" in row else ""
+    stream = f", in a stream {row['in flight']:.2f}" if "in flight" in row else ""
     return (
         f"{name} {', '.join(gpu)}; wall {wall:.2f} ms{stream}; {psnr:.1f} dB, "
         f"at most {row['worst']:.0f}"

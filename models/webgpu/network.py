@@ -22,7 +22,7 @@ from models.network_config import NetworkConfig
 from models.pictures import check_pictures
 from models.precision import Precision
 from models.webgpu.devices import opened
-from models.webgpu.tuning import network_for
+from models.webgpu.tuning import network_for, untuned
 
 PLANS_KEPT = 2  # sizes; each plan owns its buffers
 STYLES_KEPT = 6  # their weights take 30 MB of the GPU's memory each, lite ones 5 MB
@@ -38,7 +38,7 @@ def refusal(network: NetworkConfig, device: torch.device, precision: Precision, 
     """
     if reason := unsupported(network):
         return reason
-    return unsupported_by(network_for(network, device, precision), size, opened(device))
+    return unsupported_by(untuned(network, precision), size, opened(device))
 
 
 class WebGpuNetwork(nn.Module):

@@ -1,4 +1,4 @@
-"""Finds the fastest tiles for a network on a GPU in small steps, and keeps them."""
+"""Finds the fastest tiles and sums of a network on a GPU in small steps, and keeps them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from models.webgpu.devices import adapter_of, opened
 log = logging.getLogger(__name__)
 
 
+def untuned(shape: NetworkConfig, precision: Precision) -> Network:
+    """Return a network in FP32 or FP16 with the default tiles."""
+    return Network.of(shape, half=precision is Precision.fp16)
+
+
 def network_for(shape: NetworkConfig, device: torch.device, precision: Precision) -> Network:
-    """Return a network with the tiles that were kept for a GPU, or else with the defaults."""
-    network = Network.of(shape, half=precision is Precision.fp16)
+    """Return a network with the tiles and sums that were kept for a GPU, or else the defaults."""
+    network = untuned(shape, precision)
     kept = kept_tiles.read(tuned_folder(), adapter_of(device), network)
     if kept.reason:
         log.warning("%s", kept.reason)
-    if kept.tiles is None:
-        return network
-    return Network.of(shape, half=network.half, tiles=kept.tiles)
+    return kept.network or network
 
 
 def is_tuned(shape: NetworkConfig, device: torch.device, precision: Precision) -> bool:
     """Return whether tiles were kept for a network on a GPU."""
-    network = Network.of(shape, half=precision is Precision.fp16)
-    return kept_tiles.read(tuned_folder(), adapter_of(device), network).tiles is not None
+    network = untuned(shape, precision)
+    return kept_tiles.read(tuned_folder(), adapter_of(device), network).network is not None
 
 
 class TileTuning:
@@ -53,7 +56,7 @@ class TileTuning:
             WebGpuError: If the GPU cannot be opened.
         """
         self._adapter = adapter_of(device)
-        self._network = Network.of(shape, half=precision is Precision.fp16)
+        self._network = untuned(shape, precision)
         copied = {name: weight.clone() for name, weight in state.items()}
         self._tuner = Tuner(opened(device), self._network, copied, size)
         self._steps = self._tuner.steps()
@@ -67,5 +70,5 @@ class TileTuning:
         """
         if next(self._steps, None) is not None:
             return True
-        kept_tiles.write(tuned_folder(), self._adapter, self._network, self._tuner.tiles)
+        kept_tiles.write(tuned_folder(), self._adapter, self._tuner.network)
         return False

@@ -93,16 +93,18 @@ def groups(layer: Convolution, tile: Tile, result: tuple[int, int]) -> tuple[int
 
 
 @cache
-def convolution(layer: Convolution, tile: Tile, half: bool) -> Shader:
+def convolution(layer: Convolution, tile: Tile, half: bool, half_sums: bool = False) -> Shader:
     """Return the shader of a layer.
 
-    Filters are [phases, parts, blocks, taps, inputs of a block, tile.outputs].
+    Filters are [phases, parts, blocks, taps, inputs of a block, tile.outputs]. With `half_sums`,
+    some products are summed in FP16, see `multiplied`.
     """
+    vector = floats(half_sums)
     pixels, filters = _vectors(layer, tile)
     wide, _ = layer.halo(tile)
     parts, steps = layer.outputs // tile.outputs, layer.side**2 // tile.taps
     total = layer.phases * parts * layer.blocks(tile) * steps * filters
-    staged = staging(filters, tile.threads, total, ahead=tile.ahead)
+    staged = staging(filters, tile.threads, total, ahead=tile.ahead, vector=vector)
     values = constants(
         halo_width=wide, side=layer.side, stride=layer.stride, scale=2 if layer.enlarges else 1,
         threads=tile.threads, lanes=tile.lanes, pixels=tile.pixels, quads=tile.depth // 4,
@@ -112,16 +114,19 @@ def convolution(layer: Convolution, tile: Tile, half: bool) -> Shader:
     )  # fmt: skip
     body = Template(_BODY).substitute(
         tile=f"vec2<u32>({tile.width}u, {tile.height}u)", halo=pixels, filters=filters,
-        zeros=zeros(tile), multiply=multiplied(tile, layer.lanes, layer.stride),
+        vector=vector, zeros=zeros(tile),
+        multiply=multiplied(tile, layer.lanes, layer.stride, half=half_sums),
         load_pixels=unrolled(pixels, tile.threads, Template(_LOAD).substitute(
             source=_SOURCES[layer.enlarges, layer.reading.is_picture],
-            across="real" if layer.reading.is_picture else "size",
+            vector=vector, across="real" if layer.reading.is_picture else "size",
             keep=_KEEP.replace("FLOATS", floats(half)) if layer.keeps else "",
         )),
         begin_filters=staged.begin, store_filters=staged.store, fetch_filters=staged.fetch,
         store=_stores(tile, half), measure=_measures(tile),
     )  # fmt: skip
-    summing = summed("halo", tile.threads, tile.lanes)
+    summing = summed("sums" if half_sums else "halo", tile.threads, tile.lanes)
+    if half_sums:
+        summing += f"var<workgroup> sums: array<vec4<f32>, {tile.threads}>;"
     return Shader(
         sizes=("size", "result_size", "real"),
         buffers=(
@@ -132,7 +137,7 @@ def convolution(layer: Convolution, tile: Tile, half: bool) -> Shader:
         ),
         weights=Binding("filters", "read", f"array<{floats(half)}>"),
         threads=tile.threads,
-        vectors=pixels + filters,
+        vectors=(pixels + filters) // 2 + tile.threads if half_sums else pixels + filters,
         body=lines([values, MOMENTS, EDGES, reader(layer.reading, layer.inputs), summing, body]),
         half=half,
     )
@@ -148,8 +153,8 @@ def _vectors(layer: Convolution, tile: Tile) -> tuple[int, int]:
 
 _BODY = """
 const TILE = $tile;
-var<workgroup> halo: array<vec4<f32>, $halo>;
-var<workgroup> taps: array<vec4<f32>, $filters>;
+var<workgroup> halo: array<$vector, $halo>;
+var<workgroup> taps: array<$vector, $filters>;
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -202,7 +207,7 @@ _LOAD = """
       let at = begin + vec2<i32>(near);
       let real = vec2<u32>($source);
       let value = load(real.y * sizes.$across.x + real.x, c);
-      halo[i] = value - center(c);
+      halo[i] = $vector(value - center(c));
       $keep
 """
 

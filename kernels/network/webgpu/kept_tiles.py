@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from kernels.network.webgpu.adapters import Adapter
 from kernels.network.webgpu.layers import Network
-from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, Tile, Tiles
+from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, Tile
 from utils.files.atomic import atomic_write
 from utils.files.small_json import SmallJsonError, load
 from utils.translation.texts import tr
@@ -21,13 +21,14 @@ _MOST = 1 << 20  # bytes of the file
 
 
 class Kept(NamedTuple):
-    """The tiles of a GPU and a network, None if there are none.
+    """The tiles and sums of a GPU and a network.
 
     Attributes:
+        network: The network with them, None if there are none.
         reason: Why a file cannot be read, as a sentence; else "".
     """
 
-    tiles: Tiles | None
+    network: Network | None
     reason: str
 
 
@@ -36,7 +37,7 @@ def read(folder: Path, adapter: Adapter, network: Network) -> Kept:
     try:
         rows = _rows(folder)
         row = rows.get(_name(adapter, network))
-        return Kept(None if row is None else _tiles(row), "")
+        return Kept(None if row is None else _with(network, _table(row)), "")
     except (OSError, ValueError) as error:
         return Kept(
             None,
@@ -44,8 +45,10 @@ def read(folder: Path, adapter: Adapter, network: Network) -> Kept:
         )
 
 
-def write(folder: Path, adapter: Adapter, network: Network, tiles: Tiles) -> None:
-    """Write tiles to the file, atomically. Other rows stay, and a damaged file is replaced.
+def write(folder: Path, adapter: Adapter, network: Network) -> None:
+    """Write a network's tiles and sums to the file, atomically.
+
+    Other rows stay, and a damaged file is replaced.
 
     Raises:
         OSError: If the file cannot be written; it is then unchanged.
@@ -54,7 +57,7 @@ def write(folder: Path, adapter: Adapter, network: Network, tiles: Tiles) -> Non
         rows = _rows(folder)
     except ValueError:
         rows = {}
-    rows[_name(adapter, network)] = {"tiles": asdict(tiles)}
+    rows[_name(adapter, network)] = {"sums": network.sums, "tiles": asdict(network.tiles)}
     atomic_write(folder / NAME, json.dumps(rows, indent=1).encode())
 
 
@@ -82,13 +85,13 @@ def _name(adapter: Adapter, network: Network) -> str:
     return json.dumps(parts)
 
 
-def _tiles(row: Any) -> Tiles:
-    """Return the tiles of a row, with the defaults for those that it lacks.
+def _with(network: Network, row: dict[str, Any]) -> Network:
+    """Return a network with the tiles and sums of a row, or the defaults that it lacks.
 
     Raises:
         SmallJsonError: If a tile is none of the candidates, which alone have been tested.
     """
-    named = _table(_table(row).get("tiles"))
+    named = _table(row.get("tiles"))
     chosen: dict[str, Tile] = {}
     for field in CANDIDATES:
         if field in named:
@@ -97,7 +100,8 @@ def _tiles(row: Any) -> Tiles:
             if not found:
                 raise SmallJsonError(tr("it has an unknown tile"))
             chosen[field] = found[0]
-    return replace(DEFAULT, **chosen)
+    half_sums = network.half and row.get("sums") == "fp16"
+    return replace(network, tiles=replace(DEFAULT, **chosen), sums="fp16" if half_sums else "fp32")
 
 
 def _equals(tile: Tile, values: Mapping[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from kernels.network.shapes import Dimensions
 from kernels.network.webgpu.convolution import Convolution, fitting
@@ -15,6 +16,8 @@ CHANNELS = 16  # every width of a layer is a multiple of this
 MULTIPLE = 4  # pictures are padded to multiples of this
 MIN_SIDE = 16  # pixels
 
+Sums = Literal["fp32", "fp16"]
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -25,6 +28,7 @@ class Layer:
         norm: The norm's name in the state dict.
         following: How the next layer reads the result.
         winograd: Whether the three shaders of kernels.network.webgpu.winograd compute it.
+        half_sums: Whether the shader sums some products in FP16.
     """
 
     name: str
@@ -33,6 +37,7 @@ class Layer:
     tile: Tile
     following: Reading
     winograd: bool = False
+    half_sums: bool = False
 
     @property
     def convolution(self) -> str:
@@ -45,8 +50,10 @@ class Network:
     """The dimensions of a network, and how its shaders compute.
 
     Attributes:
-        half: Whether activations and filters are FP16 in memory. Sums are always FP32.
+        half: Whether activations and filters are FP16 in memory.
         winograd: Whether residual layers use Winograd's transforms, with a quarter of the products.
+        sums: "fp32", or with `half` "fp16": residual layers then sum some products in FP16, and all
+            such sums in FP32.
     """
 
     widths: tuple[int, int, int]
@@ -55,6 +62,11 @@ class Network:
     half: bool = False
     winograd: bool = True
     tiles: Tiles = DEFAULT
+    sums: Sums = "fp32"
+
+    def __post_init__(self) -> None:
+        if self.sums == "fp16" and not self.half:
+            raise ValueError("sums in FP16 need a network in FP16")
 
     @classmethod
     def of(
@@ -64,10 +76,15 @@ class Network:
         half: bool = False,
         winograd: bool = True,
         tiles: Tiles = DEFAULT,
+        sums: Sums = "fp32",
     ) -> Network:
-        """Return the network; it must be supported, see `unsupported`."""
+        """Return the network; it must be supported, see `unsupported`.
+
+        Raises:
+            ValueError: If sums are FP16 and `half` is not set.
+        """
         sizes = network.widths, network.end_kernel, network.num_residual_blocks
-        return cls(*sizes, half=half, winograd=winograd, tiles=tiles)
+        return cls(*sizes, half=half, winograd=winograd, tiles=tiles, sums=sums)
 
     @cached_property
     def encoder(self) -> tuple[Layer, ...]:
@@ -93,15 +110,18 @@ class Network:
             first = Convolution(inner, inner, 3, reading, keeps=True)
             second = Convolution(inner, inner, 3, Reading.RELU)
             tile = self.tiles.product if self.winograd else self.tiles.plain
-            pairs.append(
-                (
-                    _layer(f"{name}1", f"{norm}1", first, tile, winograd=self.winograd),
-                    replace(
-                        _layer(f"{name}2", f"{norm}2", second, tile, winograd=self.winograd),
-                        following=Reading.RESIDUAL,
-                    ),
+            layers = (
+                replace(
+                    _layer(f"{name}{part}", f"{norm}{part}", form, tile, winograd=self.winograd),
+                    following=following,
+                    half_sums=self.sums == "fp16",
+                )
+                for part, form, following in (
+                    (1, first, Reading.RELU),
+                    (2, second, Reading.RESIDUAL),
                 )
             )
+            pairs.append((next(layers), next(layers)))
         return tuple(pairs)
 
     @cached_property

@@ -13,17 +13,19 @@ from kernels.network.webgpu.winograd import POSITIONS
 
 
 @cache
-def product(inputs: int, outputs: int, tile: Tile, half: bool) -> Shader:
+def product(inputs: int, outputs: int, tile: Tile, half: bool, half_sums: bool = False) -> Shader:
     """Return the shader that computes [36, tiles, outputs] from [36, tiles, inputs].
 
     A pixel of its Tile is a tile of Winograd's transform, and its height is 1. Filters are
     [36, parts, blocks, inputs of a block, tile.outputs], always in FP32: that gains 1 dB in FP16.
+    With `half_sums`, some products are summed in FP16, see `multiplied`.
     """
+    vector = floats(half_sums)
     quads, of_outputs = tile.depth // 4, tile.outputs // 4
     pixels, filters = tile.width * quads, tile.depth * of_outputs
     parts, blocks = outputs // tile.outputs, inputs // tile.depth
     total = POSITIONS * parts * blocks * filters
-    staged = staging(filters, tile.threads, total, ahead=tile.ahead)
+    staged = staging(filters, tile.threads, total, ahead=tile.ahead, vector=vector)
     values = constants(
         threads=tile.threads, lanes=tile.lanes, pixels=tile.pixels, width=tile.width, quads=quads,
         blocks=blocks, filters_at_once=filters, source_quads=inputs // 4,
@@ -32,12 +34,13 @@ def product(inputs: int, outputs: int, tile: Tile, half: bool) -> Shader:
     body = Template(_BODY).substitute(
         halo=pixels,
         filters=filters,
+        vector=vector,
         zeros=zeros(tile),
-        load_pixels=unrolled(pixels, tile.threads, _LOAD),
+        load_pixels=unrolled(pixels, tile.threads, _LOAD.replace("VECTOR", vector)),
         begin_filters=staged.begin,
         store_filters=staged.store,
         fetch_filters=staged.fetch,
-        multiply=multiplied(tile, 4, 1),
+        multiply=multiplied(tile, 4, 1, half=half_sums),
         stores=lines(_store(tile, pixel, half) for pixel in range(tile.pixels)),
     )
     of_floats = f"array<{floats(half)}>"
@@ -46,7 +49,7 @@ def product(inputs: int, outputs: int, tile: Tile, half: bool) -> Shader:
         buffers=(Binding("source", "read", of_floats), Binding("result", "write", of_floats)),
         weights=Binding("filters", "read", "array<vec4<f32>>"),
         threads=tile.threads,
-        vectors=pixels + filters,
+        vectors=(pixels + filters) // (2 if half_sums else 1),
         body=lines([values, body]),
         half=half,
     )
@@ -59,8 +62,8 @@ def groups(tiles: int, outputs: int, tile: Tile) -> tuple[int, int, int]:
 
 # `tiles` are the tiles across, and all tiles.
 _BODY = """
-var<workgroup> halo: array<vec4<f32>, $halo>;
-var<workgroup> taps: array<vec4<f32>, $filters>;
+var<workgroup> halo: array<$vector, $halo>;
+var<workgroup> taps: array<$vector, $filters>;
 
 @compute @workgroup_size(THREADS)
 fn main(
@@ -91,7 +94,7 @@ $stores
 
 _LOAD = """
       let tile = min(group.x * WIDTH + i / QUADS, tiles - 1u);
-      halo[i] = vec4<f32>(source[(position * tiles + tile) * SOURCE_QUADS
+      halo[i] = VECTOR(source[(position * tiles + tile) * SOURCE_QUADS
         + block * QUADS + i % QUADS]);
 """
 

@@ -21,27 +21,30 @@ class Staging(NamedTuple):
     fetch: str
 
 
-def staging(filters: int, threads: int, total: int, *, ahead: bool) -> Staging:
+def staging(
+    filters: int, threads: int, total: int, *, ahead: bool, vector: str = "vec4<f32>"
+) -> Staging:
     """Return the code that fills `taps` from the buffer `filters`, both of vectors.
 
     Args:
         filters: Vectors of a step.
         total: Vectors of the buffer.
         ahead: Whether threads load the next step's filters into registers while they multiply.
+        vector: The type of `taps`.
     """
     if not ahead:
-        store = unrolled(filters, threads, "taps[i] = vec4<f32>(filters[next + i]);")
+        store = unrolled(filters, threads, f"taps[i] = {vector}(filters[next + i]);")
         return Staging("", store, "")
     starts = range(0, filters, threads)
     # Behind the last step, the threads load a filter that nobody uses.
     places = {start: f"min(next + thread + {start}u, {total - 1}u)" for start in starts}
     return Staging(
         lines(f"  var ahead{start} = filters[{place}];" for start, place in places.items()),
-        lines(_stored(start, start + threads <= filters, filters) for start in starts),
+        lines(_stored(start, start + threads <= filters, filters, vector) for start in starts),
         lines(f"      ahead{start} = filters[{place}];" for start, place in places.items()),
     )
 
 
-def _stored(start: int, whole: bool, filters: int) -> str:
-    store = f"taps[thread + {start}u] = vec4<f32>(ahead{start});"
+def _stored(start: int, whole: bool, filters: int, vector: str) -> str:
+    store = f"taps[thread + {start}u] = {vector}(ahead{start});"
     return f"      {store}" if whole else f"      if (thread + {start}u < {filters}u) {{ {store} }}"

@@ -39,8 +39,8 @@ def tiled(layer: Layer, half: bool) -> Shader:
     """Return the shader of a layer that depends on its tile."""
     form, tile = layer.form, layer.tile
     if layer.winograd:
-        return product.product(form.inputs, form.outputs, tile, half)
-    return convolution(form, tile, half)
+        return product.product(form.inputs, form.outputs, tile, half, layer.half_sums)
+    return convolution(form, tile, half, layer.half_sums)
 
 
 class Steps:

@@ -67,10 +67,11 @@ def test_a_damaged_file_is_tuned_again(engine, config, gpu, frame, caplog):
     engine.configure(replace(config, device=str(gpu)))
     engine.process(frame, ProcessMode.SEQUENCE)
     assert kept_tiles.NAME in caplog.text
+    caplog.clear()
     assert tuned(engine) > 3
     assert kept_tiles.read(
         tuned_folder(), adapter_of(gpu), network_for(CONFIGS["full"], gpu, Precision.fp32)
-    ).tiles
+    ).network
 
 
 def test_a_gpu_that_fails_while_it_is_tuned_is_given_up(engine, config, gpu, frame, monkeypatch):

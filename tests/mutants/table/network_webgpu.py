@@ -149,4 +149,18 @@ MUTANTS = (
         "if not values:",
         (f"{_KEPT}test_a_tile_that_no_test_knows_is_refused",),
     ),
+    Mutant(
+        "sums in FP16 forget the channels before",
+        f"{_FOLDER}/registers.py",
+        "{total(*each)} += vec4<f32>({_part(*each)});",
+        "{total(*each)} = vec4<f32>({_part(*each)});",
+        (f"{_LAYERS}test_sums_in_fp16_are_near_pytorch",),
+    ),
+    Mutant(
+        "sums in FP16 are taken whatever they paint",
+        f"{_FOLDER}/tuning.py",
+        "if decibels < DECIBELS else",
+        "if decibels < 0 else",
+        (f"{_TUNING}test_sums_in_fp16_are_taken_if_they_are_faster_and_right",),
+    ),
 )

@@ -212,8 +212,9 @@ def _direct(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, int]:
     count = form.phases * across * down
     parts = device.allocate(MOMENTS_BYTES * count * form.outputs // 4)
     packed = filters(weight, form, tile).to(torch.float16 if bench.half else torch.float32)
+    shader = convolution(form, tile, bench.half, layer.half_sums)
     bench.run(
-        *(convolution(form, tile, bench.half), sizes, (across, down, others)),
+        *(shader, sizes, (across, down, others)),
         device.upload(packed.numpy()),
         **{**buffers, "result": result, "parts": parts},
     )
@@ -236,7 +237,7 @@ def _transformed(bench, layer, buffers, weight, size, result) -> tuple[Buffer, i
     )
     packed = transformed_filters(weight, form, layer.tile)
     bench.run(
-        product.product(channels, channels, layer.tile, bench.half),
+        product.product(channels, channels, layer.tile, bench.half, layer.half_sums),
         [(across, tiles)],
         product.groups(tiles, channels, layer.tile),
         device.upload(packed.numpy()),

@@ -41,26 +41,37 @@ def f16(device, request):
         pytest.skip("this GPU has no FP16 in shaders")
 
 
-def check(device, form: Convolution, tile, sizes, *, half, following=Reading.RELU, winograd=False):
+def check(
+    device,
+    form: Convolution,
+    tile,
+    sizes,
+    *,
+    half,
+    following=Reading.RELU,
+    winograd=False,
+    error=0.0,
+):
+    """Check a layer; with an `error`, it sums some products in FP16."""
     side = 3 if form.enlarges else form.side
     weight = random_filters(form.outputs, form.inputs, side, half=half and not winograd)
     if form.enlarges and half:
         weight = (weight * 64).round() / 64  # the phases' sums are then exact
     tile = fitted(tile, form.inputs, form.outputs)
     tile = tile if winograd else fitting(form, tile)
-    layer = Layer("", "", form, tile, following, winograd)
+    layer = Layer("", "", form, tile, following, winograd, half_sums=error > 0)
     for size in sizes:
         given = random_input(form.inputs, size, form.reading, half=half)
         found = run_layer(device, layer, given, weight, size, half=half)
         read, normed = expected(layer, given, weight, side // 2)
-        error = (2e-2 if winograd else 8e-3) if half else 3e-5
-        torch.testing.assert_close(found.normed, normed, rtol=0, atol=error)
+        most = error or ((2e-2 if winograd else 8e-3) if half else 3e-5)
+        torch.testing.assert_close(found.normed, normed, rtol=0, atol=most)
         first = found.normed[0, :, 0, 0]
         center = first.relu() if following is Reading.RELU else first + 1
         torch.testing.assert_close(found.center, center, rtol=1e-5, atol=1e-5)
         if form.keeps:
-            error = 1e-3 if half else 1e-6
-            torch.testing.assert_close(found.kept, read, rtol=error, atol=error)
+            most = 1e-3 if half else 1e-6
+            torch.testing.assert_close(found.kept, read, rtol=most, atol=most)
 
 
 @matrix({"inputs, outputs": WIDTHS, "reading": RESULTS, "half": [False, True]})
@@ -73,6 +84,15 @@ def test_a_plain_convolution_equals_pytorch(device, inputs, outputs, reading, ha
 def test_winograds_convolution_equals_pytorch(device, channels, reading, half):
     form = Convolution(channels, channels, 3, reading, keeps=reading is Reading.RESIDUAL)
     check(device, form, DEFAULT.product, SIZES, half=half, winograd=True)
+
+
+@pytest.mark.parametrize("half", [True])
+@pytest.mark.parametrize("winograd", [False, True])
+def test_sums_in_fp16_are_near_pytorch(device, winograd, half):
+    form = Convolution(128, 128, 3, Reading.RELU, keeps=True)
+    tile = DEFAULT.product if winograd else DEFAULT.plain
+    error = 4e-2 if winograd else 8e-3
+    check(device, form, tile, SIZES[4:], half=half, winograd=winograd, error=error)
 
 
 @matrix({"inputs, outputs": WIDTHS, "half": [False, True]})
@@ -176,11 +196,12 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
     NetworkShape((4096, 4096, 4096), 3),
 ])  # fmt: skip
 def test_shaders_keep_within_the_limits_of_every_webgpu(shape, winograd, half):
-    network = Network.of(shape, half=half, winograd=winograd)
-    for layer in network.normed:
+    sums = ("fp32", "fp16") if half else ("fp32",)
+    networks = [Network.of(shape, half=half, winograd=winograd, sums=each) for each in sums]
+    for layer in (layer for network in networks for layer in network.normed):
         assert layer.form.outputs % layer.tile.outputs == 0
         assert layer.tile.threads <= 256
         if not layer.winograd:  # a Shader with more threads or memory is refused as it is made
-            shader = convolution(layer.form, layer.tile, half)
+            shader = convolution(layer.form, layer.tile, half, layer.half_sums)
             assert len(shader.buffers) + 1 <= 8, "buffers of all bind groups"
     last(shape.widths[0], shape.end_kernel, True, half)

@@ -85,6 +85,26 @@ def test_the_network_in_fp16_is_near_float64(device, shape, size, winograd):
     assert np.abs(painter(x) - painter.exact(x).clip(0, 255)).max() < 3
 
 
+@pytest.mark.parametrize("winograd", [False, True])
+def test_sums_in_fp16_are_near_float64(device, winograd):
+    if not device.adapter.half:
+        pytest.skip("this GPU has no FP16 in shaders")
+    painter = Painter(device, SMALL, half=True, winograd=winograd)
+    x = picture(37, 50, dtype=np.float32)
+    plain = painter(x)
+    painter.network = replace(painter.network, sums="fp16")
+    painter.weights = Weights(device, painter.network, painter.state)
+    found = painter(x)
+    assert not np.array_equal(found, plain)
+    error = np.square(found - painter.exact(x)).mean()
+    assert 10 * np.log10(255**2 / error) > 55, "dB"
+
+
+def test_sums_in_fp16_need_a_network_in_fp16():
+    with pytest.raises(ValueError, match="FP16"):
+        Network.of(SMALL, sums="fp16")
+
+
 @pytest.mark.parametrize("seed", some_daily(range(40), 0, 1))
 def test_random_networks_of_random_sizes_are_right(device, seed):
     draw = random.Random(seed)

@@ -16,6 +16,7 @@ from kernels.network.webgpu.library import WebGpuError
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.tiles import DEFAULT, Tile
 from kernels.network.webgpu.tuning import ROUNDS, Tuner, tuned
+from kernels.network.webgpu.weights import Weights
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture, state_of
 
 SIZE = 20, 16
@@ -32,19 +33,21 @@ def candidates(monkeypatch):
 
 @pytest.fixture
 def times(monkeypatch):
-    """Times by tile that take the place of the GPU's; 5 ms for other tiles."""
-    claimed: dict[Tile, float] = {}
+    """Times by tile and sums that take the place of the GPU's; 5 ms for other tiles."""
+    claimed: dict[Tile | str, float] = {}
 
     def milliseconds(plan: WebGpuPlan, *_: object) -> float:
         tiles = plan._network.tiles
-        return sum(claimed.get(tile, 5.0) for tile in (tiles.first, tiles.wide))
+        others = claimed.get(plan._network.sums, 0.0)
+        return others + sum(claimed.get(tile, 5.0) for tile in (tiles.first, tiles.wide))
 
     monkeypatch.setattr(WebGpuPlan, "milliseconds", milliseconds)
     return claimed
 
 
-def tuner_of(device: Device, *, winograd: bool = True) -> Tuner:
-    return Tuner(device, Network.of(SMALL, winograd=winograd), state_of(SMALL), SIZE)
+def tuner_of(device: Device, *, winograd: bool = True, half: bool = False) -> Tuner:
+    network = Network.of(SMALL, winograd=winograd, half=half)
+    return Tuner(device, network, state_of(SMALL), SIZE)
 
 
 def has_second_tile(layer: Layer) -> bool:
@@ -55,7 +58,7 @@ def has_second_tile(layer: Layer) -> bool:
 def test_the_fastest_tiles_are_taken(device, times, winograd):
     times |= {FIRST[1]: 4.0, FIRST[2]: 2.0, WIDE[1]: 9.0}
     tuner = tuner_of(device, winograd=winograd)
-    assert tuned(tuner) == replace(DEFAULT, first=FIRST[2])
+    assert tuned(tuner).tiles == replace(DEFAULT, first=FIRST[2])
     first = tuner.trials["first"]
     assert [trial.tile for trial in first] == [*FIRST[1:]]
     assert [trial.best for trial in first] == [10.0, 9.0], "each is held against the best one"
@@ -64,7 +67,7 @@ def test_the_fastest_tiles_are_taken(device, times, winograd):
 
 def test_a_tile_that_is_hardly_faster_is_not_taken(device, times):
     times |= {FIRST[1]: 4.9}
-    assert tuned(tuner_of(device)) == DEFAULT
+    assert tuned(tuner_of(device)).tiles == DEFAULT
 
 
 def test_a_caller_may_stop_at_any_step(device, times):
@@ -73,16 +76,16 @@ def test_a_caller_may_stop_at_any_step(device, times):
     shares = []
     for share in tuner.steps():
         shares.append(share)
-        if tuner.tiles != DEFAULT:
+        if tuner.network.tiles != DEFAULT:
             break
-    assert tuner.tiles == replace(DEFAULT, first=FIRST[1]), "the best ones so far"
+    assert tuner.network.tiles == replace(DEFAULT, first=FIRST[1]), "the best ones so far"
     assert shares == sorted(shares)
     assert len(shares) > 2 * ROUNDS, "small steps"
     assert max(shares) < 1
     assert [*tuner_of(device).steps()][-1] <= 1
     tuner = tuner_of(device)
     assert len([*islice(tuner.steps(), 2)]) == 2
-    assert tuner.tiles == DEFAULT
+    assert tuner.network.tiles == DEFAULT
 
 
 def test_a_tile_with_wrong_values_is_refused(device, times, monkeypatch):
@@ -99,7 +102,7 @@ def test_a_tile_with_wrong_values_is_refused(device, times, monkeypatch):
     monkeypatch.setattr(steps_of_a_plan, "tiled", wrong)
     monkeypatch.setattr(tuning, "tiled", wrong)
     tuner = tuner_of(device)
-    assert tuned(tuner) == replace(DEFAULT, first=FIRST[2])
+    assert tuned(tuner).tiles == replace(DEFAULT, first=FIRST[2])
     refused, taken = tuner.trials["first"]
     assert "levels" in refused.refused
     assert np.isnan(refused.milliseconds)
@@ -117,8 +120,32 @@ def test_a_tile_that_the_device_refuses_is_left_out(device, times, monkeypatch):
 
     monkeypatch.setattr(tuning, "tiled", refused)
     tuner = tuner_of(device)
-    assert tuned(tuner) == replace(DEFAULT, first=FIRST[2])
+    assert tuned(tuner).tiles == replace(DEFAULT, first=FIRST[2])
     assert tuner.trials["first"][0].refused == "no"
+
+
+@pytest.mark.parametrize(
+    ("least", "ms", "taken"), [(50, 1.0, "fp16"), (50, 9.0, "fp32"), (200, 1.0, "fp32")]
+)
+def test_sums_in_fp16_are_taken_if_they_are_faster_and_right(
+    device, times, monkeypatch, least, ms, taken
+):
+    if not device.adapter.half:
+        pytest.skip("this GPU has no FP16 in shaders")
+    times |= {"fp32": 8.0, "fp16": ms, FIRST[1]: 4.0}
+    monkeypatch.setattr(tuning, "DECIBELS", least)
+    network = tuned(tuner := tuner_of(device, half=True))
+    assert network.sums == taken
+    assert network.tiles == replace(DEFAULT, first=FIRST[1])
+    (trial,) = tuner.trials["sums"]
+    assert bool(trial.refused) == (least > 100)
+    assert "sums" not in [*_tried_in_fp32(device)]
+
+
+def _tried_in_fp32(device: Device) -> dict:
+    tuner = tuner_of(device)
+    tuned(tuner)
+    return tuner.trials
 
 
 def test_a_lost_device_ends_the_tuning(adapter, caplog):
@@ -139,15 +166,15 @@ def test_tuned_tiles_paint_the_same_by_either_clock(adapter, timed):
     device = Device(replace(adapter, timed=timed))
     try:
         tuner = tuner_of(device)
-        tiles = tuned(tuner)
+        network = tuned(tuner)
         trials = [trial for rows in tuner.trials.values() for trial in rows]
         assert len(trials) == len(FIRST) + len(WIDE) - 2
         assert all(trial.milliseconds > 0 and trial.best > 0 for trial in trials)
         painter, x = Painter(device, SMALL), picture(*SIZE)
         plain = painter(x).astype(int)
         other = Painter(device, SMALL)
-        other.network = replace(painter.network, tiles=tiles)
-        other.weights = type(painter.weights)(device, other.network, painter.state)
+        other.network = network
+        other.weights = Weights(device, network, painter.state)
         assert np.abs(other(x) - plain).max() <= 1
     finally:
         device.close()
