@@ -56,9 +56,9 @@ class TileTuning:
             WebGpuError: If the GPU cannot be opened.
         """
         self._adapter = adapter_of(device)
-        self._network = untuned(shape, precision)
+        network = untuned(shape, precision)
         copied = {name: weight.clone() for name, weight in state.items()}
-        self._tuner = Tuner(opened(device), self._network, copied, size)
+        self._tuner = Tuner(opened(device), network, copied, size)
         self._steps = self._tuner.steps()
 
     def step(self) -> bool:

@@ -15,7 +15,7 @@ import torch
 from benchmarks import webgpu
 from benchmarks.webgpu_peers import __main__ as writing
 from benchmarks.webgpu_peers import onnx_webgpu, torch_eager
-from benchmarks.webgpu_peers.measure import OURS, PEERS, in_turns, peer_rows, versions
+from benchmarks.webgpu_peers.measure import AT_A_TIME, OURS, PEERS, in_turns, peer_rows, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from benchmarks.webgpu_peers.ncnn_vulkan import NcnnVulkan
 from benchmarks.webgpu_peers.onnx_webgpu import OnnxWebGpu
@@ -112,7 +112,9 @@ def test_the_ways_take_turns(picture):
         return OfBytes(lambda given: order.append(way) or given)
 
     found = in_turns({way: painter(way) for way in "abc"}, picture, warmup=2, runs=4)
-    rounds = [order[n : n + 3] for n in range(0, len(order), 3)]
+    turns = order[::AT_A_TIME]
+    assert order == [way for way in turns for _ in range(AT_A_TIME)]
+    rounds = [turns[n : n + 3] for n in range(0, len(turns), 3)]
     assert [sorted(each) for each in rounds] == [["a", "b", "c"]] * 6
     assert len({tuple(each) for each in rounds}) > 1, "no way always follows the same one"
     assert set(found) == {"a", "b", "c"}
