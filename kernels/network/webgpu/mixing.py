@@ -48,7 +48,7 @@ class MixedWeights:
             name: device.allocate(buffer.size, uniform=name in first.uniforms)
             for name, buffer in first.buffers.items()
         }
-        self.weights = Weights.of_buffers(first.network, buffers, first.uniforms, first.halves)
+        self.weights = Weights.of_buffers(first.network, buffers)
         self._steps = [self._step(name, buffers[name]) for name in buffers]
 
     def mix(self, shares: Sequence[float]) -> None:

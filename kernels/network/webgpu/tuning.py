@@ -77,8 +77,8 @@ class Tuner:
         """
         plan = WebGpuPlan(self._device, self.network, self._size)
         yield 0.0
-        best = _Painter(plan, Weights(self._device, self.network, self._state))
-        yield 0.0
+        weights = yield from self._packed(self.network, 0.0)
+        best = _Painter(plan, weights)
         wanted = best.paint(self._picture)
         yield 0.0
         fields = [field for field in CANDIDATES if field != self._unused]
@@ -115,8 +115,7 @@ class Tuner:
         try:
             plan = WebGpuPlan(self._device, exact, self._size)
             yield 1.0
-            weights = Weights(self._device, exact, self._state)
-            yield 1.0
+            weights = yield from self._packed(exact, 1.0)
             wanted = _Painter(plan, weights).paint(self._picture)
         except WebGpuError:  # too little memory for two networks
             best.paint(self._picture)  # a device that is lost raises here too
@@ -191,9 +190,19 @@ class Tuner:
                 yield share
         plan = WebGpuPlan(self._device, network, self._size, beside=best.plan)
         yield share
-        weights = Weights(self._device, network, self._state, beside=best.weights)
-        yield share
+        weights = yield from self._packed(network, share, best.weights)
         return _Painter(plan, weights)
+
+    def _packed(
+        self, network: Network, share: float, beside: Weights | None = None
+    ) -> Generator[float, None, Weights]:
+        packing = Weights.in_steps(self._device, network, self._state, beside=beside)
+        while True:
+            try:
+                next(packing)
+            except StopIteration as end:
+                return end.value
+            yield share
 
 
 class _Painter:

@@ -10,7 +10,7 @@ import torch
 
 from kernels.network.shapes import FULL, LITE, NetworkShape
 from kernels.network.webgpu.convolution import Convolution, convolution, fitting
-from kernels.network.webgpu.last import filters_are_uniform, groups, last
+from kernels.network.webgpu.last import filters_are_uniform, groups, last, limits_bytes
 from kernels.network.webgpu.layers import Layer, Network
 from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, fitted
 from kernels.network.webgpu.weights import last_filters
@@ -174,7 +174,9 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
         given = random_input(inputs, size, Reading.RELU, half=half)
         norm = torch.stack([given.scale, given.shift, given.shift]).view(3, -1, 4).transpose(0, 1)
         pitch = size[0]
-        result = device.allocate(3 * pitch * real[1] * (1 if in_bytes else 4))
+        pixels = 3 * pitch * real[1] * (1 if in_bytes else 4)
+        behind = limits_bytes(side, real) if in_bytes else 0
+        result = device.allocate(pixels + behind)
         bench.run(
             *(last(inputs, side, in_bytes, half), [size, real], groups(side, real), packed),
             source=bench.upload(given.raw), result=result,
@@ -187,6 +189,11 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
         exact = exact[: real[1], : real[0]]
         apart = (found[:, : real[0]] - (exact.clamp(0, 255) if in_bytes else exact)).abs().max()
         assert apart < (0.5 if in_bytes else 0) + 1e-4 + 3e-6 * exact.abs().max()
+        if in_bytes:
+            limits = bench.numbers(result, np.uint8)[pixels:].numpy().astype(np.uint8)
+            least, most = limits.view(np.float32).reshape(-1, 2).T
+            assert abs(least.min() - exact.min()) < 1e-4 + 3e-6 * exact.abs().max()
+            assert abs(most.max() - exact.max()) < 1e-4 + 3e-6 * exact.abs().max()
 
 
 @pytest.mark.parametrize("half", [False, True])
