@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for file in args.networks:
         models = Models(STYLES / args.style / f"{file}.safetensors", args.folder)
         try:
-            paths = *models.ncnn(), models.onnx(half=False), models.onnx(half=True)
+            paths = [*models.ncnn(), models.onnx(half=False)]
+            paths += [models.onnx(half=True, half_norms=each) for each in (False, True)]
         except RuntimeFault as fault:
             sys.stderr.write(f"{fault}\n")
             return 1

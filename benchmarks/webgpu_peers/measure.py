@@ -22,7 +22,8 @@ from models.runtimes.runtime import RuntimeFault
 OURS = "StyleForge WebGPU"
 PEERS: Sequence[Peer] = (
     NcnnVulkan(),
-    OnnxWebGpu(),
+    OnnxWebGpu("ONNX Runtime WebGPU"),
+    OnnxWebGpu("ONNX Runtime WebGPU, norms too", half_norms=True),
     TorchEager(torch.contiguous_format, "PyTorch eager, CUDA"),
     TorchEager(torch.channels_last, "PyTorch eager, CUDA, channels last"),
 )
@@ -61,7 +62,7 @@ def peer_rows(
     size = picture.shape[1], picture.shape[0]
     painters: dict[str, Painter] = {OURS: OfBytes(ours)}
     rows = {OURS: {"way": OURS, **errors(ours(picture))}}
-    for peer in peers:
+    for peer in (each for each in peers if half in each.storages):
         row: dict[str, Any] = {"way": peer.title}
         rows[peer.title] = row
         if why := peer.missing(gpu) or _odd(size):

@@ -48,23 +48,27 @@ class Models:
         network.load_state_dict(state)
         return network.requires_grad_(False).eval()
 
-    def onnx(self, *, half: bool) -> Path:
+    def onnx(self, *, half: bool, half_norms: bool = False) -> Path:
         """Return the ONNX file, with planes in FP32: [1, 3, H, W] of 0-255, not clamped.
 
         Args:
-            half: Whether weights and convolutions are FP16; norms stay FP32.
+            half: Whether weights and convolutions are FP16.
+            half_norms: Whether norms are FP16 too, as generic converters write them.
 
         Raises:
             RuntimeFault: If the file is missing, and so are the packages that write it.
         """
-        path = self._folder / f"{self._name}-{'fp16' if half else 'fp32'}.onnx"
+        kind = f"{'fp16' if half else 'fp32'}{'-norms' if half_norms else ''}"
+        path = self._folder / f"{self._name}-{kind}.onnx"
         if not path.is_file():
             if why := missing_packages(WRITERS, "ONNX", "onnx"):
                 raise RuntimeFault(why)
             # Imported here, because machines with converted models need no package of ONNX.
             from models.runtimes.onnx_model import convert, serialize
 
-            network = in_half(self.network()) if half else self.network()
+            network = self.network()
+            if half:
+                network = network.half() if half_norms else in_half(network)
             portable = PortableNetwork(network, Pictures.raw)
             program = export_program(portable, Pictures.raw, MULTIPLE)
             path.write_bytes(serialize(convert(program), Pictures.raw))

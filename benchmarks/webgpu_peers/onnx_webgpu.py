@@ -27,9 +27,14 @@ class OnnxWebGpu(Peer):
     Every node must run on the GPU; otherwise the session refuses. The provider chooses the GPU.
     """
 
-    title = "ONNX Runtime WebGPU"
+    def __init__(self, title: str, *, half_norms: bool = False) -> None:
+        """Name a way.
 
-    def __init__(self) -> None:
+        Args:
+            half_norms: Whether norms are FP16 too. The way then has no storage in FP32.
+        """
+        self.title, self._half_norms = title, half_norms
+        self.storages = (True,) if half_norms else (False, True)
         whole = any(distributions(name=WHOLE))
         self.packages = (WHOLE,) if whole else ("onnxruntime", PLUG_IN)
 
@@ -46,7 +51,7 @@ class OnnxWebGpu(Peer):
 
     def open(self, models: Models, size: Size, *, half: bool, gpu: str) -> Painter:
         del gpu
-        runtime, path = _module(), models.onnx(half=half)
+        runtime, path = _module(), models.onnx(half=half, half_norms=self._half_norms)
         options = runtime.SessionOptions()
         options.log_severity_level = ERRORS
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")

@@ -63,10 +63,12 @@ class Peer(ABC):
     Attributes:
         title: Its name for readers.
         packages: The distributions whose versions a report names.
+        storages: Whether it stores FP16, otherwise FP32, for each kind that it has.
     """
 
     title: str
     packages: tuple[str, ...]
+    storages: tuple[bool, ...] = (False, True)
 
     @abstractmethod
     def missing(self, gpu: str) -> str:

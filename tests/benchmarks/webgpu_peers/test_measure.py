@@ -91,6 +91,13 @@ def test_a_way_that_does_not_run_has_a_reason_and_no_time(picture, tmp_path):
     assert "multiple of 4" in rows_by([Fixed("cut")], cut, tmp_path)["cut"]["not_run"]
 
 
+def test_a_way_without_fp32_has_no_row_there(picture, tmp_path):
+    only = Fixed("only in FP16", why="it is absent")
+    only.storages = (True,)
+    assert list(rows_by([only], picture, tmp_path)) == [OURS, only.title]
+    assert list(rows_by([only], picture, tmp_path, half=False)) == [OURS]
+
+
 def test_planes_round_and_clamp_to_bytes(picture):
     seen: list[Any] = []
 
@@ -157,6 +164,9 @@ def test_models_are_converted_once_and_named_by_their_weights(tmp_path):
     assert path.name == f"sketch-weights-{webgpu.digest_of(weights)[:12]}-fp16.onnx"
     numbers = sum(math.prod(shape) for shape in SMALL.state_shapes().values())
     assert 2 * numbers < path.stat().st_size < 3 * numbers, "weights in FP16"
+    other = Models(weights, tmp_path).onnx(half=True, half_norms=True)
+    assert b"Cast" in path.read_bytes()
+    assert other.read_bytes().count(b"Cast") < path.read_bytes().count(b"Cast")
     path.write_bytes(b"kept")
     assert Models(weights, tmp_path).onnx(half=True).read_bytes() == b"kept"
 
@@ -174,7 +184,7 @@ def test_an_onnx_runtime_without_webgpu_says_what_to_install():
 
     if "WebGpuExecutionProvider" in onnxruntime.get_available_providers():
         pytest.skip("this ONNX Runtime has WebGPU")
-    assert "onnxruntime-webgpu" in OnnxWebGpu().missing(GPU)
+    assert "onnxruntime-webgpu" in OnnxWebGpu("").missing(GPU)
 
 
 @pytest.mark.slow
@@ -186,7 +196,7 @@ def test_a_report_has_each_way_beside_ours(device, tmp_path):
     )
     report = json.loads(path.read_text("utf-8"))
     rows = {row["way"]: row for row in report["peers"]}
-    assert list(rows) == [OURS, *(peer.title for peer in PEERS)]
+    assert list(rows) == [OURS, *(peer.title for peer in PEERS if False in peer.storages)]
     assert rows[OURS]["psnr"] > 80
     assert rows[OURS]["precision"] == "fp32"
     for way, row in rows.items():
@@ -228,6 +238,6 @@ def test_onnx_runtime_never_computes_on_the_cpu(monkeypatch, tmp_path):
         capi=SimpleNamespace(onnxruntime_pybind11_state=faults),
     )
     monkeypatch.setattr(onnx_webgpu, "_module", lambda: runtime)
-    monkeypatch.setattr(Models, "onnx", lambda self, half: tmp_path / "model.onnx")
+    monkeypatch.setattr(Models, "onnx", lambda self, **_: tmp_path / "model.onnx")
     with pytest.raises(RuntimeFault, match="CPU"):
-        OnnxWebGpu().open(Models(LITE, tmp_path), (32, 16), half=False, gpu=GPU)
+        OnnxWebGpu("").open(Models(LITE, tmp_path), (32, 16), half=False, gpu=GPU)
