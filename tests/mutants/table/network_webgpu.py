@@ -124,8 +124,8 @@ MUTANTS = (
     Mutant(
         "a tile that paints another picture is taken",
         f"{_FOLDER}/tuning.py",
-        "if apart > LEVELS:",
-        "if apart > 255:",
+        "if apart > LEVELS else",
+        "if apart > 255 else",
         (f"{_TUNING}test_a_tile_with_wrong_values_is_refused",),
     ),
     Mutant(
