@@ -11,7 +11,7 @@ from enum import Enum
 import torch
 from torch import Tensor
 
-from models.webgpu.devices import adapter_of, is_webgpu
+from models.webgpu_devices import adapter_of, is_webgpu
 from utils.tf32 import tf32_allowed as tf32_allowed
 from utils.translation.texts import mark
 

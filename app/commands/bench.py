@@ -42,7 +42,7 @@ from models.network_config import CONFIGS, NetworkConfig, network_config
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS, VARIANTS
-from models.webgpu.devices import host_of, is_webgpu
+from models.webgpu_devices import host_of, is_webgpu
 from utils.devices import resolve
 from utils.files.writable import write_error
 from utils.free_memory import free_bytes

@@ -16,7 +16,7 @@ from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.library import WebGpuError
 from models.checkpoints import load_checkpoint
 from models.network_config import network_config
-from models.webgpu.devices import opened
+from models.webgpu_devices import opened
 
 RUNS = 30
 

@@ -9,7 +9,7 @@ from app.commands.findings import NOTE, OK, Finding
 from app.engine.webgpu_rates import SIZE, KeptRate, load_kept, measure, rates_path
 from kernels.network.webgpu.adapters import Adapter, why_none
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import WEBGPU, first_hardware, found, webgpu_device
+from models.webgpu_devices import WEBGPU, first_hardware, found, webgpu_device
 
 
 def check_webgpu() -> Iterator[Finding]:

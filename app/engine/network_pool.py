@@ -26,8 +26,8 @@ from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
 from models.precision import Precision, int8_allowed, tf32_allowed
-from models.webgpu.devices import host_of
 from models.webgpu.network import WebGpuNetwork
+from models.webgpu_devices import host_of
 from utils.free_memory import free_bytes
 from utils.translation.numbers import number
 from utils.translation.texts import tr

@@ -6,7 +6,7 @@ import torch
 
 from app.engine.webgpu_rates import kept_choice
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import (
+from models.webgpu_devices import (
     WEBGPU,
     adapter_of,
     first_hardware,

@@ -25,8 +25,8 @@ from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.network_config import FULL
 from models.precision import Precision
-from models.webgpu.devices import adapter_of, first_hardware, found, webgpu_device
 from models.webgpu.network import WebGpuNetwork
+from models.webgpu_devices import adapter_of, first_hardware, found, webgpu_device
 from utils.files import small_json
 from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular

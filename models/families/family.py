@@ -18,7 +18,7 @@ from models.families import bf16_gain
 from models.inference.banded_layers import Rows
 from models.precision import BF16_IS_NO_GAIN, Precision
 from models.runtimes.runtime import Runtime
-from models.webgpu.devices import host_of
+from models.webgpu_devices import host_of
 from utils.translation.texts import tr
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class NetworkFamily(ABC, Generic[Contents]):
     ) -> nn.Module:
         """Build a network on a device in a precision that the family computes there.
 
-        The arguments are as for `build`. Its pictures are on `models.webgpu.devices.host_of`.
+        The arguments are as for `build`. Its pictures are on `models.webgpu_devices.host_of`.
 
         Raises:
             WebGpuError: If a GPU that WebGPU reaches cannot be opened.

@@ -32,8 +32,8 @@ from models.transformer_net import (
     TransformerNetBaseline,
     TransformerNetFused,
 )
-from models.webgpu.devices import is_webgpu
 from models.webgpu.network import WebGpuNetwork, refusal
+from models.webgpu_devices import is_webgpu
 from utils.translation.texts import tr, trn
 
 log = logging.getLogger(__name__)

@@ -1,1 +1,1 @@
-"""The network on GPUs that WebGPU reaches, and the names of these GPUs."""
+"""The network on GPUs that WebGPU reaches."""

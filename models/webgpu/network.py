@@ -21,8 +21,8 @@ from models.inference.style_state import MixedState, StyleState
 from models.network_config import NetworkConfig
 from models.pictures import check_pictures
 from models.precision import Precision
-from models.webgpu.devices import opened
 from models.webgpu.tuning import network_for, untuned
+from models.webgpu_devices import opened
 
 PLANS_KEPT = 2  # sizes; each plan owns its buffers
 STYLES_KEPT = 6  # their weights take 30 MB of the GPU's memory each, lite ones 5 MB
@@ -48,7 +48,7 @@ class WebGpuNetwork(nn.Module):
     raises WebGpuError if the GPU is lost, has too little memory or refuses a command.
 
     Args:
-        device: A device of models.webgpu.devices.
+        device: A device of models.webgpu_devices.
         precision: FP32, or FP16 for activations and filters.
 
     Attributes:

@@ -14,7 +14,7 @@ from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.tuning import Tuner
 from models.network_config import NetworkConfig
 from models.precision import Precision
-from models.webgpu.devices import adapter_of, opened
+from models.webgpu_devices import adapter_of, opened
 
 log = logging.getLogger(__name__)
 

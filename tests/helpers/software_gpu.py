@@ -7,7 +7,7 @@ import torch
 
 from kernels.network.webgpu.adapters import Adapter
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import found, webgpu_device
+from models.webgpu_devices import found, webgpu_device
 
 SOFTWARE = ("llvmpipe", "SwiftShader", "Microsoft Basic Render Driver")
 

@@ -41,7 +41,7 @@ from models.families.family import NetworkFamily
 from models.families.table import FAMILIES
 from models.inference.host_memory import new_pinned_pixels
 from models.transformer_net import ALL_VARIANTS
-from models.webgpu.devices import try_again
+from models.webgpu_devices import try_again
 from utils.free_memory import free_bytes
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr

@@ -15,7 +15,7 @@ from app.engine.inferred import Inferred, Started
 from app.engine.network_pool import Network, NetworkPool, Size, joined_sizes
 from app.engine.post.blending import Pixels, fit_to
 from app.engine.texture import Texture
-from models.webgpu.devices import host_of, is_webgpu
+from models.webgpu_devices import host_of, is_webgpu
 
 
 class Inference:

@@ -16,7 +16,7 @@ from app.engine.network_pool import NetworkPool
 from app.engine.process_mode import ProcessMode
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
-from models.webgpu.devices import host_of, is_webgpu
+from models.webgpu_devices import host_of, is_webgpu
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 

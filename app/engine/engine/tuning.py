@@ -6,8 +6,8 @@ import torch
 
 from app.engine.inferred import Inferred
 from models.network_config import NetworkConfig
-from models.webgpu.devices import is_webgpu
 from models.webgpu.tuning import TileTuning, is_tuned
+from models.webgpu_devices import is_webgpu
 
 
 class Tuning:

@@ -12,7 +12,7 @@ from app.engine.inferred import Inferred
 from app.engine.painting_devices import painting_title
 from app.engine.process_mode import ProcessMode
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import give_up, given_up, is_webgpu
+from models.webgpu_devices import give_up, given_up, is_webgpu
 from utils.leaving import BackgroundThread
 from utils.translation.texts import tr
 

@@ -10,7 +10,7 @@ from app.engine.webgpu_rates import KeptRate, Measurement, unmeasured
 from app.live.session.choice import Choice
 from app.live.worker import Worker
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu.devices import WEBGPU, give_up
+from models.webgpu_devices import WEBGPU, give_up
 from utils.translation.numbers import number
 from utils.translation.texts import tr
 

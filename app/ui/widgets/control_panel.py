@@ -37,7 +37,7 @@ from models.families.table import FAMILIES
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
-from models.webgpu.devices import is_webgpu
+from models.webgpu_devices import is_webgpu
 from utils.devices import DeviceChoice
 from utils.text import capitalized
 from utils.translation.joints import enumerated, labeled

@@ -19,7 +19,7 @@ from kernels.network.webgpu import device as devices
 from kernels.network.webgpu.library import WebGpuError
 from models.families.table import FAMILIES
 from models.precision import Precision
-from models.webgpu.devices import opened, try_again
+from models.webgpu_devices import opened, try_again
 from tests.conftest import picture
 from tests.helpers.software_gpu import software_gpu
 

@@ -10,7 +10,7 @@ import pytest
 from app.engine import webgpu_rates as rates
 from app.engine.painting_devices import painting_device, painting_devices
 from app.parameters import AUTO
-from models.webgpu import devices
+from models import webgpu_devices as devices
 from tests.helpers.software_gpu import software_gpu
 
 

@@ -14,8 +14,8 @@ from kernels.network.webgpu.library import WebGpuError
 from kernels.network.webgpu.tiles import DEFAULT
 from models.network_config import CONFIGS
 from models.precision import Precision
-from models.webgpu.devices import adapter_of, try_again
 from models.webgpu.tuning import is_tuned, network_for
+from models.webgpu_devices import adapter_of, try_again
 from tests.helpers.software_gpu import software_gpu
 
 OTHER = replace(DEFAULT.wide, taps=2)

@@ -15,7 +15,7 @@ from app.live.session import gpu as session_gpu
 from app.settings import Settings
 from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
-from models.webgpu import devices
+from models import webgpu_devices as devices
 from tests.helpers.sessions import end
 from tests.helpers.software_gpu import software_gpu
 from tests.helpers.windows import show_window
