@@ -127,6 +127,7 @@ ADVICE = {
     "OptionError": "The message lists the allowed options; /docs describes them all.",
     "Refused": "Send less at a time, or wait; flags of `styleforge serve` set the limits.",
     "QualityError": "Correct the photographs, films or weights in the message, then measure again.",
+    "WebGpuBenchError": "Choose another GPU or precision; `styleforge doctor` lists the GPUs.",
     "BenchError": "Choose another size, style or device; `styleforge bench --help` describes them.",
     "TuneError": "Only NVIDIA cards need tuning, and the results go to your user folder.",
     "CardRatesError": "Measure on a machine with a GPU and its driver; `styleforge doctor --cards` "

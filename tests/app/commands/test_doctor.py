@@ -42,6 +42,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
         "Kernels",
         "Precisions",
         "Compiler",
+        "WebGPU",
         "Speed",
         "Cameras",
         "Films",

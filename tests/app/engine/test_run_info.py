@@ -103,7 +103,7 @@ def test_a_description_that_fails_is_not_kept(frame, monkeypatch):
         raise RuntimeError("lost")
 
     with monkeypatch.context() as lost:
-        lost.setattr("app.engine.run_info.title", fails)
+        lost.setattr("app.engine.run_info.painting_title", fails)
         with pytest.raises(RuntimeError, match="lost"):
             latest.get(**frame | {"reasons": ("it is slow",)})
     assert latest.get(**frame) == before

@@ -11,6 +11,7 @@ import pytest
 from app.engine import resolution
 from app.engine.engine import Engine, EngineError
 from app.engine.engine.precision_check import check_precision
+from app.engine.network_pool import NetworkPool
 from app.engine.painting_devices import painting_device, painting_devices, pytorch_key
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
@@ -78,7 +79,8 @@ def test_kept_strokes_run_at_two_sizes_on_the_gpu(engine, config, on_gpu, monkey
     monkeypatch.setattr(resolution, "STROKE_SIZE", 32)
     frame = Frame(picture(64, 48))
     both = (replace(each, keep_strokes=True) for each in (config, on_gpu))
-    assert levels_apart(engine, *both, frame) <= 1
+    one, other = both
+    assert levels_apart(engine, one, other, frame) <= 1
     pending = engine.begin(frame, SEQUENCE)
     assert len(pending.submitted.pictures) == 2
     overlapped = engine.complete(pending).frame.pixels
@@ -132,6 +134,22 @@ def test_a_comparison_has_the_baseline_on_the_cpu(engine, on_gpu, frame):
         np.abs(comparison.baseline.pixels.astype(int) - comparison.fused.pixels.astype(int)).max()
         <= 1
     )
+
+
+def test_a_comparison_in_fp16_has_a_baseline_in_fp32(engine, on_gpu, frame, monkeypatch):
+    asked = []
+    get = NetworkPool.get
+
+    def watched(self, kernels, precision, device, active, **how):
+        asked.append((kernels, precision, device.type))
+        return get(self, kernels, precision, device, active, **how)
+
+    monkeypatch.setattr(NetworkPool, "get", watched)
+    engine.configure(replace(on_gpu, compare=True, precision=Precision.fp16))
+    assert engine.process(frame, SEQUENCE).comparison.agrees
+    assert set(asked) == {
+        ("baseline", Precision.fp32, "cpu"), ("fused", Precision.fp16, "webgpu"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("kernels", ["baseline", "norm"])

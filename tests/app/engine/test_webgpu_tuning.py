@@ -24,7 +24,9 @@ OTHER = replace(DEFAULT.wide, taps=2)
 @pytest.fixture
 def gpu(monkeypatch):
     """A software GPU with one other tile to try, which is always found to be faster."""
-    candidates = {field: (getattr(DEFAULT, field),) for field in tiles.CANDIDATES}
+    candidates = dict[str, tuple[tiles.Tile, ...]]()
+    for field in tiles.CANDIDATES:
+        candidates[field] = (getattr(DEFAULT, field),)
     candidates["wide"] = DEFAULT.wide, OTHER
     for module in (tuning, kept_tiles):
         monkeypatch.setattr(module, "CANDIDATES", candidates)

@@ -293,3 +293,9 @@ def test_only_on_a_gpu_are_the_networks_for_new_styles_read_ahead(
         assert networks.read == read
         assert networks.lite_read == read * (networks.has_lite(network.digest))
     assert painted == [network.config] * read
+
+
+@pytest.mark.parametrize("precision", [Precision.fp32, Precision.bf16, Precision.fp16])
+def test_a_network_is_built_in_its_precision(precision):
+    network = FAMILIES[FEED_FORWARD].build_on(SMALL, "fused", CPU, precision)
+    assert {each.dtype for each in network.parameters()} == {precision.value.dtype}

@@ -38,6 +38,7 @@ from tests.mutants.table import (
     training,
     tuning,
     virtual_camera,
+    webgpu,
     webgpu_peers,
     window,
 )
@@ -65,6 +66,7 @@ MUTANTS = (
     *window.MUTANTS,
     *languages.MUTANTS,
     *gallery.MUTANTS,
+    *webgpu.MUTANTS,
     *virtual_camera.MUTANTS,
     *packaging.MUTANTS,
     *around_the_network.MUTANTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_FAMILIES = "tests/models/families/test_families.py"
 _ENGINE = "tests/app/engine/test_engine.py"
 _TOLD = "tests/app/engine/test_run_info.py"
 _GAIN = "tests/models/families/test_bf16_gain.py"
@@ -123,8 +124,8 @@ MUTANTS = (
     Mutant(
         "the pool builds the baseline whatever was chosen",
         "app/engine/network_pool.py",
-        "family.build(network, kernels)",
-        'family.build(network, "baseline")',
+        "family.build_on(network, kernels,",
+        'family.build_on(network, "baseline",',
         (f"{_ENGINE}::test_the_network_that_was_chosen_is_the_one_that_runs",),
     ),
     Mutant(
@@ -150,10 +151,10 @@ MUTANTS = (
     ),
     Mutant(
         "a network computes in FP32 whatever precision was chosen",
-        "app/engine/network_pool.py",
-        "family.build(network, kernels).to(device, precision.value.dtype)",
-        "family.build(network, kernels).to(device, torch.float32)",
-        (f"{_ENGINE}::test_a_network_computes_in_the_precision_that_was_chosen",),
+        "models/families/family.py",
+        "return self.build(network, kernels).to(device, precision.value.dtype)",
+        "return self.build(network, kernels).to(device, torch.float32)",
+        (f"{_FAMILIES}::test_a_network_is_built_in_its_precision",),
     ),
     Mutant(
         "a window paints the picture from before a slider was dragged",
@@ -237,8 +238,8 @@ MUTANTS = (
     Mutant(
         "the status line does not tell that kernels became ready",
         "app/engine/run_info.py",
-        "reasons, build.reasons())",
-        "reasons)",
+        "reasons, build.reasons(), why_not())",
+        "reasons, why_not())",
         (
             "tests/app/engine/test_run_info.py::"
             "test_the_next_frame_tells_of_kernels_that_became_ready",

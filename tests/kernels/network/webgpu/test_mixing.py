@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.mixing import MixedWeights
@@ -21,7 +22,9 @@ def states():
 
 def interpolated(states, shares):
     return {
-        key: sum(share * state[key] for share, state in zip(shares, states, strict=True))
+        key: torch.stack(
+            [share * state[key] for share, state in zip(shares, states, strict=True)]
+        ).sum(0)
         for key in states[0]
     }
 
