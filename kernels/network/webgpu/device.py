@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +21,8 @@ from kernels.network.webgpu.wgsl import MAX_MEMORY, MAX_THREADS, Binding, Shader
 from utils.translation.texts import tr
 
 Buffer: TypeAlias = Any  # of wgpu, which has no types
+
+COMPILERS = min(4, os.cpu_count() or 1)  # threads that compile shaders
 
 
 class Copy(NamedTuple):
@@ -41,6 +46,14 @@ def open_device(choice: int | str | None = None, *, trusted: bool = True) -> Dev
     return Device(adapter, trusted=trusted)
 
 
+class _Together(threading.local):
+    """The shaders that a thread has compiled side by side; `pool` is None if it does not."""
+
+    def __init__(self) -> None:
+        self.pool: ThreadPoolExecutor | None = None
+        self.awaited: list[Future[None]] = []
+
+
 class Device:
     """An open GPU. Threads may share it."""
 
@@ -53,7 +66,8 @@ class Device:
         self.adapter = adapter
         self._wgpu = wgpu()
         self._trusted = trusted
-        self._pipelines: dict[str, Pipeline] = {}
+        self._pipelines: dict[str, tuple[Pipeline, Future[None]]] = {}  # by code
+        self._together = _Together()
         self._layouts: dict[tuple[str, ...], Any] = {}
         self._lock = threading.RLock()
         with in_words():
@@ -100,12 +114,44 @@ class Device:
     # Shaders
 
     def pipeline(self, shader: Shader) -> Pipeline:
-        """Return a compiled shader; compile it at its first use."""
-        code = shader.code
-        with self._lock, in_words():
-            if code not in self._pipelines:
-                self._pipelines[code] = Pipeline(shader, self._compiled(shader, code))
-            return self._pipelines[code]
+        """Return a compiled shader; compile it at its first use. See also `compiling`.
+
+        Raises:
+            WebGpuError: If the GPU refuses it.
+        """
+        code, together = shader.code, self._together
+        with self._lock:
+            is_new = code not in self._pipelines
+            if is_new:
+                self._pipelines[code] = Pipeline(shader), Future()
+            pipeline, compiled = self._pipelines[code]
+        if is_new and together.pool is not None:
+            together.pool.submit(self._compile, pipeline, code, compiled)
+        elif is_new:
+            self._compile(pipeline, code, compiled)
+        if together.pool is None:
+            compiled.result()
+        else:
+            together.awaited.append(compiled)
+        return pipeline
+
+    @contextmanager
+    def compiling(self) -> Generator[None]:
+        """Compile the shaders that this thread asks for in the block side by side.
+
+        They are compiled when the block has ended.
+
+        Raises:
+            WebGpuError: At the end of the block, if the GPU refuses a shader.
+        """
+        together = self._together
+        with ThreadPoolExecutor(COMPILERS, "shaders") as together.pool:
+            try:
+                yield
+            finally:
+                together.pool, awaited, together.awaited = None, together.awaited, []
+        for compiled in awaited:
+            compiled.result()
 
     def bind(
         self, pipeline: Pipeline, sizes: Sequence[tuple[int, int]], **buffers: Buffer
@@ -181,6 +227,17 @@ class Device:
         """Free the GPU. Later calls raise WebGpuError."""
         with in_words():
             self._device.destroy()
+
+    def _compile(self, pipeline: Pipeline, code: str, compiled: Future[None]) -> None:
+        try:
+            with in_words():
+                pipeline.handle = self._compiled(pipeline.shader, code)
+        except WebGpuError as error:
+            with self._lock:
+                del self._pipelines[code]  # another try compiles it again
+            compiled.set_exception(error)
+        else:
+            compiled.set_result(None)
 
     def _compiled(self, shader: Shader, code: str) -> Any:
         groups = [_sizes_and(shader.buffers)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from kernels.network.webgpu.wgsl import Shader
@@ -15,11 +16,12 @@ from kernels.network.webgpu.wgsl import Shader
 Group: TypeAlias = Any  # a bind group of wgpu
 
 
-class Pipeline(NamedTuple):
-    """A compiled shader."""
+@dataclass(slots=True, eq=False)
+class Pipeline:
+    """A shader, and wgpu's compiled one, which may follow later (`Device.compiling`)."""
 
     shader: Shader
-    handle: Any
+    handle: Any = None
 
 
 class Step(NamedTuple):

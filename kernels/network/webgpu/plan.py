@@ -215,7 +215,9 @@ class WebGpuPlan:
 
     def _form(self, in_bytes: bool) -> _Form:
         if in_bytes not in self._forms:
-            steps = Steps(self._device, self._network, self._size, self._between, in_bytes=in_bytes)
+            size, between = self._size, self._between
+            with self._device.compiling():
+                steps = Steps(self._device, self._network, size, between, in_bytes=in_bytes)
             form = _Form(self._device, steps)
             if self._beside is not None:
                 form.parts = self._beside._form(in_bytes).parts

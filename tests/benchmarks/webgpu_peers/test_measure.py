@@ -137,7 +137,11 @@ def test_peers_of_another_gpu_do_not_run(monkeypatch):
         assert GPU in NcnnVulkan().missing(GPU)
 
 
-@pytest.mark.parametrize("eager", [each for each in PEERS if isinstance(each, TorchEager)], ids=str)
+@pytest.mark.parametrize(
+    "eager",
+    [each for each in PEERS if isinstance(each, TorchEager)],
+    ids=lambda peer: peer.title,
+)
 def test_pytorch_paints_from_bytes_to_bytes(eager, picture, tmp_path, monkeypatch):
     monkeypatch.setattr(torch_eager, "CUDA", torch.device("cpu"))
     made = eager.open(Models(LITE, tmp_path), (32, 16), half=False, gpu="")(picture)
