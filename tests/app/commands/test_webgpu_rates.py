@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.commands import card_rates, doctor, webgpu_rates
+from app.commands import card_rates, doctor, webgpu_findings, webgpu_rates
 from app.commands.card_rates import CardRatesError, remember
 from app.commands.webgpu_rates import measure_plan, measure_webgpu, told_agreement, webgpu_rates_of
 from app.measured_rates import SIZES, Machine, find_rate, load_rates, rates_path
@@ -37,6 +37,7 @@ def found_by(monkeypatch: pytest.MonkeyPatch, found: Adapter | None, device: tor
         return found
 
     monkeypatch.setattr(webgpu_rates, "first_adapter", first)
+    monkeypatch.setattr(webgpu_findings, "measure_gain", lambda: "faster than the CPU")
     monkeypatch.setattr(doctor, "resolve", lambda _: device)
 
 
@@ -63,7 +64,14 @@ def test_a_measured_gpu_has_a_block_and_its_times_are_kept(adapter, tiny, monkey
     block = capsys.readouterr().out
     assert mentions(block, adapter.name, adapter.backend, adapter.driver)
     assert mentions(block, "FP16: ", "timestamps: ", "limits: ", "versions: StyleForge", "system: ")
-    assert mentions(block, "tiny: right, ", "tiny, FP", "16x16: ", "20000x10000: not measured: ")
+    assert mentions(
+        block,
+        "faster than the CPU",
+        "tiny: right, ",
+        "tiny, FP",
+        "16x16: ",
+        "20000x10000: not measured: ",
+    )
     rates = load_rates(rates_path())
     assert [(rate.width, rate.height) for rate in rates] == [SMALL]
     assert find_rate(rates, Machine.of_adapter(adapter), "tiny", SMALL) == rates[0]

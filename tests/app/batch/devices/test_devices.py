@@ -46,7 +46,7 @@ def test_a_list_names_devices_and_all_is_every_gpu(monkeypatch):
 def test_a_device_that_is_not_there_or_is_named_twice_is_refused(monkeypatch):
     with pytest.raises(StylizeError, match="no device 'cuda:99'"):
         devices_of("cpu,cuda:99")
-    where = "app.batch.devices.choice.resolve"
+    where = "app.batch.devices.choice.painting_device"
     monkeypatch.setattr(where, lambda name: torch.device("cuda:0"))
     with pytest.raises(StylizeError, match="--device lists cuda:0 twice"):
         devices_of("cuda,cuda:0")
