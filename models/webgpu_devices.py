@@ -104,11 +104,11 @@ def _close() -> None:
             device.close()
 
 
-def give_up(device: torch.device, reason: str) -> bool:
-    """Let nothing use a GPU that failed, until `try_again`. Return whether it was in use."""
+def give_up(device: torch.device, reason: str) -> None:
+    """Let nothing use a GPU that failed, until `try_again`. The first reason counts."""
     with _lock:
         _opened.pop(device.index, None)
-        return _lost.setdefault(device.index, reason) is reason
+        _lost.setdefault(device.index, reason)
 
 
 def given_up(device: torch.device) -> str:

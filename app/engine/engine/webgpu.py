@@ -27,6 +27,7 @@ class WebGpuUse:
     def __init__(self, on_failure: Callable[[str], object]) -> None:
         self.on_failure = on_failure
         self._compiled: dict[Hashable, Future[None]] = {}
+        self._reported = set[torch.device]()
 
     def refusal(self, inferred: Inferred) -> str:
         """Return why the CPU paints a frame whose device is such a GPU, as a clause, or ""."""
@@ -34,6 +35,7 @@ class WebGpuUse:
         if not is_webgpu(device):
             return ""
         if reason := given_up(device):
+            self._report(device)
             return reason
         config, active = inferred.config, inferred.active
         kernels = FUSED if config.compare else config.kernels
@@ -49,20 +51,28 @@ class WebGpuUse:
         return reason
 
     def fail(self, device: torch.device, error: WebGpuError) -> None:
-        """Give up a GPU, and report it once."""
-        title = painting_title(device)
-        if give_up(device, str(error)):
-            self.on_failure(
-                tr(
-                    "{device} does not paint any more: {reason}. The processor continues",
-                    device=title,
-                    reason=str(error),
-                )
+        """Give up a GPU for the whole process, and report it once."""
+        give_up(device, str(error))
+        self._report(device)
+
+    def _report(self, device: torch.device) -> None:
+        """Report once why a GPU was given up, also by another engine."""
+        reason = given_up(device)
+        if device in self._reported:
+            return
+        self._reported.add(device)
+        self.on_failure(
+            tr(
+                "{device} does not paint any more: {reason}. The processor continues",
+                device=painting_title(device),
+                reason=reason,
             )
+        )
 
     def forget(self) -> None:
-        """Compile the shaders again, since a GPU was opened again."""
+        """Compile the shaders again, and report failures again: a GPU is opened again."""
         self._compiled.clear()
+        self._reported.clear()
 
     def _is_compiled(self, inferred: Inferred) -> bool:
         """Return whether a stream need not wait for shaders; start compiling them at first.

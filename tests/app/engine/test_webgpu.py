@@ -202,6 +202,20 @@ def test_the_cpu_goes_on_when_the_gpu_is_lost(engine, config, on_gpu, frame):
     assert on_gpu.device in engine.process(frame, SEQUENCE).running.device
 
 
+def test_every_engine_reports_a_gpu_that_another_one_gave_up(engine, catalog, on_gpu, frame):
+    other, said = Engine(catalog), []
+    engine.report_gpu_failures(said.append)
+    for each in (engine, other):
+        each.configure(on_gpu)
+        each.process(frame, SEQUENCE)
+    opened(painting_device(on_gpu.device)).close()
+    other.process(frame, SEQUENCE)
+    assert not said
+    engine.process(frame, SEQUENCE)
+    engine.process(frame, SEQUENCE)
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize("reason", ["too little memory", "refused a command"])
 def test_a_failing_gpu_is_given_up_with_its_reason(engine, on_gpu, frame, monkeypatch, reason):
     said = []
