@@ -8,14 +8,16 @@ from contextlib import suppress
 from functools import cache
 
 import torch
-from torch.utils.backend_registration import rename_privateuse1_backend
 
 from kernels.network.webgpu.adapters import Adapter, adapters, hardware
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.library import WebGpuError
 from utils.translation.texts import tr
 
-WEBGPU = "webgpu"  # the type of these devices
+WEBGPU = "webgpu"  # what users call these devices
+# PyTorch's type for extensions. Giving it a name of ours would make PyTorch look for an accelerator
+# with random numbers and streams.
+_TYPE = "privateuseone"
 
 _lock = threading.Lock()
 _opened: dict[int, Device] = {}  # by index
@@ -26,19 +28,23 @@ def webgpu_device(index: int) -> torch.device:
     """Return the device of a GPU in `adapters`. It is a name: PyTorch allocates no tensor on it.
 
     Raises:
-        WebGpuError: If another extension of PyTorch has the name for devices of its own.
+        WebGpuError: If an extension of PyTorch has devices of this type.
     """
-    try:
-        rename_privateuse1_backend(WEBGPU)
-        return torch.device(WEBGPU, index)
-    except RuntimeError as error:
+    device = torch.device(_TYPE, index)
+    if device.type != _TYPE:  # an extension has given it another name
         raise WebGpuError(
             tr("another extension of PyTorch names its devices; WebGPU cannot be used beside it")
-        ) from error
+        )
+    return device
 
 
 def is_webgpu(device: torch.device) -> bool:
-    return device.type == WEBGPU
+    return device.type == _TYPE
+
+
+def key_of(device: torch.device) -> str:
+    """Return the name that users choose a device by: "webgpu:0", "cuda:0", "cpu"."""
+    return f"{WEBGPU}:{device.index}" if is_webgpu(device) else str(device)
 
 
 def host_of(device: torch.device) -> torch.device:

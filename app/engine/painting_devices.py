@@ -12,6 +12,7 @@ from models.webgpu_devices import (
     first_hardware,
     found,
     is_webgpu,
+    key_of,
     webgpu_device,
 )
 from utils import devices
@@ -64,7 +65,7 @@ def painting_title(device: torch.device) -> str:
     if not is_webgpu(device):
         return devices.title(device)
     adapter = adapter_of(device)
-    return f"{adapter.name} ({device})"
+    return f"{adapter.name} ({key_of(device)})"
 
 
 def pytorch_key(key: str) -> str:

@@ -7,6 +7,7 @@ import torch
 from app.batch.error import StylizeError
 from app.engine.painting_devices import painting_device
 from app.parameters import AUTO
+from models.webgpu_devices import key_of
 
 ALL = "all"
 MOST = 64
@@ -31,7 +32,7 @@ def devices_of(text: str) -> list[str]:
     if len(names) > MOST:
         raise StylizeError(f"at most {MOST} devices share a run, not {len(names)}")
     try:
-        found = [str(painting_device(name)) for name in names]
+        found = [key_of(painting_device(name)) for name in names]
     except ValueError as exc:
         raise StylizeError(str(exc)) from exc
     twice = next((name for name in found if name != "cpu" and found.count(name) > 1), None)

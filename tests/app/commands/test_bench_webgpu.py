@@ -10,12 +10,13 @@ from app.cli import main
 from app.commands import bench_webgpu
 from app.exit_status import DONE
 from kernels.network.webgpu.library import WebGpuError
+from models.webgpu_devices import key_of
 from tests.helpers.software_gpu import software_gpu
 
 
 @pytest.fixture
 def flags():
-    return ["bench", "--device", str(software_gpu()), "--sizes", "16x16", "--runs", "1"]
+    return ["bench", "--device", key_of(software_gpu()), "--sizes", "16x16", "--runs", "1"]
 
 
 def test_a_gpu_is_measured_and_each_line_is_stored(flags, tmp_path, capsys):

@@ -11,6 +11,7 @@ from app.commands.webgpu_findings import check_webgpu, measure_gain
 from app.engine import webgpu_rates as rates
 from kernels.network.webgpu.library import WebGpuError
 from models import webgpu_devices as devices
+from models.webgpu_devices import key_of
 from tests.helpers.errors import mentions
 from tests.helpers.software_gpu import software_gpu
 
@@ -39,14 +40,14 @@ def says():
 def test_a_software_gpu_is_listed_as_one():
     software = software_gpu()
     adapter = devices.adapter_of(software)
-    assert any(mentions(line, str(software), adapter.name, "software") for line in says())
+    assert any(mentions(line, key_of(software), adapter.name, "software") for line in says())
 
 
 def test_a_gpu_is_listed_with_its_rate_once_it_is_measured(hardware):
     adapter = devices.adapter_of(hardware)
     before = says()
     assert any(mentions(line, "ok", adapter.name, adapter.backend, "FP16") for line in before)
-    assert any(mentions(line, "note", str(hardware), "doctor --measure") for line in before)
+    assert any(mentions(line, "note", key_of(hardware), "doctor --measure") for line in before)
     gain = measure_gain()
     assert mentions(gain, "Automatic takes the")
     assert any(gain in line for line in says())

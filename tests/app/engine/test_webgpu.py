@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from app.engine import resolution
 from app.engine.engine import Engine, EngineError
@@ -20,7 +21,7 @@ from kernels.network.webgpu import device as devices
 from kernels.network.webgpu.library import WebGpuError
 from models.families.table import FAMILIES
 from models.precision import Precision
-from models.webgpu_devices import opened, try_again
+from models.webgpu_devices import key_of, opened, try_again
 from tests.conftest import picture
 from tests.helpers.software_gpu import software_gpu
 
@@ -29,7 +30,7 @@ SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
 
 @pytest.fixture
 def gpu():
-    yield str(software_gpu())
+    yield key_of(software_gpu())
     try_again()
 
 
@@ -148,7 +149,7 @@ def test_a_comparison_in_fp16_has_a_baseline_in_fp32(engine, on_gpu, frame, monk
     engine.configure(replace(on_gpu, compare=True, precision=Precision.fp16))
     assert engine.process(frame, SEQUENCE).comparison.agrees
     assert set(asked) == {
-        ("baseline", Precision.fp32, "cpu"), ("fused", Precision.fp16, "webgpu"),
+        ("baseline", Precision.fp32, "cpu"), ("fused", Precision.fp16, "privateuseone"),
     }  # fmt: skip
 
 
@@ -266,3 +267,10 @@ def test_software_gpus_are_used_only_by_name(gpu):
 def test_training_computes_on_pytorchs_devices(gpu):
     assert pytorch_key(gpu) == AUTO
     assert pytorch_key("cpu") == "cpu"
+
+
+def test_pytorch_does_not_take_a_gpu_of_webgpu_for_its_accelerator(gpu):
+    painting_device(gpu)
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+    assert torch.get_device_module().__name__ != "torch.webgpu"

@@ -15,7 +15,7 @@ from kernels.network.webgpu.tiles import DEFAULT
 from models.network_config import CONFIGS
 from models.precision import Precision
 from models.webgpu.tuning import is_tuned, network_for
-from models.webgpu_devices import adapter_of, try_again
+from models.webgpu_devices import adapter_of, key_of, try_again
 from tests.helpers.software_gpu import software_gpu
 
 OTHER = replace(DEFAULT.wide, taps=2)
@@ -43,7 +43,7 @@ def tuned(engine):
 
 
 def test_tuning_keeps_the_faster_tile_and_the_picture(engine, config, gpu, frame):
-    engine.configure(replace(config, device=str(gpu)))
+    engine.configure(replace(config, device=key_of(gpu)))
     before = engine.process(frame, ProcessMode.SEQUENCE).frame.pixels.astype(int)
     full = CONFIGS["full"]
     assert not is_tuned(full, gpu, Precision.fp32)
@@ -66,7 +66,7 @@ def test_nothing_is_tuned_before_a_frame_or_on_the_cpu(engine, config, gpu, fram
 def test_a_damaged_file_is_tuned_again(engine, config, gpu, frame, caplog):
     tuned_folder().mkdir(parents=True, exist_ok=True)
     (tuned_folder() / kept_tiles.NAME).write_text("{")
-    engine.configure(replace(config, device=str(gpu)))
+    engine.configure(replace(config, device=key_of(gpu)))
     engine.process(frame, ProcessMode.SEQUENCE)
     assert kept_tiles.NAME in caplog.text
     caplog.clear()
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_tuned_again(engine, config, gpu, frame, caplog):
 def test_a_gpu_that_fails_while_it_is_tuned_is_given_up(engine, config, gpu, frame, monkeypatch):
     said = []
     engine.report_gpu_failures(said.append)
-    engine.configure(replace(config, device=str(gpu)))
+    engine.configure(replace(config, device=key_of(gpu)))
     engine.process(frame, ProcessMode.SEQUENCE)
 
     def fail(self):

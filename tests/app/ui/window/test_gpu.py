@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 from models import webgpu_devices as devices
+from models.webgpu_devices import key_of
 from tests.helpers.sessions import end
 from tests.helpers.software_gpu import software_gpu
 from tests.helpers.windows import show_window
@@ -34,7 +35,7 @@ def no_tuning(monkeypatch):
 
 @pytest.fixture
 def session(qtbot, gpu):
-    config = EngineConfig(device=str(gpu), size=64, network="lite")
+    config = EngineConfig(device=key_of(gpu), size=64, network="lite")
     session = Session(Catalog.default(), config)
     yield session
     end(session)
@@ -61,7 +62,7 @@ def painted_on(session, qtbot, name, act):
 def test_a_failing_gpu_leaves_the_picture_to_the_processor_and_can_be_tried_again(
     window, session, gpu, picture, qtbot
 ):
-    painted_on(session, qtbot, str(gpu), lambda: session.open(str(picture)))
+    painted_on(session, qtbot, key_of(gpu), lambda: session.open(str(picture)))
     devices.opened(gpu).close()
     with qtbot.waitSignal(session.gpu_failed):
         painted_on(session, qtbot, "CPU", lambda: choose(session, "mosaic"))
@@ -71,7 +72,7 @@ def test_a_failing_gpu_leaves_the_picture_to_the_processor_and_can_be_tried_agai
     assert button.accessibleName() == "Try again"
     assert button.toolTip()
     painted_on(
-        session, qtbot, str(gpu), lambda: QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+        session, qtbot, key_of(gpu), lambda: QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     )
     assert not window.notices.text
 
@@ -86,8 +87,8 @@ def test_the_panel_names_a_gpu_that_is_no_software(window, session, gpu, qtbot, 
     devices.found.cache_clear()
     box = window.panel.device
     window.panel._query_devices()
-    qtbot.waitUntil(lambda: box.findData(str(gpu)) >= 0)
-    assert listed[0].name in box.itemText(box.findData(str(gpu)))
+    qtbot.waitUntil(lambda: box.findData(key_of(gpu)) >= 0)
+    assert listed[0].name in box.itemText(box.findData(key_of(gpu)))
     devices.found.cache_clear()
 
 
@@ -103,7 +104,7 @@ def test_a_gpu_that_was_measured_to_be_faster_paints_from_then_on(
     session.config = replace(session.config, device="auto")
     painted_on(session, qtbot, "CPU", lambda: session.open(str(picture)))
     with qtbot.waitSignal(session.notice):
-        painted_on(session, qtbot, str(gpu), session.gpu.measure)
+        painted_on(session, qtbot, key_of(gpu), session.gpu.measure)
     assert listed[0].name in window.notices.text
     devices.found.cache_clear()
     rates._decided.clear()
