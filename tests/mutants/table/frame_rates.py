@@ -79,7 +79,7 @@ MUTANTS = (
         (f"{_WEBGPU}test_wrong_shaders_are_told",),
     ),
     Mutant(
-        "predictions of WebGPU are told beside CUDA's rates",
+        "doctor shows WebGPU's predictions beside CUDA's rates",
         "app/commands/doctor.py",
         "if measured or not only_measured:",
         "if True:",
