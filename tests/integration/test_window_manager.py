@@ -26,6 +26,7 @@ PARTS = {
     "looks and a way back": ["looks", "undo", "reset", "ui/widgets/mix_wheel"],
     "zoom and pan": ["zoom_keys", "refining", "views", "ui/widgets/zoom", "ui/widgets/viewport"],
     "the camera": ["camera_mode", "virtual_camera"],
+    "the device": ["gpu"],
     "the folder as a film strip": ["film_strip", "queue"],
     "made to be shown": ["before_after", "projector", "slideshow", "export", "saved_files"],
     "films": ["film_export", "interrupted_exports", "ui/player/bar", "ui/player/recording"],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from app.engine.engine import Engine
 from app.frame import Frame
+from models import webgpu_devices
 from models.precision import (
     BF16_IS_NO_GAIN,
     Precision,
@@ -133,6 +135,10 @@ def test_the_sentences_for_translations_are_all_that_a_precision_says(monkeypatc
             torch.cuda, "get_device_capability", lambda _device, found=capability: found
         )
         said |= {each.remark(torch.device("cuda")) for each in Precision}
+    for half in (False, True):
+        adapters = (SimpleNamespace(half=half),)
+        monkeypatch.setattr(webgpu_devices, "found", lambda adapters=adapters: adapters)
+        said |= {each.remark(webgpu_devices.webgpu_device(0)) for each in Precision}
     assert set(sentences()) == said - {""}
 
 

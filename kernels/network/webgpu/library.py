@@ -8,10 +8,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import os
 from collections.abc import Generator
 from typing import Any
 
 from utils.translation.texts import tr
+
+# The environment's variables by which that layer chooses a GPU.
+_MESA_CHOICES = ("MESA_VK_DEVICE_SELECT", "DRI_PRIME")
 
 
 class WebGpuError(RuntimeError):
@@ -37,9 +41,19 @@ def wgpu() -> Any:
         raise WebGpuError(
             tr("the package wgpu cannot be loaded: {reason}", reason=_in_one_line(error))
         ) from error
+    _silence_mesa()
     with contextlib.suppress(RuntimeError):  # other code of the process has started wgpu before
         native.extras.set_instance_extras(backends=["Primary"])
     return library
+
+
+def _silence_mesa() -> None:
+    """Turn off the layer of Mesa that lists the display's GPU first, where no one is logged in.
+
+    It prints an error whenever GPUs are listed on a server.
+    """
+    if not os.environ.keys() & {"XDG_RUNTIME_DIR", *_MESA_CHOICES}:
+        os.environ.setdefault("NODEVICE_SELECT", "1")
 
 
 @contextlib.contextmanager

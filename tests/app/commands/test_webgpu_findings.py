@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from app.commands.card_rates import CardRatesError
@@ -13,24 +11,14 @@ from kernels.network.webgpu.library import WebGpuError
 from models import webgpu_devices as devices
 from models.webgpu_devices import key_of
 from tests.helpers.errors import mentions
-from tests.helpers.software_gpu import software_gpu
+from tests.helpers.software_gpu import forget_gpus, software_gpu, unmeasured_hardware
 
 
 @pytest.fixture
 def hardware(monkeypatch):
-    """The software GPU, as if it were hardware, and nothing measured yet."""
-    software = software_gpu()
-    listed = [replace(each, software=False) for each in devices.found()]
-    monkeypatch.setattr(devices, "adapters", lambda: tuple(listed))
-    monkeypatch.setattr(rates, "SIZE", (32, 16))
-    forget()
-    yield software
-    forget()
-
-
-def forget():
-    devices.found.cache_clear()
-    rates._decided.clear()
+    with unmeasured_hardware(monkeypatch) as device:
+        monkeypatch.setattr(rates, "SIZE", (32, 16))
+        yield device
 
 
 def says():
@@ -58,9 +46,9 @@ def test_a_missing_package_is_a_finding(monkeypatch):
         raise WebGpuError("no wgpu")
 
     monkeypatch.setattr(devices, "adapters", fail)
-    forget()
+    forget_gpus()
     assert says() == ["note: WebGPU cannot be used: no wgpu"]
-    forget()
+    forget_gpus()
 
 
 def test_a_gpu_that_fails_while_it_is_measured_is_one_sentence(hardware, monkeypatch):

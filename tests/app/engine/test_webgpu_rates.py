@@ -12,23 +12,13 @@ from app.engine.painting_devices import painting_device, painting_devices
 from app.parameters import AUTO
 from models import webgpu_devices as devices
 from models.webgpu_devices import key_of
-from tests.helpers.software_gpu import software_gpu
+from tests.helpers.software_gpu import forget_gpus, unmeasured_hardware
 
 
 @pytest.fixture
 def hardware(monkeypatch):
-    """The software GPU, as if it were hardware, and nothing measured yet."""
-    software = software_gpu()
-    listed = [replace(each, software=False) for each in devices.found()]
-    monkeypatch.setattr(devices, "adapters", lambda: tuple(listed))
-    forget()
-    yield software
-    forget()
-
-
-def forget():
-    devices.found.cache_clear()
-    rates._decided.clear()
+    with unmeasured_hardware(monkeypatch) as device:
+        yield device
 
 
 def kept(**changes):
@@ -108,6 +98,6 @@ def test_a_measurement_paints_by_turns_and_keeps_its_result(hardware, monkeypatc
 
 def test_a_machine_without_a_gpu_gets_the_reason(monkeypatch, hardware):
     monkeypatch.setattr(devices, "adapters", lambda: ())
-    forget()
+    forget_gpus()
     assert rates.unmeasured() is None
     assert "Vulkan" in rates.why_not()

@@ -50,6 +50,13 @@ MUTANTS = (
         (f"{_LAYERS}test_a_plain_convolution_equals_pytorch",),
     ),
     Mutant(
+        "a layer of Mesa prints an error whenever a server lists its GPUs",
+        f"{_FOLDER}/library.py",
+        'os.environ.setdefault("NODEVICE_SELECT", "1")',
+        "pass",
+        (f"{_ADAPTERS}test_listing_the_gpus_of_a_server_prints_nothing",),
+    ),
+    Mutant(
         "a software GPU is taken unasked",
         f"{_FOLDER}/adapters.py",
         "if not adapter.software:",

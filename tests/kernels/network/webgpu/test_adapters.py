@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +68,18 @@ def test_a_machine_without_adapters_is_a_reason(found):
     assert "driver" in adapters.why_none()
     with pytest.raises(WebGpuError, match="driver"):
         open_device()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Mesa is Linux's")
+def test_listing_the_gpus_of_a_server_prints_nothing():
+    names = {"XDG_RUNTIME_DIR", "MESA_VK_DEVICE_SELECT", "DRI_PRIME", "NODEVICE_SELECT"}
+    environment = {key: value for key, value in os.environ.items() if key not in names}
+    code = "from kernels.network.webgpu.adapters import adapters; print(len(adapters()))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert int(ran.stdout) >= 1
+    assert ran.stderr == ""
 
 
 def test_software_is_used_only_by_name(found):
