@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.graph_plan import group_of
-from kernels.network.webgpu import layers, winograd
+from kernels.network.webgpu import layers
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Network
 from kernels.network.webgpu.native import Step
@@ -19,6 +19,7 @@ from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
 from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
+from kernels.network.webgpu.winograd import ENLARGING, PLAIN
 from utils.translation.texts import tr
 
 IN_FLIGHT = 2  # pictures
@@ -39,7 +40,8 @@ def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
     """Return the bytes of the buffers between layers, for pictures of a width and height.
 
     "full", "half" and "raw" are raw results in three sizes, "inside" a residual block's first one.
-    "even" and "odd" are the inputs of residual blocks by turns.
+    "even" and "odd" are the inputs of residual blocks by turns. "tiles" and "products" are those
+    of Winograd's transforms.
     """
     outer, middle, inner = network.widths
     wide, high = (-(-side // MULTIPLE) for side in size)
@@ -47,8 +49,14 @@ def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
     numbers = {"full": 16 * quarter * outer, "half": 4 * quarter * middle}
     numbers |= dict.fromkeys(("raw", "inside", "even", "odd"), quarter * inner)
     if network.winograd:
-        tiles = -(-wide // winograd.OUTPUTS) * -(-high // winograd.OUTPUTS)
-        numbers |= dict.fromkeys(("tiles", "products"), winograd.POSITIONS * tiles * inner)
+        across, down = PLAIN.tiles((wide, high))
+        numbers |= dict.fromkeys(("tiles", "products"), PLAIN.positions * across * down * inner)
+    if network.enlarging_winograd:
+        for scale, inputs, outputs in ((1, inner, middle), (2, middle, outer)):
+            across, down = ENLARGING.tiles((scale * wide, scale * high))
+            each = ENLARGING.positions * across * down
+            for name, channels in (("tiles", inputs), ("products", ENLARGING.phases * outputs)):
+                numbers[name] = max(numbers.get(name, 0), each * channels)
     element = 2 if network.half else 4
     return {name: element * number for name, number in numbers.items()}
 

@@ -57,7 +57,7 @@ def check(
     weight = random_filters(form.outputs, form.inputs, side, half=half and not winograd)
     if form.enlarges and half:
         weight = (weight * 64).round() / 64  # the phases' sums are then exact
-    tile = fitted(tile, form.inputs, form.outputs)
+    tile = fitted(tile, form.inputs, (form.phases if winograd else 1) * form.outputs)
     tile = tile if winograd else fitting(form, tile)
     layer = Layer("", "", form, tile, following, winograd, half_sums=error > 0)
     for size in sizes:
@@ -124,6 +124,12 @@ def test_an_enlarging_convolution_equals_pytorch(device, inputs, outputs, readin
     )
 
 
+@matrix({"inputs, outputs": WIDTHS, "reading": RESULTS, "half": [False, True]})
+def test_winograds_enlarging_convolution_equals_pytorch(device, inputs, outputs, reading, half):
+    form = Convolution(inputs, outputs, 2, reading, enlarges=True)
+    check(device, form, DEFAULT.phases, SIZES, half=half, winograd=True)
+
+
 @matrix({
     "outputs": [16, 32, 48], "side": SIDES, "reading": [Reading.PICTURE, Reading.NUMBERS],
     "half": [False, True],
@@ -140,6 +146,7 @@ FORMS = {  # by a field of Tiles
     "product": Convolution(64, 64, 3, Reading.RESIDUAL, keeps=True),
     "narrow": Convolution(64, 64, 2, Reading.RESIDUAL, enlarges=True),
     "wide": Convolution(64, 32, 2, Reading.RELU, enlarges=True),
+    "phases": Convolution(64, 32, 2, Reading.RELU, enlarges=True),
 }
 TRIED = [(field, tile) for field, tiles in CANDIDATES.items() for tile in tiles]
 
@@ -149,7 +156,7 @@ def test_every_tile_computes_the_same(device, field, tile):
     form = FORMS[field]
     tile = replace(tile, taps=form.side) if field == "first" else tile
     sizes = PICTURES if field == "first" else SIZES
-    check(device, form, tile, sizes, half=False, winograd=field == "product")
+    check(device, form, tile, sizes, half=False, winograd=field in ("product", "phases"))
 
 
 @pytest.mark.parametrize("channels", [16, 48, 80, 144])
