@@ -2,7 +2,7 @@
 
 transform_in transforms tiles of the input, product multiplies each of their positions by its
 filters, and transform_out transforms the products to tiles of the result (Lavin and Gray, 2016,
-arXiv:1509.09308). The points are those of kernels/network/cpu/transforms.h.
+arXiv:1509.09308). The points are the same as in kernels/network/cpu/transforms.h.
 
 The 3x3 convolution of residual blocks uses F(4x4, 3x3). An enlarging layer has a 2x2 filter for
 each of four phases and uses F(4x4, 2x2). Pixel q of a phase reads pixels q - 1 and q of the input,

@@ -276,8 +276,14 @@ def test_unsupported_pictures_and_gpus_are_refused_in_words(adapter):
     assert "too large" in unsupported(full, (1920, 1080), tight)
     with pytest.raises(ValueError, match="too large"):
         WebGpuPlan(tight, full, (1920, 1080))
+    large = Limited(replace(adapter, binding_bytes=1 << 40))
+    enlarging = replace(full, enlarging_winograd=True)
+    assert unsupported(enlarging, (4000, 4000), large) == ""
+    assert "one shader" in unsupported(enlarging, (4096, 4096), large)
 
 
-def test_other_widths_are_refused_in_words():
+def test_other_widths_are_refused_in_words(adapter):
     assert layers.unsupported(FULL) == layers.unsupported(LITE) == ""
-    assert "widths" in layers.unsupported(NetworkShape((24, 64, 128), 9))
+    narrow = NetworkShape((20, 64, 128), 9)
+    assert "widths" in layers.unsupported(narrow)
+    assert "widths" in unsupported(Network.of(narrow), (16, 16), Limited(adapter))
