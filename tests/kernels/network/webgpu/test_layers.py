@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from kernels.network.shapes import FULL, LITE, NetworkShape
-from kernels.network.webgpu.convolution import Convolution, convolution, fitting
+from kernels.network.webgpu.convolution import Convolution, fitting
 from kernels.network.webgpu.last import filters_are_uniform, groups, last, limits_bytes
 from kernels.network.webgpu.layers import Layer, Network
+from kernels.network.webgpu.steps import tiled
 from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, fitted
 from kernels.network.webgpu.weights import last_filters
 from kernels.network.webgpu.wgsl import Reading
@@ -211,11 +212,14 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
 ])  # fmt: skip
 def test_shaders_keep_within_the_limits_of_every_webgpu(shape, winograd, half):
     sums = ("fp32", "fp16") if half else ("fp32",)
-    networks = [Network.of(shape, half=half, winograd=winograd, sums=each) for each in sums]
+    networks = [
+        Network.of(shape, half=half, winograd=winograd, sums=each, enlarging_winograd=winograd)
+        for each in sums
+    ]
     for layer in (layer for network in networks for layer in network.normed):
-        assert layer.form.outputs % layer.tile.outputs == 0
+        phases = layer.form.phases if layer.winograd else 1
+        assert phases * layer.form.outputs % layer.tile.outputs == 0
         assert layer.tile.threads <= 256
-        if not layer.winograd:  # a Shader with more threads or memory is refused as it is made
-            shader = convolution(layer.form, layer.tile, half, layer.half_sums)
-            assert len(shader.buffers) + 1 <= 8, "buffers of all bind groups"
+        # A Shader with more threads or memory is refused as it is made.
+        assert len(tiled(layer, half).buffers) + 1 <= 8, "buffers of all bind groups"
     last(shape.widths[0], shape.end_kernel, True, half)
