@@ -152,7 +152,7 @@ FORMS = {  # by a field of Tiles
 TRIED = [(field, tile) for field, tiles in CANDIDATES.items() for tile in tiles]
 
 
-@pytest.mark.parametrize(("field", "tile"), some_daily(TRIED, 3, 7, 18, 27, 37, 48))
+@pytest.mark.parametrize(("field", "tile"), some_daily(TRIED, 3, 7, 18, 27, 37, 48, 53))
 def test_every_tile_computes_the_same(device, field, tile):
     form = FORMS[field]
     tile = replace(tile, taps=form.side) if field == "first" else tile
