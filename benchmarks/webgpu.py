@@ -28,6 +28,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.storing import store
+from benchmarks.tables.webgpu import way_of
 from benchmarks.webgpu_peers.measure import peer_rows, spread, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from kernels.network.graph_plan import group_of
@@ -61,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=[*PRECISIONS])
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
+    parser.add_argument(
+        "--enlarge", action="store_true", help="also with Winograd's transforms in enlarging layers"
+    )
     parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
     parser.add_argument("--tune", action="store_true", help="find the fastest tiles first")
     parser.add_argument(
@@ -117,26 +121,31 @@ def rows_of(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Measure each network, size, precision and way; yield the report's section and its row."""
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
-    ways = (True, False) if args.direct else (True,)
+    ways = [(True, False)]  # whether residual layers, and enlarging ones, use Winograd's transforms
+    ways += [(True, True)] if args.enlarge else []
+    ways += [(False, False)] if args.direct else []
     for file, (wide, high) in product(args.networks, sizes):
         path = STYLES / args.style / f"{file}.safetensors"
         state, picture = load_checkpoint(path), scene(wide, high)
         exact = in_float64(state, picture)
-        for precision, winograd in product(args.precisions, ways):
+        for precision, (winograd, enlarging) in product(args.precisions, ways):
             half = PRECISIONS[precision]
-            network = Network.of(network_config(state), half=half, winograd=winograd)
+            network = Network.of(
+                network_config(state), half=half, winograd=winograd, enlarging_winograd=enlarging
+            )
             network, tuning = with_tiles(device, network, state, (wide, high), args)
             case = {"network": file, "size": f"{wide}x{high}", "precision": precision}
             row = {
                 **case,
                 "winograd": winograd,
+                "enlarging_winograd": enlarging,
                 "sums": network.sums,
                 "tiles": asdict(network.tiles),
                 "tuning": tuning,
                 **measured(device, network, state, picture, exact, args.runs),
             }
             yield "webgpu", row
-            if winograd and not args.alone and "unsupported" not in row:
+            if (winograd, enlarging) == ways[0] and not args.alone and "unsupported" not in row:
                 models = Models(path, folder)
                 for each in beside(device, network, state, models, picture, exact, args.runs):
                     yield "peers", {**case, **each}
@@ -311,7 +320,7 @@ def scene(wide: int, high: int) -> Picture:
 def in_a_line(row: dict[str, Any]) -> str:
     """Return a row as a line: the GPU's median in all and by group, the wall's, and the error."""
     name = f"{row['network']:8} {row['precision']} {row['size']:9}"
-    name += " F(4x4)" if row["winograd"] else " direct"
+    name += f" {way_of(row)}"
     if "unsupported" in row:
         return f"{name} {row['unsupported']}"
     parts = row.get("groups", {})

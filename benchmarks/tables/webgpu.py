@@ -69,6 +69,13 @@ def peers_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(told))
 
 
+def way_of(row: Mapping[str, Any]) -> str:
+    """Return how the layers of a row's network are computed."""
+    if row.get("enlarging_winograd"):
+        return "F(4x4), also enlarging"
+    return "F(4x4)" if row["winograd"] else "direct"
+
+
 def _name(network: str) -> str:
     return NAMES.get(network, network)
 
@@ -79,7 +86,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         _name(row["network"]),
         row["size"],
         row["precision"].upper(),
-        "F(4x4)" if row["winograd"] else "direct",
+        way_of(row),
         milliseconds(row["gpu"]["all"]["median"]) if "gpu" in row else "-",
         *(milliseconds(groups[name]["median"]) if groups else "-" for name in GROUPS),
         milliseconds(row["wall"]["median"]),

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from kernels.network.shapes import WITH_KERNELS
-from kernels.network.webgpu import winograd
 from kernels.network.webgpu.layers import LAST, MULTIPLE, Layer, Network
 from kernels.network.webgpu.wgsl import Reading
+from kernels.network.webgpu.winograd import PLAIN
 from kernels.time_model.webgpu_cards import GpuCard
 
 FILE = Path(__file__).with_name("webgpu.json")
@@ -165,8 +165,8 @@ def _transformed(layer: Layer, wide: int, high: int, element: int) -> Work:
     """Return a residual layer's work: to tiles, products, back, and the merge of moments."""
     form, pixels = layer.form, wide * high
     channels = form.inputs
-    tiles = -(-wide // winograd.OUTPUTS) * -(-high // winograd.OUTPUTS)
-    positions = winograd.POSITIONS * tiles
+    across, down = PLAIN.tiles((wide, high))
+    positions = PLAIN.positions * across * down
     one = pixels * channels * element
     inside = positions * channels * element
     kept = one if form.keeps else 0

@@ -41,7 +41,7 @@ def tap_sums(weight: Tensor) -> Tensor:
 
 def enlarging_weights(weight: Tensor, native: CpuNetwork) -> Tensor:
     """Transform [K, C, 3, 3], as four phases of F(4x4, 2x2): 25 matrices of [C, 4 K]."""
-    return native.transformed(weight, _phases())
+    return native.transformed(weight, phase_rows())
 
 
 def halving_weights(weight: Tensor, native: CpuNetwork) -> Tensor:
@@ -67,7 +67,7 @@ def last_weights(weight: Tensor) -> Tensor:
 
 
 @functools.cache
-def _phases() -> Tensor:
+def phase_rows() -> Tensor:
     """Return the transform of three taps for both phases of an enlarged line, [2, 5, 3]."""
     return _evaluation(_F42, 2) @ torch.tensor(PHASE_TAPS, dtype=torch.float64)
 

@@ -81,6 +81,7 @@ def _name(adapter: Adapter, network: Network) -> str:
         "end_kernel": network.end_kernel,
         "precision": "fp16" if network.half else "fp32",
         "winograd": network.winograd,
+        "enlarging_winograd": network.enlarging_winograd,
     }
     return json.dumps(parts)
 

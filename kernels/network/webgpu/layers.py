@@ -52,6 +52,7 @@ class Network:
     Attributes:
         half: Whether activations and filters are FP16 in memory.
         winograd: Whether residual layers use Winograd's transforms, with a quarter of the products.
+        enlarging_winograd: Whether enlarging layers use them, with 2.56 times fewer products.
         sums: "fp32", or with `half` "fp16": residual layers then sum some products in FP16, and all
             such sums in FP32.
     """
@@ -63,6 +64,7 @@ class Network:
     winograd: bool = True
     tiles: Tiles = DEFAULT
     sums: Sums = "fp32"
+    enlarging_winograd: bool = False
 
     def __post_init__(self) -> None:
         if self.sums == "fp16" and not self.half:
@@ -77,6 +79,7 @@ class Network:
         winograd: bool = True,
         tiles: Tiles = DEFAULT,
         sums: Sums = "fp32",
+        enlarging_winograd: bool = False,
     ) -> Network:
         """Return the network; it must be supported, see `unsupported`.
 
@@ -84,7 +87,14 @@ class Network:
             ValueError: If sums are FP16 and `half` is not set.
         """
         sizes = network.widths, network.end_kernel, network.num_residual_blocks
-        return cls(*sizes, half=half, winograd=winograd, tiles=tiles, sums=sums)
+        return cls(
+            *sizes,
+            half=half,
+            winograd=winograd,
+            tiles=tiles,
+            sums=sums,
+            enlarging_winograd=enlarging_winograd,
+        )
 
     @cached_property
     def encoder(self) -> tuple[Layer, ...]:
@@ -130,9 +140,14 @@ class Network:
         outer, middle, inner = self.widths
         first = Convolution(inner, middle, 2, Reading.RESIDUAL, enlarges=True)
         second = Convolution(middle, outer, 2, Reading.RELU, enlarges=True)
+        winograd = self.enlarging_winograd
+        up, out = (
+            self.tiles.phases if winograd else self.tiles.enlarging(outputs)
+            for outputs in (middle, outer)
+        )
         return (
-            _layer("decoder/deconv1", "in4", first, self.tiles.enlarging(middle)),
-            _layer("decoder/deconv2", "in5", second, self.tiles.enlarging(outer)),
+            _layer("decoder/deconv1", "in4", first, up, winograd=winograd),
+            _layer("decoder/deconv2", "in5", second, out, winograd=winograd),
         )
 
     @cached_property
@@ -159,6 +174,8 @@ def unsupported(network: Dimensions) -> str:
 
 
 def _layer(name: str, norm: str, form: Convolution, tile: Tile, *, winograd: bool = False) -> Layer:
-    tile = fitted(tile, form.inputs, form.outputs)
-    tile = tile if winograd else fitting(form, tile)
+    if winograd:  # one product has all phases
+        tile = fitted(tile, form.inputs, form.phases * form.outputs)
+    else:
+        tile = fitting(form, fitted(tile, form.inputs, form.outputs))
     return Layer(name, norm, form, tile, Reading.RELU, winograd)

@@ -9,11 +9,10 @@ import numpy as np
 
 from kernels.network.webgpu.device import Buffer, Device, Step
 from kernels.network.webgpu.weights import Weights
-from kernels.network.webgpu.wgsl import Binding, Shader, floats, lines
+from kernels.network.webgpu.wgsl import MAX_GROUPS, Binding, Shader, floats, lines
 
 MOST = 4  # styles
 _THREADS = 256
-_MOST_GROUPS = 65535  # of workgroups in one dimension
 
 _BODY = """
 @compute @workgroup_size({threads})
@@ -68,7 +67,7 @@ class MixedWeights:
         pipeline = self._device.pipeline(mixing(len(self._styles), half))
         count = result.size // (8 if half else 16)
         groups = -(-count // _THREADS)
-        assert groups <= _MOST_GROUPS
+        assert groups <= MAX_GROUPS
         sources = {f"style{n}": each.buffers[name] for n, each in enumerate(self._styles)}
         bound = self._device.bind(
             pipeline, [(count, 0)], shares=self._shares, **sources, result=result

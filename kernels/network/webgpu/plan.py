@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.graph_plan import group_of
-from kernels.network.webgpu import layers, winograd
+from kernels.network.webgpu import layers, transform_in, transform_out
 from kernels.network.webgpu.device import Device
-from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Network
+from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
 from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
+from kernels.network.webgpu.wgsl import MAX_GROUPS
+from kernels.network.webgpu.winograd import transform_of
 from utils.translation.texts import tr
 
 IN_FLIGHT = 2  # pictures
@@ -26,31 +28,65 @@ IN_FLIGHT = 2  # pictures
 
 def unsupported(network: Network, size: Pair, device: Device) -> str:
     """Return why a device cannot paint pictures of a width and height; "" if it can."""
+    if why := layers.unsupported(network):
+        return why
     if network.half and not device.adapter.half:
         return tr("this GPU has no FP16 in shaders")
     if min(size) < MIN_SIDE:
         return tr("pictures need at least {n} pixels on each side", n=MIN_SIDE)
     if max(buffer_sizes(network, size).values()) > device.adapter.binding_bytes:
         return tr("the picture is too large for one buffer of this GPU")
-    return layers.unsupported(network)
+    if _most_groups(network, size) > MAX_GROUPS:
+        return tr("the picture is too large for one shader of this GPU")
+    return ""
 
 
 def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
     """Return the bytes of the buffers between layers, for pictures of a width and height.
 
     "full", "half" and "raw" are raw results in three sizes, "inside" a residual block's first one.
-    "even" and "odd" are the inputs of residual blocks by turns.
+    "even" and "odd" are the inputs of residual blocks by turns. "tiles" and "products" are
+    between the shaders of Winograd's transforms.
     """
     outer, middle, inner = network.widths
     wide, high = (-(-side // MULTIPLE) for side in size)
     quarter = wide * high
     numbers = {"full": 16 * quarter * outer, "half": 4 * quarter * middle}
     numbers |= dict.fromkeys(("raw", "inside", "even", "odd"), quarter * inner)
-    if network.winograd:
-        tiles = -(-wide // winograd.OUTPUTS) * -(-high // winograd.OUTPUTS)
-        numbers |= dict.fromkeys(("tiles", "products"), winograd.POSITIONS * tiles * inner)
+    for layer, each in _transformed(network, (wide, high)):
+        form, transform = layer.form, transform_of(enlarges=layer.form.enlarges)
+        across, down = transform.tiles(each)
+        positions = transform.positions * across * down
+        for name, channels in (("tiles", form.inputs), ("products", form.phases * form.outputs)):
+            count = positions * channels
+            numbers[name] = max(numbers[name], count) if name in numbers else count
     element = 2 if network.half else 4
     return {name: element * number for name, number in numbers.items()}
+
+
+def _most_groups(network: Network, size: Pair) -> int:
+    """Return the most workgroups of Winograd's shaders, which have one row of them."""
+    wide, high = (-(-side // MULTIPLE) for side in size)
+    most = 0
+    for layer, each in _transformed(network, (wide, high)):
+        form = layer.form
+        across, down = transform_of(enlarges=form.enlarges).tiles(each)
+        inward, *_ = transform_in.groups(across * down, form.inputs)
+        outward, *_ = transform_out.groups(across * down, form.outputs, form.phases)
+        most = max(most, inward, outward)
+    return most
+
+
+def _transformed(network: Network, quarter: Pair) -> list[tuple[Layer, Pair]]:
+    """Return the layers by Winograd's transforms, one for all residual ones, and their inputs.
+
+    `quarter` is the width and height of the residual layers.
+    """
+    wide, high = quarter
+    up, out = network.decoder
+    residual = [(first, quarter) for first, _ in network.blocks[:1]]
+    all_layers = [*residual, (up, quarter), (out, (2 * wide, 2 * high))]
+    return [(layer, size) for layer, size in all_layers if layer.winograd]
 
 
 class WebGpuPlan:

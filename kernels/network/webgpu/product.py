@@ -1,4 +1,4 @@
-"""The second shader of Winograd's convolution: 36 matrix products, one for each position."""
+"""The second shader of Winograd's convolution: a matrix product for each position."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from kernels.network.webgpu.registers import multiplied, total, zeros
 from kernels.network.webgpu.staging import staging
 from kernels.network.webgpu.tiles import Tile
 from kernels.network.webgpu.wgsl import Binding, Shader, constants, floats, lines, unrolled
-from kernels.network.webgpu.winograd import POSITIONS
 
 
 @cache
-def product(inputs: int, outputs: int, tile: Tile, half: bool, half_sums: bool = False) -> Shader:
-    """Return the shader that computes [36, tiles, outputs] from [36, tiles, inputs].
+def product(
+    positions: int, inputs: int, outputs: int, tile: Tile, half: bool, half_sums: bool = False
+) -> Shader:
+    """Return the shader that computes [positions, tiles, outputs] from [positions, tiles, inputs].
 
     A pixel of its Tile is a tile of Winograd's transform, and its height is 1. Filters are
-    [36, parts, blocks, inputs of a block, tile.outputs], always in FP32: that gains 1 dB in FP16.
-    With `half_sums`, some products are summed in FP16, see `multiplied`.
+    [positions, parts, blocks, inputs of a block, tile.outputs], always in FP32: that gains 1 dB in
+    FP16. With `half_sums`, some products are summed in FP16, see `multiplied`.
     """
     vector = floats(half_sums)
     quads, of_outputs = tile.depth // 4, tile.outputs // 4
     pixels, filters = tile.width * quads, tile.depth * of_outputs
     parts, blocks = outputs // tile.outputs, inputs // tile.depth
-    total = POSITIONS * parts * blocks * filters
+    total = positions * parts * blocks * filters
     staged = staging(filters, tile.threads, total, ahead=tile.ahead, vector=vector)
     values = constants(
         threads=tile.threads, lanes=tile.lanes, pixels=tile.pixels, width=tile.width, quads=quads,
@@ -55,9 +56,9 @@ def product(inputs: int, outputs: int, tile: Tile, half: bool, half_sums: bool =
     )
 
 
-def groups(tiles: int, outputs: int, tile: Tile) -> tuple[int, int, int]:
+def groups(positions: int, tiles: int, outputs: int, tile: Tile) -> tuple[int, int, int]:
     """Return the workgroups: parts of the tiles, 1, parts of the outputs of each position."""
-    return -(-tiles // tile.width), 1, POSITIONS * outputs // tile.outputs
+    return -(-tiles // tile.width), 1, positions * outputs // tile.outputs
 
 
 # `tiles` are the tiles across, and all tiles.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kernels.network.webgpu import last as last_layer
-from kernels.network.webgpu import product, transform_in, transform_out, winograd
+from kernels.network.webgpu import product, transform_in, transform_out
 from kernels.network.webgpu.convolution import convolution, groups
 from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.layers import LAST, MULTIPLE, Layer, Network
@@ -16,6 +16,7 @@ from kernels.network.webgpu.moments import MOMENTS_BYTES, merging
 from kernels.network.webgpu.native import Group, Pipeline, Step
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.wgsl import Reading, Shader
+from kernels.network.webgpu.winograd import transform_of
 
 Pair = tuple[int, int]  # a width and a height, or another field of a shader's `sizes`
 
@@ -39,7 +40,9 @@ def tiled(layer: Layer, half: bool) -> Shader:
     """Return the shader of a layer that depends on its tile."""
     form, tile = layer.form, layer.tile
     if layer.winograd:
-        return product.product(form.inputs, form.outputs, tile, half, layer.half_sums)
+        positions = transform_of(enlarges=form.enlarges).positions
+        outputs = form.phases * form.outputs
+        return product.product(positions, form.inputs, outputs, tile, half, layer.half_sums)
     return convolution(form, tile, half, layer.half_sums)
 
 
@@ -138,7 +141,7 @@ class Steps:
         if layer.form.keeps:
             buffers["kept"] = self._between[kept]
         if layer.winograd:
-            parts, count = self._transformed(layer, buffers, result, size)
+            parts, count = self._transformed(layer, buffers, result, size, result_size)
         else:
             parts, count = self._direct(layer, buffers, result, size, result_size)
         self._merge(layer, parts, (count, result_size[0] * result_size[1]), result)
@@ -162,30 +165,33 @@ class Steps:
         return parts, count
 
     def _transformed(
-        self, layer: Layer, buffers: dict[str, Buffer], result: str, size: Pair
+        self, layer: Layer, buffers: dict[str, Buffer], result: str, size: Pair, result_size: Pair
     ) -> tuple[Buffer, int]:
         """Add a convolution by Winograd's transforms; return the same as `_direct`."""
         name, form, half, between = layer.name, layer.form, self._network.half, self._between
-        channels = form.outputs
-        across, down = (-(-side // winograd.OUTPUTS) for side in size)
+        transform = transform_of(enlarges=form.enlarges)
+        across, down = transform.tiles(size)
         tiles = across * down
         counts = across, tiles
-        shader = transform_in.transform_in(channels, form.reading, form.keeps, half)
+        shader = transform_in.transform_in(
+            form.inputs, form.reading, form.keeps, half, form.enlarges
+        )
         self._add(
-            *(name, shader, (size, counts), transform_in.groups(tiles, channels)),
+            *(name, shader, (size, counts), transform_in.groups(tiles, form.inputs)),
             **buffers, result=between["tiles"],
         )  # fmt: skip
         shader = tiled(layer, half)
-        workgroups = product.groups(tiles, channels, layer.tile)
+        outputs = form.phases * form.outputs
+        workgroups = product.groups(transform.positions, tiles, outputs, layer.tile)
         self._add(
             *(name, shader, (counts,), workgroups, layer.convolution),
             source=between["tiles"], result=between["products"],
         )  # fmt: skip
-        workgroups = transform_out.groups(tiles, channels)
-        parts = self._device.allocate(MOMENTS_BYTES * workgroups[0] * channels // 4)
-        shader = transform_out.transform_out(channels, half)
+        workgroups = transform_out.groups(tiles, form.outputs, form.phases)
+        parts = self._device.allocate(MOMENTS_BYTES * workgroups[0] * form.outputs // 4)
+        shader = transform_out.transform_out(form.outputs, half, form.enlarges)
         self._add(
-            *(name, shader, (size, counts), workgroups),
+            *(name, shader, (result_size, counts), workgroups),
             source=between["products"], result=between[result], parts=parts,
         )  # fmt: skip
         return parts, workgroups[0]

@@ -55,6 +55,7 @@ class Tiles:
         product: The tile of Winograd's products. A pixel is a tile of 4x4 pixels, and the height 1.
         narrow: The tile of enlarging layers with many outputs.
         wide: The tile of enlarging layers with few outputs.
+        phases: The tile of enlarging layers' products, like `product`.
     """
 
     first: Tile = Tile(16, 16, outputs=32, depth=4, pixels=4)
@@ -63,6 +64,7 @@ class Tiles:
     product: Tile = Tile(64, 1, outputs=128, depth=16, ahead=True)
     narrow: Tile = Tile(16, 8, outputs=64, depth=16, ahead=True)
     wide: Tile = Tile(16, 8, outputs=32, depth=8, taps=4)
+    phases: Tile = Tile(64, 1, outputs=128, depth=16, ahead=True)
 
     def enlarging(self, outputs: int) -> Tile:
         return self.wide if outputs <= self.wide.outputs else self.narrow
@@ -133,6 +135,16 @@ CANDIDATES: dict[str, tuple[Tile, ...]] = {
         Tile(16, 8, 32, 16, ahead=True),
         Tile(16, 16, 32, 8),
         Tile(16, 8, 32, 16, channels=4),
+    ),
+    "phases": (
+        DEFAULT.phases,
+        Tile(128, 1, 128, 8, ahead=True),
+        Tile(128, 1, 128, 16),
+        Tile(128, 1, 128, 16, ahead=True),
+        Tile(128, 1, 64, 16, ahead=True),
+        Tile(64, 1, 128, 16),
+        Tile(128, 1, 128, 8),
+        Tile(64, 1, 64, 16, ahead=True),
     ),
 }
 

@@ -16,31 +16,36 @@ from kernels.network.webgpu.wgsl import (
     reader,
     sources,
 )
-from kernels.network.webgpu.winograd import OUTPUTS, POINTS, SIDE, input_transform
+from kernels.network.webgpu.winograd import OUTPUTS, transform_of
 
 _THREADS = 128
 
 
 @cache
-def transform_in(channels: int, reading: Reading, keeps: bool, half: bool) -> Shader:
+def transform_in(
+    channels: int, reading: Reading, keeps: bool, half: bool, enlarges: bool = False
+) -> Shader:
     """Return the shader that transforms the input: a thread for each tile and four channels.
 
-    It writes [36, tiles, channels], and with `keeps`, the normalized input to `kept`.
+    It writes [positions, tiles, channels], and with `keeps`, the normalized input to `kept`.
     """
-    tile, store = range(SIDE), range(OUTPUTS)
+    transform = transform_of(enlarges=enlarges)
+    tile, store = range(transform.side), range(OUTPUTS)
+    border = "replicated" if enlarges else "reflected"
     keep = lines(_keep(y, x, half) for y in store for x in store) if keeps else ""
     body = Template(_BODY).substitute(
-        loads=lines(_load(y, x) for y in tile for x in tile),
+        loads=lines(_load(y, x, border) for y in tile for x in tile),
         keep=keep,
         columns=lines(
-            input_transform([f"x{y}_{x}" for y in tile], [f"y{y}_{x}" for y in tile]) for x in tile
+            transform.input([f"x{y}_{x}" for y in tile], [f"y{y}_{x}" for y in tile]) for x in tile
         ),
         rows=lines(
-            input_transform([f"y{y}_{x}" for x in tile], [f"v{y}_{x}" for x in tile]) for y in tile
+            transform.input([f"y{y}_{x}" for x in tile], [f"v{y}_{x}" for x in tile]) for y in tile
         ),
-        stores=lines(_store(y, x, half) for y in tile for x in tile),
+        stores=lines(_store(y, x, y * transform.side + x, half) for y in tile for x in tile),
     )
     of_floats = f"array<{floats(half)}>"
+    values = constants(threads=_THREADS)
     return Shader(
         sizes=("size", "tiles"),
         buffers=(
@@ -51,7 +56,7 @@ def transform_in(channels: int, reading: Reading, keeps: bool, half: bool) -> Sh
         weights=None,
         threads=_THREADS,
         vectors=0,
-        body=lines([constants(threads=_THREADS), EDGES, POINTS, reader(reading, channels), body]),
+        body=lines([values, EDGES, transform.points, reader(reading, channels), body]),
         half=half,
     )
 
@@ -80,9 +85,9 @@ $stores
 """
 
 
-def _load(y: int, x: int) -> str:
+def _load(y: int, x: int, border: str) -> str:
     return f"""
-  let p{y}_{x} = vec2<u32>(reflected(corner + vec2<i32>({x - 1}, {y - 1}), sizes.size));
+  let p{y}_{x} = vec2<u32>({border}(corner + vec2<i32>({x - 1}, {y - 1}), sizes.size));
   let z{y}_{x} = load(p{y}_{x}.y * sizes.size.x + p{y}_{x}.x, c);
   let x{y}_{x} = z{y}_{x} - first;"""
 
@@ -96,6 +101,6 @@ def _keep(y: int, x: int, half: bool) -> str:
     )
 
 
-def _store(y: int, x: int, half: bool) -> str:
-    place = f"({y * SIDE + x}u * tiles + tile) * SOURCE_QUADS + c"
+def _store(y: int, x: int, position: int, half: bool) -> str:
+    place = f"({position}u * tiles + tile) * SOURCE_QUADS + c"
     return f"  result[{place}] = {floats(half)}(v{y}_{x});"

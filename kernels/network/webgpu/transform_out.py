@@ -1,6 +1,7 @@
 """The last shader of Winograd's convolution: transforms products to the result, with its moments.
 
-A thread computes a tile of four channels. A workgroup has some tiles of at most 128 channels.
+A thread computes a tile of four channels in one phase. A workgroup has some tiles of at most 128
+channels, each in all phases.
 """
 
 from __future__ import annotations
@@ -10,32 +11,36 @@ from string import Template
 
 from kernels.network.webgpu.moments import MOMENTS, PARTS, summed
 from kernels.network.webgpu.wgsl import Binding, Shader, constants, floats, lines
-from kernels.network.webgpu.winograd import OUTPUTS, POINTS, SIDE, output_transform
+from kernels.network.webgpu.winograd import OUTPUTS, transform_of
 
 _THREADS = 128  # at most
-_LANES = 32  # vectors of channels of a workgroup, at most
+_LANES = 32  # vectors of channels of a workgroup, at most: it then has the four phases of a tile
 
 
 @cache
-def transform_out(channels: int, half: bool) -> Shader:
-    """Return the shader that computes the result from [36, tiles, channels]."""
-    lanes, at_once = _lanes(channels), _tiles_at_once(channels)
+def transform_out(channels: int, half: bool, enlarges: bool = False) -> Shader:
+    """Return the shader that computes the result from [positions, tiles, phases, channels]."""
+    transform = transform_of(enlarges=enlarges)
+    lanes, at_once = _lanes(channels), _at_once(channels)
     threads = lanes * at_once
-    tile, result = range(SIDE), range(OUTPUTS)
+    tile, result = range(transform.side), range(OUTPUTS)
     body = Template(_BODY).substitute(
-        loads=lines(_load(y, x) for y in tile for x in tile),
+        loads=lines(_load(y, x, y * transform.side + x) for y in tile for x in tile),
         columns=lines(
-            output_transform([f"m{y}_{x}" for y in tile], [f"n{y}_{x}" for y in result])
+            transform.output([f"m{y}_{x}" for y in tile], [f"n{y}_{x}" for y in result])
             for x in tile
         ),
         rows=lines(
-            output_transform([f"n{y}_{x}" for x in tile], [f"r{y}_{x}" for x in result])
+            transform.output([f"n{y}_{x}" for x in tile], [f"r{y}_{x}" for x in result])
             for y in result
         ),
         stores=lines(_store(y, x, half) for y in result for x in result),
         squares=lines(_square(y, x) for y in result for x in result),
     )
-    values = constants(threads=threads, lanes=lanes, all_quads=channels // 4, tiles_at_once=at_once)
+    values = constants(
+        threads=threads, lanes=lanes, all_quads=channels // 4, at_once=at_once,
+        scale=transform.scale, phases=transform.phases,
+    )  # fmt: skip
     of_floats = f"array<{floats(half)}>"
     return Shader(
         sizes=("size", "tiles"),
@@ -47,18 +52,18 @@ def transform_out(channels: int, half: bool) -> Shader:
         weights=None,
         threads=threads,
         vectors=threads,
-        body=lines([values, MOMENTS, POINTS, summed("sums", threads, lanes), body]),
+        body=lines([values, MOMENTS, transform.points, summed("sums", threads, lanes), body]),
         half=half,
     )
 
 
-def groups(tiles: int, channels: int) -> tuple[int, int, int]:
+def groups(tiles: int, channels: int, phases: int = 1) -> tuple[int, int, int]:
     """Return the workgroups: parts of the tiles, parts of the channels, 1."""
-    return -(-tiles // _tiles_at_once(channels)), channels // (4 * _lanes(channels)), 1
+    return -(-tiles * phases // _at_once(channels)), channels // (4 * _lanes(channels)), 1
 
 
-def _tiles_at_once(channels: int) -> int:
-    """Return the tiles of a workgroup, a power of two, as `summed` needs it."""
+def _at_once(channels: int) -> int:
+    """Return the tiles and phases of a workgroup, a power of two, as `summed` needs it."""
     most = _THREADS // _lanes(channels)
     return 1 << (most.bit_length() - 1)
 
@@ -69,7 +74,8 @@ def _lanes(channels: int) -> int:
     return next(lanes for lanes in range(min(quads, _LANES), 0, -1) if quads % lanes == 0)
 
 
-# `tiles` are the tiles across, and all tiles.
+# `size` is the result's; `tiles` are the tiles across, and all tiles. A place before the result
+# wraps to a number beyond it.
 _BODY = """
 var<workgroup> sums: array<vec4<f32>, THREADS>;
 
@@ -78,11 +84,13 @@ fn main(
   @builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32
 ) {
   let c = group.y * LANES + thread % LANES;
-  let number = group.x * TILES_AT_ONCE + thread / LANES;
-  let tiles = sizes.tiles.y;
-  let tile = min(number, tiles - 1u);
+  let number = group.x * AT_ONCE + thread / LANES;
+  let numbers = sizes.tiles.y * PHASES;
+  let own = min(number, numbers - 1u);
+  let tile = own / PHASES;
+  let phase = vec2<u32>(own, own / SCALE) % SCALE;
   let corner = vec2<u32>(tile % sizes.tiles.x, tile / sizes.tiles.x) * 4u;
-  let end = select(vec2<u32>(), sizes.size, number < tiles);  // a thread may have no tile
+  let end = select(vec2<u32>(), sizes.size, number < numbers);  // a thread may have no tile
 $loads
 $columns
 $rows
@@ -100,14 +108,14 @@ $squares
 """
 
 
-def _load(y: int, x: int) -> str:
-    place = f"({y * SIDE + x}u * tiles + tile) * ALL_QUADS + c"
+def _load(y: int, x: int, position: int) -> str:
+    place = f"({position}u * numbers + own) * ALL_QUADS + c"
     return f"  let m{y}_{x} = vec4<f32>(source[{place}]);"
 
 
 def _store(y: int, x: int, half: bool) -> str:
     return f"""
-  let place{y}_{x} = corner + vec2<u32>({x}u, {y}u);
+  let place{y}_{x} = (corner + vec2<u32>({x}u, {y}u)) * SCALE - phase;
   let inside{y}_{x} = all(place{y}_{x} < end);
   if (inside{y}_{x}) {{
     result[(place{y}_{x}.y * sizes.size.x + place{y}_{x}.x) * ALL_QUADS + c] =

@@ -81,7 +81,7 @@ class Tuner:
         best = _Painter(plan, weights)
         wanted = best.paint(self._picture)
         yield 0.0
-        fields = [field for field in CANDIDATES if field != self._unused]
+        fields = [field for field in CANDIDATES if field not in self._unused]
         count = sum(len(CANDIDATES[field]) for field in fields) + 1
         done = 0
 
@@ -103,9 +103,10 @@ class Tuner:
             yield from self._sums_tried(best)
 
     @property
-    def _unused(self) -> str:
-        """The field that no layer of the network uses."""
-        return "plain" if self.network.winograd else "product"
+    def _unused(self) -> set[str]:
+        """The fields that no layer of the network uses."""
+        unused = {"plain" if self.network.winograd else "product"}
+        return unused | ({"narrow", "wide"} if self.network.enlarging_winograd else {"phases"})
 
     def _sums_tried(self, best: _Painter) -> Generator[float]:
         """Try sums in FP16 against the picture of the network in FP32."""

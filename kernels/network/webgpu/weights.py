@@ -7,13 +7,12 @@ from collections.abc import Generator, Mapping
 import torch
 from torch import Tensor
 
-from kernels.network.cpu.weights import plain_rows
+from kernels.network.cpu.weights import phase_rows, plain_rows
 from kernels.network.webgpu.convolution import Convolution
 from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.last import filters_are_uniform
 from kernels.network.webgpu.layers import Layer, Network
 from kernels.network.webgpu.tiles import Tile
-from kernels.network.webgpu.winograd import POSITIONS
 from kernels.weight_transforms import phase_weight
 
 
@@ -118,14 +117,18 @@ def filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
 
 
 def transformed_filters(weight: Tensor, layer: Convolution, tile: Tile) -> Tensor:
-    """Transform [K, C, 3, 3] to [36, parts, blocks, C of a block, K of a part], in FP32."""
-    outputs, inputs = weight.shape[:2]
-    rows = plain_rows()
+    """Transform [K, C, 3, 3] to [positions, parts, blocks, C of a block, K of a part], in FP32.
+
+    If the layer enlarges, K are its outputs in each phase, one phase after another.
+    """
+    inputs, outputs = layer.inputs, layer.phases * layer.outputs
+    rows = phase_rows() if layer.enlarges else plain_rows()[None]
     # One large product takes 0.6 ms for 128 channels, and small ones for each filter 11 ms.
-    matrices = torch.kron(rows, rows) @ weight.double().reshape(-1, 9).T  # [36, K * C]
-    matrices = matrices.view(POSITIONS, outputs, inputs).transpose(1, 2)
+    both = torch.cat([torch.kron(down, across) for down in rows for across in rows])
+    matrices = both @ weight.double().reshape(-1, 9).T  # [phases * positions, K * C]
+    matrices = matrices.view(layer.phases, -1, layer.outputs, inputs).permute(1, 3, 0, 2)
     split = matrices.float().reshape(
-        *(POSITIONS, layer.blocks(tile), inputs // layer.blocks(tile)),
+        *(-1, layer.blocks(tile), inputs // layer.blocks(tile)),
         *(outputs // tile.outputs, tile.outputs),
     )
     return split.permute(0, 3, 1, 2, 4).contiguous()

@@ -11,6 +11,7 @@ Access = Literal["uniform", "read", "write"]
 
 MAX_THREADS = 256  # of a workgroup, and its bytes of memory: WebGPU promises both everywhere
 MAX_MEMORY = 16384
+MAX_GROUPS = 65535  # workgroups in one dimension; WebGPU promises them too
 
 
 class Binding(NamedTuple):

@@ -50,3 +50,8 @@ def test_a_report_with_peers_has_their_table_too():
     report = {**origin, "webgpu": [ours()], "peers": [*ROWS, ABSENT]}
     assert mentions(markdown(report), "| ours |", "2.50x", "it is absent")
     assert "| ours |" not in markdown({**origin, "webgpu": [ours()], "peers": []})
+
+
+def test_ways_have_names_of_their_own():
+    rows = [ours(), ours(enlarging_winograd=True), row("", 4.0, winograd=False)]
+    assert len({line[3] for line in webgpu_table(rows)[1:]}) == len(rows)

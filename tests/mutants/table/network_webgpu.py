@@ -71,6 +71,27 @@ MUTANTS = (
         (f"{_PLAN}test_unsupported_pictures_and_gpus_are_refused_in_words",),
     ),
     Mutant(
+        "a picture may need more workgroups than WebGPU promises",
+        f"{_FOLDER}/plan.py",
+        "if _most_groups(network, size) > MAX_GROUPS:",
+        "if _most_groups(network, size) > MAX_GROUPS**2:",
+        (f"{_PLAN}test_unsupported_pictures_and_gpus_are_refused_in_words",),
+    ),
+    Mutant(
+        "the second phase of an enlarged tile is two pixels late",
+        f"{_FOLDER}/transform_out.py",
+        "* SCALE - phase;",
+        "* SCALE + phase;",
+        (f"{_LAYERS}test_winograds_enlarging_convolution_equals_pytorch",),
+    ),
+    Mutant(
+        "an enlarging layer reflects the border of its input",
+        f"{_FOLDER}/transform_in.py",
+        'border = "replicated" if enlarges else "reflected"',
+        'border = "reflected"',
+        (f"{_LAYERS}test_winograds_enlarging_convolution_equals_pytorch",),
+    ),
+    Mutant(
         "an error of wgpu leaves the library as it is",
         f"{_FOLDER}/library.py",
         "except (wgpu().GPUError, RuntimeError, MemoryError, ValueError) as error:",

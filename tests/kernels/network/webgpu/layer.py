@@ -10,14 +10,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from kernels.network.webgpu import product, transform_in, transform_out, winograd
+from kernels.network.webgpu import product, transform_in, transform_out
 from kernels.network.webgpu.convolution import Convolution, convolution, groups
 from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.layers import MULTIPLE, Layer
 from kernels.network.webgpu.moments import EPS, MOMENTS_BYTES, merging
 from kernels.network.webgpu.native import Step
+from kernels.network.webgpu.steps import tiled
 from kernels.network.webgpu.weights import affine, filters, transformed_filters
 from kernels.network.webgpu.wgsl import Reading, Shader
+from kernels.network.webgpu.winograd import transform_of
 
 Pair = tuple[int, int]  # width and height
 
@@ -145,7 +147,7 @@ def run_layer(
         buffers["kept"] = bench.activations(form.inputs, size)
     result = bench.activations(form.outputs, result_size)
     if layer.winograd:
-        parts, count = _transformed(bench, layer, buffers, weight, size, result)
+        parts, count = _transformed(bench, layer, buffers, weight, (size, result_size), result)
     else:
         parts, count = _direct(bench, layer, buffers, weight, (size, result_size, real), result)
     norm = device.upload(np.full(3 * form.outputs, np.nan, np.float32))
@@ -221,34 +223,36 @@ def _direct(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, int]:
     return parts, count
 
 
-def _transformed(bench, layer, buffers, weight, size, result) -> tuple[Buffer, int]:
-    form, device, channels = layer.form, bench.device, layer.form.outputs
-    across, down = (-(-side // winograd.OUTPUTS) for side in size)
+def _transformed(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, int]:
+    form, device, outputs = layer.form, bench.device, layer.form.phases * layer.form.outputs
+    transform = transform_of(enlarges=form.enlarges)
+    across, down = transform.tiles(sizes[0])
     tiles = across * down
     element = 2 if bench.half else 4
     inputs, products = (
-        device.allocate(element * winograd.POSITIONS * tiles * channels) for _ in range(2)
+        device.allocate(element * transform.positions * tiles * channels)
+        for channels in (form.inputs, outputs)
     )
     bench.run(
-        transform_in.transform_in(channels, form.reading, form.keeps, bench.half),
-        [size, (across, tiles)],
-        transform_in.groups(tiles, channels),
+        transform_in.transform_in(form.inputs, form.reading, form.keeps, bench.half, form.enlarges),
+        [sizes[0], (across, tiles)],
+        transform_in.groups(tiles, form.inputs),
         **{**buffers, "result": inputs},
     )
     packed = transformed_filters(weight, form, layer.tile)
     bench.run(
-        product.product(channels, channels, layer.tile, bench.half, layer.half_sums),
+        tiled(layer, bench.half),
         [(across, tiles)],
-        product.groups(tiles, channels, layer.tile),
+        product.groups(transform.positions, tiles, outputs, layer.tile),
         device.upload(packed.numpy()),
         source=inputs,
         result=products,
     )
-    workgroups = transform_out.groups(tiles, channels)
-    parts = device.allocate(MOMENTS_BYTES * workgroups[0] * channels // 4)
+    workgroups = transform_out.groups(tiles, form.outputs, form.phases)
+    parts = device.allocate(MOMENTS_BYTES * workgroups[0] * form.outputs // 4)
     bench.run(
-        transform_out.transform_out(channels, bench.half),
-        [size, (across, tiles)],
+        transform_out.transform_out(form.outputs, bench.half, form.enlarges),
+        [sizes[1], (across, tiles)],
         workgroups,
         source=products,
         result=result,

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from kernels.network.shapes import FULL, LITE, NetworkShape
-from kernels.network.webgpu.convolution import Convolution, convolution, fitting
+from kernels.network.webgpu.convolution import Convolution, fitting
 from kernels.network.webgpu.last import filters_are_uniform, groups, last, limits_bytes
 from kernels.network.webgpu.layers import Layer, Network
+from kernels.network.webgpu.steps import tiled
 from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, fitted
 from kernels.network.webgpu.weights import last_filters
 from kernels.network.webgpu.wgsl import Reading
@@ -57,7 +58,7 @@ def check(
     weight = random_filters(form.outputs, form.inputs, side, half=half and not winograd)
     if form.enlarges and half:
         weight = (weight * 64).round() / 64  # the phases' sums are then exact
-    tile = fitted(tile, form.inputs, form.outputs)
+    tile = fitted(tile, form.inputs, (form.phases if winograd else 1) * form.outputs)
     tile = tile if winograd else fitting(form, tile)
     layer = Layer("", "", form, tile, following, winograd, half_sums=error > 0)
     for size in sizes:
@@ -124,6 +125,12 @@ def test_an_enlarging_convolution_equals_pytorch(device, inputs, outputs, readin
     )
 
 
+@matrix({"inputs, outputs": WIDTHS, "reading": RESULTS, "half": [False, True]})
+def test_winograds_enlarging_convolution_equals_pytorch(device, inputs, outputs, reading, half):
+    form = Convolution(inputs, outputs, 2, reading, enlarges=True)
+    check(device, form, DEFAULT.phases, SIZES, half=half, winograd=True)
+
+
 @matrix({
     "outputs": [16, 32, 48], "side": SIDES, "reading": [Reading.PICTURE, Reading.NUMBERS],
     "half": [False, True],
@@ -140,16 +147,17 @@ FORMS = {  # by a field of Tiles
     "product": Convolution(64, 64, 3, Reading.RESIDUAL, keeps=True),
     "narrow": Convolution(64, 64, 2, Reading.RESIDUAL, enlarges=True),
     "wide": Convolution(64, 32, 2, Reading.RELU, enlarges=True),
+    "phases": Convolution(64, 32, 2, Reading.RELU, enlarges=True),
 }
 TRIED = [(field, tile) for field, tiles in CANDIDATES.items() for tile in tiles]
 
 
-@pytest.mark.parametrize(("field", "tile"), some_daily(TRIED, 3, 7, 18, 27, 37, 48))
+@pytest.mark.parametrize(("field", "tile"), some_daily(TRIED, 3, 7, 18, 27, 37, 48, 53))
 def test_every_tile_computes_the_same(device, field, tile):
     form = FORMS[field]
     tile = replace(tile, taps=form.side) if field == "first" else tile
     sizes = PICTURES if field == "first" else SIZES
-    check(device, form, tile, sizes, half=False, winograd=field == "product")
+    check(device, form, tile, sizes, half=False, winograd=field in ("product", "phases"))
 
 
 @pytest.mark.parametrize("channels", [16, 48, 80, 144])
@@ -204,11 +212,14 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
 ])  # fmt: skip
 def test_shaders_keep_within_the_limits_of_every_webgpu(shape, winograd, half):
     sums = ("fp32", "fp16") if half else ("fp32",)
-    networks = [Network.of(shape, half=half, winograd=winograd, sums=each) for each in sums]
+    networks = [
+        Network.of(shape, half=half, winograd=winograd, sums=each, enlarging_winograd=winograd)
+        for each in sums
+    ]
     for layer in (layer for network in networks for layer in network.normed):
-        assert layer.form.outputs % layer.tile.outputs == 0
+        phases = layer.form.phases if layer.winograd else 1
+        assert phases * layer.form.outputs % layer.tile.outputs == 0
         assert layer.tile.threads <= 256
-        if not layer.winograd:  # a Shader with more threads or memory is refused as it is made
-            shader = convolution(layer.form, layer.tile, half, layer.half_sums)
-            assert len(shader.buffers) + 1 <= 8, "buffers of all bind groups"
+        # A Shader with more threads or memory is refused as it is made.
+        assert len(tiled(layer, half).buffers) + 1 <= 8, "buffers of all bind groups"
     last(shape.widths[0], shape.end_kernel, True, half)

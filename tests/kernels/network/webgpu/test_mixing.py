@@ -29,12 +29,16 @@ def interpolated(states, shares):
     }
 
 
-@pytest.mark.parametrize("half", [False, True], ids=["fp32", "fp16"])
+@pytest.mark.parametrize(
+    ("half", "enlarging"),
+    [(False, False), (True, False), (True, True)],
+    ids=["fp32", "fp16", "enlarging"],
+)
 @pytest.mark.parametrize("shares", [(0.25, 0.75), (0.2, 0.3, 0.5), (1.0,), (0.0, 1.0)], ids=str)
-def test_a_mix_on_the_gpu_paints_as_mixed_weights(device, states, shares, half):
+def test_a_mix_on_the_gpu_paints_as_mixed_weights(device, states, shares, half, enlarging):
     if half and not device.adapter.half:
         pytest.skip("no FP16")
-    network = Network.of(SMALL, half=half)
+    network = Network.of(SMALL, half=half, enlarging_winograd=enlarging)
     plan, x = WebGpuPlan(device, network, SIZE), picture(*SIZE, dtype=np.float32)[0]
     styles = [Weights(device, network, state) for state in states[: len(shares)]]
     mixed = MixedWeights(device, styles)

@@ -27,6 +27,7 @@ SHAPES = {
     "lite": replace(LITE, num_residual_blocks=3),
 }
 SIZES = [(16, 16), (19, 17), (37, 50), (67, 16), (40, 34)]  # width, height
+WAYS = [(True, False), (False, False), (True, True)]  # residual and enlarging layers by Winograd
 SMALL = NetworkShape((16, 16, 16), 3, 1)  # compiles fast
 
 
@@ -34,11 +35,17 @@ class Painter:
     """A network with random weights, on a GPU and in float64. Pictures are [N, H, W, 3]."""
 
     def __init__(
-        self, device: Device, shape: NetworkShape, *, half: bool = False, winograd: bool = True
+        self,
+        device: Device,
+        shape: NetworkShape,
+        *,
+        half: bool = False,
+        winograd: bool = True,
+        enlarging: bool = False,
     ) -> None:
         self.state = state_of(shape)
         self.device, self._blocks = device, shape.num_residual_blocks
-        self.network = Network.of(shape, half=half, winograd=winograd)
+        self.network = Network.of(shape, half=half, winograd=winograd, enlarging_winograd=enlarging)
         self.weights = Weights(device, self.network, self.state)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -65,20 +72,20 @@ def picture(wide: int, high: int, *, count: int = 1, dtype: type = np.uint8) -> 
     return numbers.astype(dtype)
 
 
-@matrix({"shape": SHAPES, "size": SIZES, "winograd": [True, False]})
-def test_the_network_equals_pytorch_in_float64(device, shape, size, winograd):
-    painter = Painter(device, SHAPES[shape], winograd=winograd)
+@matrix({"shape": SHAPES, "size": SIZES, "winograd": [True, False], "enlarging": [True, False]})
+def test_the_network_equals_pytorch_in_float64(device, shape, size, winograd, enlarging):
+    painter = Painter(device, SHAPES[shape], winograd=winograd, enlarging=enlarging)
     x = picture(*size)
     exact = painter.exact(x)
     assert np.abs(painter(x.astype(np.float32)) - exact).max() < 0.005
     assert np.abs(painter(x) - exact.clip(0, 255)).max() < 0.505
 
 
-@matrix({"shape": SHAPES, "size": SIZES, "winograd": [True, False]})
-def test_the_network_in_fp16_is_near_float64(device, shape, size, winograd):
+@matrix({"shape": SHAPES, "size": SIZES, "winograd": [True, False], "enlarging": [True, False]})
+def test_the_network_in_fp16_is_near_float64(device, shape, size, winograd, enlarging):
     if not device.adapter.half:
         pytest.skip("this GPU has no FP16 in shaders")
-    painter = Painter(device, SHAPES[shape], half=True, winograd=winograd)
+    painter = Painter(device, SHAPES[shape], half=True, winograd=winograd, enlarging=enlarging)
     x = picture(*size)
     error = np.square(painter(x.astype(np.float32)) - painter.exact(x)).mean()
     assert 10 * np.log10(255**2 / error) > (56 if winograd else 60), "dB"
@@ -112,15 +119,16 @@ def test_random_networks_of_random_sizes_are_right(device, seed):
     shape = NetworkShape(
         (widths[0], widths[1], widths[2]), draw.randrange(1, 16, 2), draw.randint(1, 4)
     )
-    painter = Painter(device, shape, winograd=draw.random() < 0.5)
+    ways = [draw.random() < 0.5 for _ in range(2)]
+    painter = Painter(device, shape, winograd=ways[0], enlarging=ways[1])
     x = picture(draw.randint(16, 70), draw.randint(16, 50), dtype=np.float32)
     assert np.abs(painter(x) - painter.exact(x)).max() < 0.01
 
 
-@pytest.mark.parametrize("winograd", [True, False])
+@pytest.mark.parametrize(("winograd", "enlarging"), WAYS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_pictures_of_one_color_are_exact(device, shape, winograd):
-    painter = Painter(device, SHAPES[shape], winograd=winograd)
+def test_pictures_of_one_color_are_exact(device, shape, winograd, enlarging):
+    painter = Painter(device, SHAPES[shape], winograd=winograd, enlarging=enlarging)
     # A norm turns a constant into its bias, and the last layer sums its weights. PyTorch's rounding
     # differs from pixel to pixel, and each norm multiplies it by 1 / sqrt(eps), even in float64.
     filters = painter.state["deconv3.conv2d.weight"].double().sum((2, 3))
@@ -130,19 +138,21 @@ def test_pictures_of_one_color_are_exact(device, shape, winograd):
         assert np.abs(painter(x) - expected).max() < 0.0005
 
 
-@pytest.mark.parametrize("winograd", [True, False])
+@pytest.mark.parametrize(("winograd", "enlarging"), WAYS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_step_of_one_level_is_right_to_a_hundredth(device, shape, winograd):
-    painter = Painter(device, SHAPES[shape], winograd=winograd)
+def test_a_step_of_one_level_is_right_to_a_hundredth(device, shape, winograd, enlarging):
+    painter = Painter(device, SHAPES[shape], winograd=winograd, enlarging=enlarging)
     x = np.full((1, 40, 52, 3), 128, np.float32)
     x[:, :, 20:] = 129
     assert np.abs(painter(x) - painter.exact(x)).max() < 0.01
 
 
-@pytest.mark.parametrize("winograd", [True, False])
+@pytest.mark.parametrize(("winograd", "enlarging"), WAYS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next(device, value, winograd):
-    painter = Painter(device, SMALL, winograd=winograd)
+def test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next(
+    device, value, winograd, enlarging
+):
+    painter = Painter(device, SMALL, winograd=winograd, enlarging=enlarging)
     x = picture(36, 32, dtype=np.float32)
     plan = painter.plan(x)
     before = plan(painter.weights, x)
@@ -266,8 +276,14 @@ def test_unsupported_pictures_and_gpus_are_refused_in_words(adapter):
     assert "too large" in unsupported(full, (1920, 1080), tight)
     with pytest.raises(ValueError, match="too large"):
         WebGpuPlan(tight, full, (1920, 1080))
+    large = Limited(replace(adapter, binding_bytes=1 << 40))
+    enlarging = replace(full, enlarging_winograd=True)
+    assert unsupported(enlarging, (4000, 4000), large) == ""
+    assert "one shader" in unsupported(enlarging, (4096, 4096), large)
 
 
-def test_other_widths_are_refused_in_words():
+def test_other_widths_are_refused_in_words(adapter):
     assert layers.unsupported(FULL) == layers.unsupported(LITE) == ""
-    assert "widths" in layers.unsupported(NetworkShape((24, 64, 128), 9))
+    narrow = NetworkShape((20, 64, 128), 9)
+    assert "widths" in layers.unsupported(narrow)
+    assert "widths" in unsupported(Network.of(narrow), (16, 16), Limited(adapter))

@@ -26,15 +26,16 @@ STEP = np.full_like(SCENE, 128)
 STEP[:, SIZE[0] // 2 :] = 129
 
 
+@pytest.mark.parametrize("enlarging", [False, True])
 @pytest.mark.parametrize(
     "path", some_daily(FILES, 0, 9), ids=lambda path: "-".join(path.parts[-2:])
 )
-def test_a_style_keeps_the_picture_of_float64(device, path):
+def test_a_style_keeps_the_picture_of_float64(device, path, enlarging):
     state = load_checkpoint(path)
     config = network_config(state)
     exact = {name: weight.double() for name, weight in state.items()}
     for half in (False, True) if device.adapter.half else (False,):
-        network = Network.of(config, half=half)
+        network = Network.of(config, half=half, enlarging_winograd=enlarging)
         plan, weights = WebGpuPlan(device, network, SIZE), Weights(device, network, state)
         for picture in (SCENE, NOISE) if half else (SCENE, NOISE, STEP):
             pictures = torch.from_numpy(picture.copy()).permute(2, 0, 1)[None]

@@ -22,12 +22,16 @@ from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture, stat
 SIZE = 20, 16
 FIRST = DEFAULT.first, Tile(16, 8, 32, 4), Tile(16, 16, 32, 4, channels=4)
 WIDE = DEFAULT.wide, Tile(16, 8, 32, 16)
+PHASES = DEFAULT.phases, Tile(64, 1, 64, 16)
 
 
 @pytest.fixture(autouse=True)
 def candidates(monkeypatch):
     """Few candidates, which compile fast."""
-    few = {"first": FIRST, "wide": WIDE, "plain": (DEFAULT.plain,), "product": (DEFAULT.product,)}
+    few = {
+        "first": FIRST, "wide": WIDE, "plain": (DEFAULT.plain,), "product": (DEFAULT.product,),
+        "phases": PHASES,
+    }  # fmt: skip
     monkeypatch.setattr(tuning, "CANDIDATES", few)
 
 
@@ -63,6 +67,14 @@ def test_the_fastest_tiles_are_taken(device, times, winograd):
     assert [trial.tile for trial in first] == [*FIRST[1:]]
     assert [trial.best for trial in first] == [10.0, 9.0], "each is held against the best one"
     assert [trial.milliseconds for trial in tuner.trials["wide"]] == [11.0]
+
+
+def test_only_tiles_that_the_network_uses_are_tried(device, times):
+    network = Network.of(SMALL, enlarging_winograd=True)
+    tuner = Tuner(device, network, state_of(SMALL), SIZE)
+    assert tuned(tuner).enlarging_winograd
+    assert [*tuner.trials] == ["first", "phases"]
+    assert [trial.refused for trial in tuner.trials["phases"]] == [""]
 
 
 def test_a_tile_that_is_hardly_faster_is_not_taken(device, times):
