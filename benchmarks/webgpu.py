@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import product
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--direct", action="store_true", help="also without Winograd's transforms")
     parser.add_argument(
-        "--enlarge", action="store_true", help="also with Winograd's transforms in enlarging layers"
+        "--enlarge", action="store_true", help="also with the other way of enlarging layers"
     )
     parser.add_argument("--checked", action="store_true", help="with wgpu's checks of indexes")
     parser.add_argument("--tune", action="store_true", help="find the fastest tiles first")
@@ -121,31 +121,31 @@ def rows_of(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Measure each network, size, precision and way; yield the report's section and its row."""
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
-    ways = [(True, False)]  # whether residual layers, and enlarging ones, use Winograd's transforms
-    ways += [(True, True)] if args.enlarge else []
-    ways += [(False, False)] if args.direct else []
+    ways = ["default", *(["enlarge"] if args.enlarge else []), *(["direct"] if args.direct else [])]
     for file, (wide, high) in product(args.networks, sizes):
         path = STYLES / args.style / f"{file}.safetensors"
         state, picture = load_checkpoint(path), scene(wide, high)
         exact = in_float64(state, picture)
-        for precision, (winograd, enlarging) in product(args.precisions, ways):
-            half = PRECISIONS[precision]
+        for precision, way in product(args.precisions, ways):
             network = Network.of(
-                network_config(state), half=half, winograd=winograd, enlarging_winograd=enlarging
+                network_config(state), half=PRECISIONS[precision], winograd=way != "direct"
             )
+            if way == "enlarge":
+                network = replace(network, enlarging_winograd=not network.enlarging_winograd)
             network, tuning = with_tiles(device, network, state, (wide, high), args)
             case = {"network": file, "size": f"{wide}x{high}", "precision": precision}
             row = {
                 **case,
-                "winograd": winograd,
-                "enlarging_winograd": enlarging,
+                "default": way == "default",
+                "winograd": network.winograd,
+                "enlarging_winograd": network.enlarging_winograd,
                 "sums": network.sums,
                 "tiles": asdict(network.tiles),
                 "tuning": tuning,
                 **measured(device, network, state, picture, exact, args.runs),
             }
             yield "webgpu", row
-            if (winograd, enlarging) == ways[0] and not args.alone and "unsupported" not in row:
+            if row["default"] and not args.alone and "unsupported" not in row:
                 models = Models(path, folder)
                 for each in beside(device, network, state, models, picture, exact, args.runs):
                     yield "peers", {**case, **each}

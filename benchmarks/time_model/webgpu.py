@@ -54,12 +54,9 @@ def stored_report(path: Path = REPORT) -> dict[str, Any]:
 
 
 def measured(report: Mapping[str, Any]) -> list[Measured]:
-    """Return the timed rows of a report with Winograd's transforms in residual layers alone."""
-    return [
-        _measured(row)
-        for row in report["webgpu"]
-        if row.get("winograd") and not row.get("enlarging_winograd") and "gpu" in row
-    ]
+    """Return the timed rows of a report with the default way of each layer."""
+    rows = [row for row in report["webgpu"] if row.get("default") and "gpu" in row]
+    return [_measured(row) for row in rows]
 
 
 def card_of(report: Mapping[str, Any]) -> GpuCard:

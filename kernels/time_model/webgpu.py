@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from kernels.network.shapes import WITH_KERNELS
-from kernels.network.webgpu.layers import LAST, MULTIPLE, Layer, Network
+from kernels.network.webgpu.layers import BAND_BYTES, LAST, MULTIPLE, Layer, Network
 from kernels.network.webgpu.wgsl import Reading
-from kernels.network.webgpu.winograd import PLAIN
+from kernels.network.webgpu.winograd import transform_of
 from kernels.time_model.webgpu_cards import GpuCard
 
 FILE = Path(__file__).with_name("webgpu.json")
@@ -140,7 +140,7 @@ def work(network: str, width: int, height: int, *, half: bool = True) -> dict[st
     found: dict[str, Work] = {}
     for layer in layers.normed:
         if layer.winograd:
-            found[layer.name] = _transformed(layer, wide, high, element)
+            found[layer.name] = _transformed(layers, layer, wide, high, element)
         else:
             found[layer.name] = _direct(layer, wide, high, element)
         form = layer.form
@@ -161,17 +161,19 @@ def _direct(layer: Layer, wide: int, high: int, element: int) -> Work:
     return Work(layer.convolution, 2, products, moved)
 
 
-def _transformed(layer: Layer, wide: int, high: int, element: int) -> Work:
-    """Return a residual layer's work: to tiles, products, back, and the merge of moments."""
+def _transformed(layers: Network, layer: Layer, wide: int, high: int, element: int) -> Work:
+    """Return a layer's work: to tiles, products, back, and the merge of moments."""
     form, pixels = layer.form, wide * high
-    channels = form.inputs
-    across, down = PLAIN.tiles((wide, high))
-    positions = PLAIN.positions * across * down
-    one = pixels * channels * element
-    inside = positions * channels * element
-    kept = one if form.keeps else 0
-    moved = _read(layer, pixels, element) + kept + 2 * inside + one
-    return Work("res", 4, positions * channels**2, 2 * inside, moved)
+    transform = transform_of(enlarges=form.enlarges)
+    across, down = transform.tiles((wide, high))
+    positions, outputs = transform.positions * across * down, form.phases * form.outputs
+    inside = positions * (form.inputs + outputs) * element
+    kept = pixels * form.inputs * element if form.keeps else 0
+    results = transform.phases * pixels * form.outputs * element
+    moved = _read(layer, pixels, element) + kept + inside + results
+    kind = layer.convolution if form.enlarges else "res"
+    dispatches = 3 * len(layers.bands(layer, across * down, BAND_BYTES)) + 1
+    return Work(kind, dispatches, positions * form.inputs * outputs, inside, moved)
 
 
 def _read(layer: Layer, pixels: int, element: int) -> int:

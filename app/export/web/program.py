@@ -13,6 +13,7 @@ from kernels.network.webgpu.native import Pipeline
 from kernels.network.webgpu.plan import buffer_sizes
 from kernels.network.webgpu.steps import Steps
 from kernels.network.webgpu.wgsl import Shader
+from models.network_config import NetworkConfig
 
 Size = tuple[Formula | int, Formula | int]
 
@@ -38,6 +39,14 @@ class RecordingDevice:
         return {"sizes": [list(size) for size in sizes], "buffers": bound}
 
 
+def page_network(config: NetworkConfig, *, half: bool) -> Network:
+    """Return the network of a page.
+
+    A page packs filters for direct enlarging layers, and computes every size by one expression.
+    """
+    return Network.of(config, half=half, enlarging_winograd=False)
+
+
 def program(network: Network) -> str:
     """Return an object of JavaScript: shaders, and `plan(w, h)` with the buffers and the runs.
 
@@ -46,8 +55,9 @@ def program(network: Network) -> str:
     """
     device = RecordingDevice()
     real = cast("tuple[int, int]", (Formula("w"), Formula("h")))
-    between = {name: device.allocate(size) for name, size in buffer_sizes(network, real).items()}
-    steps = Steps(cast("Device", device), network, real, between, in_bytes=True)
+    sizes = buffer_sizes(network, real, None)
+    between = {name: device.allocate(size) for name, size in sizes.items()}
+    steps = Steps(cast("Device", device), network, real, between, band_bytes=None, in_bytes=True)
     runs = [
         {
             "shader": run.pipeline.handle,

@@ -12,11 +12,11 @@ from PIL import Image
 from torch import Tensor
 
 from app.export.network import ExportError
-from app.export.web.program import program
+from app.export.web.program import page_network, program
 from app.export.web.scene import lake, painted, webp
 from app.styles.pack import Style
 from kernels.network.cpu.weights import plain_rows
-from kernels.network.webgpu.layers import Layer, Network, unsupported
+from kernels.network.webgpu.layers import Layer, unsupported
 from kernels.weight_transforms import PHASE_TAPS
 from models.checkpoints import load_checkpoint
 from models.families.keys import FEED_FORWARD
@@ -91,7 +91,7 @@ def _halves(state: Mapping[str, Tensor], network: NetworkConfig) -> bytes:
 
 def _network(config: NetworkConfig) -> str:
     """Return an object of JavaScript: where tensors lie, how layers are packed, both programs."""
-    floats, halves = (Network.of(config, half=half) for half in (False, True))
+    floats, halves = (page_network(config, half=half) for half in (False, True))
     tensors: dict[str, list[int]] = {}
     start = 0
     for name, shape in config.state_shapes().items():

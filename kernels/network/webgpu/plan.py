@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.graph_plan import group_of
-from kernels.network.webgpu import layers, transform_in, transform_out
+from kernels.network.webgpu import layers
 from kernels.network.webgpu.device import Device
-from kernels.network.webgpu.layers import MIN_SIDE, MULTIPLE, Layer, Network
+from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
 from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
-from kernels.network.webgpu.wgsl import MAX_GROUPS
 from kernels.network.webgpu.winograd import transform_of
 from utils.translation.texts import tr
 
@@ -34,15 +33,20 @@ def unsupported(network: Network, size: Pair, device: Device) -> str:
         return tr("this GPU has no FP16 in shaders")
     if min(size) < MIN_SIDE:
         return tr("pictures need at least {n} pixels on each side", n=MIN_SIDE)
-    if max(buffer_sizes(network, size).values()) > device.adapter.binding_bytes:
+    if max(buffer_sizes(network, size, band_bytes(device)).values()) > device.adapter.binding_bytes:
         return tr("the picture is too large for one buffer of this GPU")
-    if _most_groups(network, size) > MAX_GROUPS:
-        return tr("the picture is too large for one shader of this GPU")
     return ""
 
 
-def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
+def band_bytes(device: Device) -> int:
+    """Return the most bytes of a buffer between Winograd's shaders."""
+    return min(BAND_BYTES, device.adapter.binding_bytes)
+
+
+def buffer_sizes(network: Network, size: Pair, most: int | None) -> dict[str, int]:
     """Return the bytes of the buffers between layers, for pictures of a width and height.
+
+    `most` is the limit of `Network.bands`.
 
     "full", "half" and "raw" are raw results in three sizes, "inside" a residual block's first one.
     "even" and "odd" are the inputs of residual blocks by turns. "tiles" and "products" are
@@ -56,25 +60,13 @@ def buffer_sizes(network: Network, size: Pair) -> dict[str, int]:
     for layer, each in _transformed(network, (wide, high)):
         form, transform = layer.form, transform_of(enlarges=layer.form.enlarges)
         across, down = transform.tiles(each)
-        positions = transform.positions * across * down
+        largest, *_ = network.bands(layer, across * down, most)
+        positions = transform.positions * largest.tiles
         for name, channels in (("tiles", form.inputs), ("products", form.phases * form.outputs)):
             count = positions * channels
             numbers[name] = max(numbers[name], count) if name in numbers else count
     element = 2 if network.half else 4
     return {name: element * number for name, number in numbers.items()}
-
-
-def _most_groups(network: Network, size: Pair) -> int:
-    """Return the most workgroups of Winograd's shaders, which have one row of them."""
-    wide, high = (-(-side // MULTIPLE) for side in size)
-    most = 0
-    for layer, each in _transformed(network, (wide, high)):
-        form = layer.form
-        across, down = transform_of(enlarges=form.enlarges).tiles(each)
-        inward, *_ = transform_in.groups(across * down, form.inputs)
-        outward, *_ = transform_out.groups(across * down, form.outputs, form.phases)
-        most = max(most, inward, outward)
-    return most
 
 
 def _transformed(network: Network, quarter: Pair) -> list[tuple[Layer, Pair]]:
@@ -127,7 +119,7 @@ class WebGpuPlan:
         if beside is not None:
             self._between = beside._between
         else:
-            sizes = buffer_sizes(network, size)
+            sizes = buffer_sizes(network, size, band_bytes(device))
             self._between = {name: device.allocate(count) for name, count in sizes.items()}
         self._forms: dict[bool, _Form] = {}  # by whether pictures are bytes
 
@@ -253,7 +245,11 @@ class WebGpuPlan:
         if in_bytes not in self._forms:
             size, between = self._size, self._between
             with self._device.compiling():
-                steps = Steps(self._device, self._network, size, between, in_bytes=in_bytes)
+                steps = Steps(
+                    *(self._device, self._network, size, between),
+                    band_bytes=band_bytes(self._device),
+                    in_bytes=in_bytes,
+                )
             form = _Form(self._device, steps)
             if self._beside is not None:
                 form.parts = self._beside._form(in_bytes).parts

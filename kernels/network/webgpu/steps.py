@@ -64,6 +64,7 @@ class Steps:
         real: Pair,
         between: Mapping[str, Buffer],
         *,
+        band_bytes: int | None,
         in_bytes: bool,
     ) -> None:
         """Compile the shaders and bind the buffers.
@@ -71,13 +72,14 @@ class Steps:
         Args:
             real: Width and height of the pictures.
             between: The buffers between layers, see `plan.buffer_sizes`.
+            band_bytes: The limit of `Network.bands`.
             in_bytes: Whether pictures are uint8; otherwise they are float32.
 
         Raises:
             WebGpuError: If the device is lost, out of memory, or refuses a shader.
         """
         self._device, self._network, self._between = device, network, between
-        self._real, self._in_bytes = real, in_bytes
+        self._real, self._in_bytes, self._band_bytes = real, in_bytes, band_bytes
         self.runs: dict[str, list[Run]] = {}
         self._bound: weakref.WeakKeyDictionary[Weights, dict[str, list[Step]]] = (
             weakref.WeakKeyDictionary()
@@ -171,30 +173,33 @@ class Steps:
         name, form, half, between = layer.name, layer.form, self._network.half, self._between
         transform = transform_of(enlarges=form.enlarges)
         across, down = transform.tiles(size)
-        tiles = across * down
-        counts = across, tiles
-        shader = transform_in.transform_in(
+        outputs = form.phases * form.outputs
+        inward = transform_in.transform_in(
             form.inputs, form.reading, form.keeps, half, form.enlarges
         )
-        self._add(
-            *(name, shader, (size, counts), transform_in.groups(tiles, form.inputs)),
-            **buffers, result=between["tiles"],
-        )  # fmt: skip
-        shader = tiled(layer, half)
-        outputs = form.phases * form.outputs
-        workgroups = product.groups(transform.positions, tiles, outputs, layer.tile)
-        self._add(
-            *(name, shader, (counts,), workgroups, layer.convolution),
-            source=between["tiles"], result=between["products"],
-        )  # fmt: skip
-        workgroups = transform_out.groups(tiles, form.outputs, form.phases)
-        parts = self._device.allocate(MOMENTS_BYTES * workgroups[0] * form.outputs // 4)
-        shader = transform_out.transform_out(form.outputs, half, form.enlarges)
-        self._add(
-            *(name, shader, (result_size, counts), workgroups),
-            source=between["products"], result=between[result], parts=parts,
-        )  # fmt: skip
-        return parts, workgroups[0]
+        outward = transform_out.transform_out(form.outputs, half, form.enlarges)
+        bands = self._network.bands(layer, across * down, self._band_bytes)
+        ends = [transform_out.groups(tiles, form.outputs, form.phases) for _, tiles in bands]
+        count = sum(parts for parts, *_ in ends)
+        parts = self._device.allocate(MOMENTS_BYTES * count * form.outputs // 4)
+        part = 0
+        for (first, tiles), end in zip(bands, ends, strict=True):
+            counts, band = (across, tiles), (first, part)
+            self._add(
+                *(name, inward, (size, counts, band), transform_in.groups(tiles, form.inputs)),
+                **buffers, result=between["tiles"],
+            )  # fmt: skip
+            workgroups = product.groups(transform.positions, tiles, outputs, layer.tile)
+            self._add(
+                *(name, tiled(layer, half), (counts,), workgroups, layer.convolution),
+                source=between["tiles"], result=between["products"],
+            )  # fmt: skip
+            self._add(
+                *(name, outward, (result_size, counts, band), end),
+                source=between["products"], result=between[result], parts=parts,
+            )  # fmt: skip
+            part += end[0]
+        return parts, count
 
     def _merge(self, layer: Layer, parts: Buffer, counts: Pair, result: str) -> None:
         """Add the shader that merges a layer's moments to its norm."""

@@ -27,7 +27,8 @@ def transform_in(
 ) -> Shader:
     """Return the shader that transforms the input: a thread for each tile and four channels.
 
-    It writes [positions, tiles, channels], and with `keeps`, the normalized input to `kept`.
+    It writes [positions, tiles of a band, channels], and with `keeps`, the normalized input to
+    `kept`.
     """
     transform = transform_of(enlarges=enlarges)
     tile, store = range(transform.side), range(OUTPUTS)
@@ -47,7 +48,7 @@ def transform_in(
     of_floats = f"array<{floats(half)}>"
     values = constants(threads=_THREADS)
     return Shader(
-        sizes=("size", "tiles"),
+        sizes=("size", "tiles", "band"),
         buffers=(
             *sources(reading, half),
             *([Binding("kept", "write", of_floats)] if keeps else []),
@@ -66,14 +67,15 @@ def groups(tiles: int, channels: int) -> tuple[int, int, int]:
     return -(-tiles * channels // (4 * _THREADS)), 1, 1
 
 
-# `tiles` are the tiles across, and all tiles.
+# `tiles` are the tiles across, and those of the band. `band` begins with its first tile.
 _BODY = """
 @compute @workgroup_size(THREADS)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let c = id.x % SOURCE_QUADS;
-  let tile = id.x / SOURCE_QUADS;
+  let place = id.x / SOURCE_QUADS;
   let tiles = sizes.tiles.y;
-  if (tile >= tiles) { return; }
+  if (place >= tiles) { return; }
+  let tile = sizes.band.x + place;
   let corner = vec2<i32>(vec2<u32>(tile % sizes.tiles.x, tile / sizes.tiles.x)) * 4;
   let first = center(c);
 $loads
@@ -102,5 +104,5 @@ def _keep(y: int, x: int, half: bool) -> str:
 
 
 def _store(y: int, x: int, position: int, half: bool) -> str:
-    place = f"({position}u * tiles + tile) * SOURCE_QUADS + c"
-    return f"  result[{place}] = {floats(half)}(v{y}_{x});"
+    at = f"({position}u * tiles + place) * SOURCE_QUADS + c"
+    return f"  result[{at}] = {floats(half)}(v{y}_{x});"

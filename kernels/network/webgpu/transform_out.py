@@ -19,7 +19,10 @@ _LANES = 32  # vectors of channels of a workgroup, at most: it then has the four
 
 @cache
 def transform_out(channels: int, half: bool, enlarges: bool = False) -> Shader:
-    """Return the shader that computes the result from [positions, tiles, phases, channels]."""
+    """Return the shader that computes the result.
+
+    It reads [positions, tiles of a band, phases, channels].
+    """
     transform = transform_of(enlarges=enlarges)
     lanes, at_once = _lanes(channels), _at_once(channels)
     threads = lanes * at_once
@@ -43,7 +46,7 @@ def transform_out(channels: int, half: bool, enlarges: bool = False) -> Shader:
     )  # fmt: skip
     of_floats = f"array<{floats(half)}>"
     return Shader(
-        sizes=("size", "tiles"),
+        sizes=("size", "tiles", "band"),
         buffers=(
             Binding("source", "read", of_floats),
             Binding("result", "write", of_floats),
@@ -74,8 +77,8 @@ def _lanes(channels: int) -> int:
     return next(lanes for lanes in range(min(quads, _LANES), 0, -1) if quads % lanes == 0)
 
 
-# `size` is the result's; `tiles` are the tiles across, and all tiles. A place before the result
-# wraps to a number beyond it.
+# `size` is the result's; `tiles` are the tiles across, and those of the band. `band` are its first
+# tile and the first part of its moments. A place before the result wraps to a number beyond it.
 _BODY = """
 var<workgroup> sums: array<vec4<f32>, THREADS>;
 
@@ -87,7 +90,7 @@ fn main(
   let number = group.x * AT_ONCE + thread / LANES;
   let numbers = sizes.tiles.y * PHASES;
   let own = min(number, numbers - 1u);
-  let tile = own / PHASES;
+  let tile = sizes.band.x + own / PHASES;
   let phase = vec2<u32>(own, own / SCALE) % SCALE;
   let corner = vec2<u32>(tile % sizes.tiles.x, tile / sizes.tiles.x) * 4u;
   let end = select(vec2<u32>(), sizes.size, number < numbers);  // a thread may have no tile
@@ -103,7 +106,8 @@ $stores
   var squares = vec4<f32>();
 $squares
   squares = summed(squares, thread);
-  if (thread < LANES) { parts[group.x * ALL_QUADS + c] = Moments(mean, squares, count); }
+  let part = sizes.band.y + group.x;
+  if (thread < LANES) { parts[part * ALL_QUADS + c] = Moments(mean, squares, count); }
 }
 """
 

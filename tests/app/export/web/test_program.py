@@ -9,21 +9,20 @@ from typing import Any
 import pytest
 
 from app.export.web.formula import Formula
-from app.export.web.program import RecordingDevice, program
-from kernels.network.webgpu.layers import Network
+from app.export.web.program import RecordingDevice, page_network, program
 from kernels.network.webgpu.plan import buffer_sizes
 from kernels.network.webgpu.steps import Steps
 from models.network_config import CONFIGS
 
-LITE = Network.of(CONFIGS["lite"])
+LITE = page_network(CONFIGS["lite"], half=False)
 SIZES = [(16, 16), (17, 67), (320, 240), (253, 190), (1280, 720)]
 
 
 def recorded(width: Any, height: Any) -> tuple[RecordingDevice, Steps]:
     device: Any = RecordingDevice()
-    sizes = buffer_sizes(LITE, (width, height))
+    sizes = buffer_sizes(LITE, (width, height), None)
     between = {name: device.allocate(size) for name, size in sizes.items()}
-    return device, Steps(device, LITE, (width, height), between, in_bytes=True)
+    return device, Steps(device, LITE, (width, height), between, band_bytes=None, in_bytes=True)
 
 
 def computed(value: Any, width: int, height: int) -> Any:
@@ -54,7 +53,7 @@ def test_formulas_give_the_numbers_of_a_size(width, height):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_a_program_names_every_shader_once(half):
-    text = program(Network.of(CONFIGS["lite"], half=half))
+    text = program(page_network(CONFIGS["lite"], half=half))
     device, _ = recorded(320, 240)
     assert text.count("@compute") == len(device.shaders)
     assert ("enable f16;" in text) == half

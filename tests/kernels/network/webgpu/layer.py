@@ -227,35 +227,46 @@ def _transformed(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, 
     form, device, outputs = layer.form, bench.device, layer.form.phases * layer.form.outputs
     transform = transform_of(enlarges=form.enlarges)
     across, down = transform.tiles(sizes[0])
-    tiles = across * down
+    bands = layer_bands(across * down)
+    most = max(tiles for _, tiles in bands)
     element = 2 if bench.half else 4
     inputs, products = (
-        device.allocate(element * transform.positions * tiles * channels)
+        device.allocate(element * transform.positions * most * channels)
         for channels in (form.inputs, outputs)
     )
-    bench.run(
-        transform_in.transform_in(form.inputs, form.reading, form.keeps, bench.half, form.enlarges),
-        [sizes[0], (across, tiles)],
-        transform_in.groups(tiles, form.inputs),
-        **{**buffers, "result": inputs},
-    )
-    packed = transformed_filters(weight, form, layer.tile)
-    bench.run(
-        tiled(layer, bench.half),
-        [(across, tiles)],
-        product.groups(transform.positions, tiles, outputs, layer.tile),
-        device.upload(packed.numpy()),
-        source=inputs,
-        result=products,
-    )
-    workgroups = transform_out.groups(tiles, form.outputs, form.phases)
-    parts = device.allocate(MOMENTS_BYTES * workgroups[0] * form.outputs // 4)
-    bench.run(
-        transform_out.transform_out(form.outputs, bench.half, form.enlarges),
-        [sizes[1], (across, tiles)],
-        workgroups,
-        source=products,
-        result=result,
-        parts=parts,
-    )
-    return parts, workgroups[0]
+    packed = device.upload(transformed_filters(weight, form, layer.tile).numpy())
+    ends = [transform_out.groups(tiles, form.outputs, form.phases) for _, tiles in bands]
+    count = sum(parts for parts, *_ in ends)
+    parts, part = device.allocate(MOMENTS_BYTES * count * form.outputs // 4), 0
+    for (first, tiles), end in zip(bands, ends, strict=True):
+        bench.run(
+            transform_in.transform_in(
+                form.inputs, form.reading, form.keeps, bench.half, form.enlarges
+            ),
+            [sizes[0], (across, tiles), (first, part)],
+            transform_in.groups(tiles, form.inputs),
+            **{**buffers, "result": inputs},
+        )
+        bench.run(
+            tiled(layer, bench.half),
+            [(across, tiles)],
+            product.groups(transform.positions, tiles, outputs, layer.tile),
+            packed,
+            source=inputs,
+            result=products,
+        )
+        bench.run(
+            transform_out.transform_out(form.outputs, bench.half, form.enlarges),
+            [sizes[1], (across, tiles), (first, part)],
+            end,
+            source=products,
+            result=result,
+            parts=parts,
+        )
+        part += end[0]
+    return parts, count
+
+
+def layer_bands(tiles: int) -> list[Pair]:
+    """Return two bands, the first one of five tiles, or one if there are no more tiles."""
+    return [(0, 5), (5, tiles - 5)] if tiles > 5 else [(0, tiles)]

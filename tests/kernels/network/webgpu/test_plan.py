@@ -270,16 +270,36 @@ def test_unsupported_pictures_and_gpus_are_refused_in_words(adapter):
     assert "16 pixels" in unsupported(small, (15, 200), device)
     without = Limited(replace(adapter, half=False))
     assert "FP16" in unsupported(replace(small, half=True), (16, 16), without)
-    limit = max(buffer_sizes(full, (1920, 1080)).values())
-    assert unsupported(full, (1920, 1080), Limited(replace(adapter, binding_bytes=limit))) == ""
+    limit = buffer_sizes(full, (640, 480), None)["full"]
+    assert unsupported(full, (640, 480), Limited(replace(adapter, binding_bytes=limit))) == ""
     tight = Limited(replace(adapter, binding_bytes=limit - 1))
-    assert "too large" in unsupported(full, (1920, 1080), tight)
+    assert "too large" in unsupported(full, (640, 480), tight)
     with pytest.raises(ValueError, match="too large"):
-        WebGpuPlan(tight, full, (1920, 1080))
-    large = Limited(replace(adapter, binding_bytes=1 << 40))
-    enlarging = replace(full, enlarging_winograd=True)
-    assert unsupported(enlarging, (4000, 4000), large) == ""
-    assert "one shader" in unsupported(enlarging, (4096, 4096), large)
+        WebGpuPlan(tight, full, (640, 480))
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_bands_paint_the_picture_of_whole_layers(device, monkeypatch, half):
+    if half and not device.adapter.half:
+        pytest.skip("this GPU has no FP16 in shaders")
+    painter = Painter(device, SMALL, half=half, enlarging=True)
+    x = picture(131, 67)
+    whole = painter(x)
+    monkeypatch.setattr("kernels.network.webgpu.plan.BAND_BYTES", 1)
+    assert np.abs(painter(x).astype(int) - whole).max() <= 1
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("tiles", [1, 64, 65, 1000, 14651])
+def test_bands_have_each_tile_once_and_fit_their_buffers(tiles, half):
+    network = Network.of(FULL, half=half)
+    assert network.bands(network.decoder[1], tiles, None) == [(0, tiles)]
+    for layer, of_tile in ((network.blocks[0][0], 36 * 128), (network.decoder[1], 25 * 128)):
+        for most in (1 << 21, 1 << 24, 1 << 40):
+            bands = network.bands(layer, tiles, most)
+            places = [place for first, count in bands for place in range(first, first + count)]
+            assert places == [*range(tiles)]
+            assert max(count for _, count in bands) * of_tile * (2 if half else 4) <= most
 
 
 def test_other_widths_are_refused_in_words(adapter):
