@@ -10,6 +10,7 @@ from functools import cache
 from string import Template
 
 from kernels.network.webgpu.wgsl import (
+    BROKEN,
     EDGES,
     MAX_MEMORY,
     Binding,
@@ -72,7 +73,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
         ),
         multiply=lines(_row(row, side, pixels) for row in range(pixels + side - 1)),
         keep=lines(
-            f"  halo[first + {pixel}u * WIDTH] = filters[BIAS] + vec4<f32>(sum{pixel}, 0.0);"
+            f"  halo[first + {pixel}u * WIDTH] = bias + vec4<f32>(sum{pixel}, 0.0);"
             for pixel in range(pixels)
         ),
         write=_BYTES if in_bytes else _NUMBERS,
@@ -87,7 +88,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
         weights=Binding("filters", "uniform" if uniform else "read", count),
         threads=_WIDTH * _ROWS,
         vectors=wide * high,
-        body=lines([values, EDGES, reader(Reading.RELU, inputs), _ROUNDED, _LIMITS, body]),
+        body=lines([values, EDGES, reader(Reading.RELU, inputs), BROKEN, _ROUNDED, _LIMITS, body]),
         half=half,
     )
 
@@ -133,7 +134,9 @@ fn main(
   let corner = group.xy * vec2<u32>(WIDTH, HEIGHT);
   let begin = vec2<i32>(corner) - i32(SIDE / 2u);
 $sums
+  var spoiled = vec4<f32>();  // not finite if a channel is not
   for (var c = 0u; c < SOURCE_QUADS; c++) {
+    spoiled += select(vec4<f32>(), norm[3u * c + 1u], broken(norm[3u * c + 1u]));
     workgroupBarrier();
 $load
     workgroupBarrier();
@@ -146,6 +149,7 @@ $multiply
   }
   workgroupBarrier();
   let first = down * WIDTH + across;
+  let bias = filters[BIAS] + dot(spoiled, vec4<f32>(1.0));
 $keep
   workgroupBarrier();
 $write
@@ -167,17 +171,14 @@ fn rounded(color: vec4<f32>) -> u32 {
 }
 """
 
-# The least and the greatest number of some colors. `broken` is 1 if one is not finite: compilers
-# may drop comparisons that find such numbers, but no tests of bits.
+# The least and the greatest number of some colors. `spoiled` is 1 if one is not finite.
 _LIMITS = """
-struct Limits { least: f32, most: f32, broken: f32 }
+struct Limits { least: f32, most: f32, spoiled: f32 }
 fn wider(limits: Limits, color: vec4<f32>) -> Limits {
   let c = color.xyz;
-  let exponents = bitcast<vec3<u32>>(c) & vec3<u32>(0x7f800000u);
-  let broken = any(exponents == vec3<u32>(0x7f800000u));
   return Limits(
     min(limits.least, min(c.x, min(c.y, c.z))), max(limits.most, max(c.x, max(c.y, c.z))),
-    select(limits.broken, 1.0, broken),
+    select(limits.spoiled, 1.0, any(broken(color).xyz)),
   );
 }
 """
@@ -205,7 +206,7 @@ _BYTES = """
     result[to + 2u] = (third >> 16u) | (fourth << 8u);
   }
   workgroupBarrier();
-  halo[thread] = vec4<f32>(limits.least, limits.most, limits.broken, 0.0);
+  halo[thread] = vec4<f32>(limits.least, limits.most, limits.spoiled, 0.0);
   workgroupBarrier();
   for (var step = THREADS / 2u; step > 0u; step /= 2u) {
     if (thread < step) {

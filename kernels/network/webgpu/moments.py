@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kernels.network.webgpu.wgsl import RELU, Binding, Reading, Shader, floats, lines
+from kernels.network.webgpu.wgsl import BROKEN, RELU, Binding, Reading, Shader, floats, lines
 
 EPS = 1e-5  # the eps of every norm
 _THREADS = 128
@@ -67,7 +67,7 @@ fn main(
   let first = fma(vec4<f32>(source[c]), scale, shift);
   norm[3u * c] = scale;
   norm[3u * c + 1u] = shift;
-  norm[3u * c + 2u] = {center};
+  norm[3u * c + 2u] = select({center}, shift, broken(shift));
 }}
 """
 
@@ -77,8 +77,10 @@ def merging(channels: int, following: Reading, half: bool) -> Shader:
     """Return the shader that computes a norm from the moments of all parts of a layer's result.
 
     It writes three vectors for each four channels: scale, shift, and the first pixel of the next
-    layer's input, which that layer subtracts (see reader). `affine`, the style's, has the weight
-    and the bias of the norm. `counts` are the parts and the pixels.
+    layer's input, which that layer subtracts (see reader). If the result has a pixel that is not
+    finite, so is the shift, and it takes the place of the first pixel: subtracting it spoils the
+    whole channel. `affine`, the style's, has the weight and the bias of the norm. `counts` are the
+    parts and the pixels.
     """
     of_floats = f"array<{floats(half)}>"
     added = following is Reading.RESIDUAL
@@ -96,6 +98,6 @@ def merging(channels: int, following: Reading, half: bool) -> Shader:
         weights=Binding("affine", "read", "array<vec4<f32>>"),
         threads=_THREADS,
         vectors=_THREADS,
-        body=lines([MOMENTS, RELU, summed("sums", _THREADS, 1), body]),
+        body=lines([MOMENTS, BROKEN, RELU, summed("sums", _THREADS, 1), body]),
         half=half,
     )

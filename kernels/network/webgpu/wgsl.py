@@ -119,7 +119,15 @@ fn replicated(at: vec2<i32>, size: vec2<u32>) -> vec2<i32> {
 }
 """
 
-# max() may drop a NaN.
+# Compilers may assume that every number is finite, drop comparisons with NaN, and compute a ReLU by
+# max(), which makes a NaN 0. They keep tests of bits.
+BROKEN = """
+fn broken(x: vec4<f32>) -> vec4<bool> {
+  return (bitcast<vec4<u32>>(x) & vec4<u32>(0x7f800000u)) == vec4<u32>(0x7f800000u);
+}
+"""
+
+# A NaN may become 0; the norm's center then keeps it, see moments.
 RELU = """
 fn relu(x: vec4<f32>) -> vec4<f32> {
   return select(x, vec4<f32>(), x < vec4<f32>());

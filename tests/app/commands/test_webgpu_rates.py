@@ -19,8 +19,9 @@ from kernels.network.webgpu.library import WebGpuError
 from kernels.time_model.webgpu import predict
 from kernels.time_model.webgpu_cards import card_of_adapter
 from models.network_config import NetworkConfig
+from models.webgpu_devices import adapter_of
 from tests.helpers.errors import mentions
-from tests.kernels.network.webgpu.conftest import adapter as adapter
+from tests.helpers.software_gpu import software_gpu
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 M1 = Adapter("Apple M1", "Metal", "macOS 15", False, True, True, 1 << 30, None)
@@ -43,6 +44,11 @@ def found_by(monkeypatch: pytest.MonkeyPatch, found: Adapter | None, device: tor
 
 def speed() -> list[str]:
     return [f"{found.state}: {found.says}" for found in doctor.run_check(doctor.check_speed)]
+
+
+@pytest.fixture
+def adapter():
+    return adapter_of(software_gpu())
 
 
 @pytest.fixture

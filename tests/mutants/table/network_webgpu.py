@@ -29,11 +29,18 @@ MUTANTS = (
         (f"{_PLAN}test_pictures_of_one_color_are_exact",),
     ),
     Mutant(
-        "a shader's ReLU drops NaN",
-        f"{_FOLDER}/wgsl.py",
-        "return select(x, vec4<f32>(), x < vec4<f32>());",
-        "return select(vec4<f32>(), x, x > vec4<f32>());",
-        (f"{_PLAN}test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next",),
+        "a norm forgets that its channel has a NaN",
+        f"{_FOLDER}/moments.py",
+        "= select({center}, shift, broken(shift));",
+        "= {center};",
+        (f"{_PLAN}test_a_relu_that_drops_nan_does_not_heal_a_picture",),
+    ),
+    Mutant(
+        "the last layer reads a NaN as zero",
+        f"{_FOLDER}/last.py",
+        "  let bias = filters[BIAS] + dot(spoiled, vec4<f32>(1.0));",
+        "  let bias = filters[BIAS];",
+        (f"{_PLAN}test_a_relu_that_drops_nan_does_not_heal_a_picture",),
     ),
     Mutant(
         "a shader's moments count pixels beyond the result",

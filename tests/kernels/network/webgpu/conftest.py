@@ -1,34 +1,38 @@
-"""The software GPU that all tests of shaders share."""
+"""The GPUs that tests of shaders share: one that computes on the processor, and the real one."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from kernels.network.webgpu.adapters import Adapter, adapters
+from kernels.network.webgpu.adapters import Adapter, adapters, hardware
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.library import WebGpuError
+from tests.helpers.software_gpu import is_software
 
-SOFTWARE = ("llvmpipe", "SwiftShader", "Microsoft Basic Render Driver")
 
-
-@pytest.fixture(scope="session")
-def adapter() -> Adapter:
-    """Return a GPU that computes on the processor; on Linux, its absence is a failure."""
+@pytest.fixture(
+    scope="session",
+    params=["software", pytest.param("hardware", marks=[pytest.mark.gpu, pytest.mark.full])],
+)
+def adapter(request) -> Adapter:
+    """Return a GPU. On Linux, the absence of the software GPU is a failure."""
     try:
         found = adapters()
+        return hardware(found) if request.param == "hardware" else _software(found)
     except WebGpuError as error:
-        if sys.platform.startswith("linux"):
-            pytest.fail(str(error))
+        if request.param == "software" and sys.platform.startswith("linux"):
+            pytest.fail(f"{error}; `make test` installs Mesa's on Debian as root")
         pytest.skip(str(error))
+
+
+def _software(found: Sequence[Adapter]) -> Adapter:
     for each in found:
-        if any(name in each.name for name in SOFTWARE):
+        if is_software(each):
             return each
-    if not sys.platform.startswith("linux"):
-        pytest.skip("this system has no software GPU")
-    pytest.fail("no software GPU; `make test` installs Mesa's on Debian as root")
+    raise WebGpuError("no software GPU")
 
 
 @pytest.fixture(scope="session")

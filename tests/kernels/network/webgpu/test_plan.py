@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kernels.network.shapes import FULL, LITE, NetworkShape
-from kernels.network.webgpu import layers
+from kernels.network.webgpu import convolution, last, layers, moments, transform_in, wgsl
 from kernels.network.webgpu.adapters import Adapter
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.layers import Network
@@ -160,6 +160,32 @@ def test_a_pixel_that_is_no_number_spoils_the_picture_and_not_the_next(
     broken[0, 30, 5, 1] = value
     assert np.isnan(plan(painter.weights, broken)).all()
     assert np.array_equal(plan(painter.weights, x), before)
+
+
+@pytest.fixture
+def relu_by_max(monkeypatch):
+    """Compute every ReLU by max(), which drops a NaN, as NVIDIA's driver does."""
+    shaders = (*(transform_in.transform_in, convolution.convolution, last.last, moments.merging),)
+    code = "fn relu(x: vec4<f32>) -> vec4<f32> { return max(x, vec4<f32>()); }"
+    for module in (wgsl, moments):
+        monkeypatch.setattr(module, "RELU", code)
+    for shader in shaders:
+        shader.cache_clear()
+    yield
+    for shader in shaders:
+        shader.cache_clear()
+
+
+@pytest.mark.parametrize(("winograd", "enlarging"), WAYS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_relu_that_drops_nan_does_not_heal_a_picture(
+    device, relu_by_max, value, winograd, enlarging
+):
+    painter = Painter(device, SMALL, winograd=winograd, enlarging=enlarging)
+    x = picture(36, 32, dtype=np.float32)
+    assert np.isfinite(painter(x)).all()
+    x[0, 30, 5, 1] = value
+    assert np.isnan(painter(x)).all()
 
 
 def test_bytes_of_no_number_are_zero(device):
