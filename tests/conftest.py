@@ -49,6 +49,12 @@ os.environ.setdefault(
     "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
 )
 
+# Mesa's software GPU compiles each shader once for all processes and runs.
+os.environ.setdefault(
+    "MESA_SHADER_CACHE_DIR",
+    str(platformdirs.user_cache_path("styleforge-tests", appauthor=False, ensure_exists=True)),
+)
+
 # Test the sources, not prebuilt images.
 os.environ.setdefault("STYLEFORGE_BUILD", "1")
 

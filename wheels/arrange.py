@@ -22,7 +22,10 @@ KERNELS = (
     *("benchmarks/storing.py", "benchmarks/tables"),
     *("kernels", "utils"),
 )
-PROGRAM = (*KERNELS, "app", "assets", "benchmarks/network", "benchmarks/quality", "models")
+PROGRAM = (
+    *(*KERNELS, "app", "assets", "benchmarks/network", "benchmarks/quality"),
+    *("benchmarks/webgpu.py", "benchmarks/webgpu_peers", "models"),
+)
 IMAGES = CHECKOUT / "kernels" / "images"
 WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a separate wheel, because of their size
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -25,13 +26,15 @@ def _name(value: Any) -> str:
     return getattr(value, "name", getattr(value, "__name__", str(value)))
 
 
-def matrix(table: Mapping[str, Iterable[Any]]) -> pytest.MarkDecorator:
-    """Parametrize a test with every combination; the daily ones contain every two values.
+def matrix(table: Mapping[str, Iterable[Any]], *, meeting: int = 2) -> pytest.MarkDecorator:
+    """Parametrize a test with every combination.
 
     Args:
         table: The values of each argument, or the tuples of several arguments, "height, width".
+        meeting: How many values of the arguments, any ones, meet in one of the daily combinations:
+            every two, or with 1 each value alone.
     """
-    daily = _meeting(tuple(len(list(values)) for values in table.values()))
+    daily = _meeting(tuple(len(list(values)) for values in table.values()), meeting)
     rows = [
         pytest.param(*row.values(), marks=[] if numbers in daily else pytest.mark.full)
         for numbers, row in _rows(table)
@@ -59,14 +62,14 @@ def _rows(
 
 
 @cache
-def _meeting(sizes: tuple[int, ...]) -> frozenset[tuple[int, ...]]:
-    """Return a few of the combinations of numbers below `sizes` that have every two of them."""
+def _meeting(sizes: tuple[int, ...], count: int) -> frozenset[tuple[int, ...]]:
+    """Return a few of the combinations of numbers below `sizes` that have every `count` of them."""
     met: set[tuple[tuple[int, int], ...]] = set()
     taken = set()
-    for least in range(len(sizes) * (len(sizes) - 1) // 2, 0, -1):
+    for least in range(math.comb(len(sizes), count), 0, -1):
         for row in itertools.product(*map(range, sizes)):
-            pairs = set(itertools.combinations(enumerate(row), 2))
-            if len(pairs - met) >= least:
-                met |= pairs
+            groups = set(itertools.combinations(enumerate(row), count))
+            if len(groups - met) >= least:
+                met |= groups
                 taken.add(row)
     return frozenset(taken)

@@ -23,6 +23,14 @@ def test_every_two_values_meet_in_a_daily_case():
     assert len(rows) < 12
 
 
+def test_each_value_is_in_a_daily_case_of_a_smaller_part():
+    chosen = daily(matrix(TABLE, meeting=1).args[1])
+    rows = [(dtype, (h, w), relu) for dtype, h, w, relu in chosen]
+    assert len(rows) == 3
+    for number, values in enumerate(TABLE.values()):
+        assert {row[number] for row in rows} == set(values)
+
+
 def test_every_combination_is_there_once():
     names, cases = matrix(TABLE).args
     assert names == "dtype, h, w, relu"

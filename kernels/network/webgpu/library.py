@@ -14,9 +14,6 @@ from typing import Any
 
 from utils.translation.texts import tr
 
-# The environment's variables by which that layer chooses a GPU.
-_MESA_CHOICES = ("MESA_VK_DEVICE_SELECT", "DRI_PRIME")
-
 
 class WebGpuError(RuntimeError):
     """Raised if a GPU cannot be opened, is lost, has too little memory, or refuses a command.
@@ -52,7 +49,7 @@ def _silence_mesa() -> None:
 
     It prints an error whenever GPUs are listed on a server.
     """
-    if not os.environ.keys() & {"XDG_RUNTIME_DIR", *_MESA_CHOICES}:
+    if "XDG_RUNTIME_DIR" not in os.environ:
         os.environ.setdefault("NODEVICE_SELECT", "1")
 
 

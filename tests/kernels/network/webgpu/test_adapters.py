@@ -72,7 +72,7 @@ def test_a_machine_without_adapters_is_a_reason(found):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Mesa is Linux's")
 def test_listing_the_gpus_of_a_server_prints_nothing():
-    names = {"XDG_RUNTIME_DIR", "MESA_VK_DEVICE_SELECT", "DRI_PRIME", "NODEVICE_SELECT"}
+    names = {"XDG_RUNTIME_DIR", "NODEVICE_SELECT"}
     environment = {key: value for key, value in os.environ.items() if key not in names}
     code = "from kernels.network.webgpu.adapters import adapters; print(len(adapters()))"
     ran = subprocess.run(

@@ -37,7 +37,7 @@ def test_tiles_come_back(tmp_path):
         replace(GPU, driver="Mesa 25.2"),
         replace(NETWORK, half=False),
         replace(NETWORK, winograd=False),
-        replace(NETWORK, enlarging_winograd=True),
+        replace(NETWORK, enlarging_winograd=not NETWORK.enlarging_winograd),
         replace(NETWORK, widths=LITE.widths),
         replace(NETWORK, end_kernel=5),
     ],

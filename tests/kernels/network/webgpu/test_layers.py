@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from kernels.network.webgpu.steps import tiled
 from kernels.network.webgpu.tiles import CANDIDATES, DEFAULT, fitted
 from kernels.network.webgpu.weights import last_filters
 from kernels.network.webgpu.wgsl import Reading
-from tests.helpers.daily import matrix, some_daily
+from tests.helpers import daily
+from tests.helpers.daily import some_daily
 from tests.kernels.network.webgpu.layer import (
     Bench,
     expected,
@@ -33,6 +35,9 @@ PICTURES = [(16, 16), (17, 35), (18, 21), (19, 20), (67, 16), (33, 22)]
 WIDTHS = [(16, 32), (32, 48), (48, 16), (64, 128), (128, 64)]
 SIDES = [3, 5, 9, 15]
 RESULTS = [Reading.RELU, Reading.RESIDUAL]
+
+# A software GPU compiles a shader for seconds.
+matrix = partial(daily.matrix, meeting=1)
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +92,7 @@ def test_winograds_convolution_equals_pytorch(device, channels, reading, half):
     check(device, form, DEFAULT.product, SIZES, half=half, winograd=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("half", [True])
 @pytest.mark.parametrize("winograd", [False, True])
 def test_sums_in_fp16_are_near_pytorch(device, winograd, half):

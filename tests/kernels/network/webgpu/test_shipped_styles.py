@@ -27,9 +27,7 @@ STEP[:, SIZE[0] // 2 :] = 129
 
 
 @pytest.mark.parametrize("enlarging", [False, True])
-@pytest.mark.parametrize(
-    "path", some_daily(FILES, 0, 9), ids=lambda path: "-".join(path.parts[-2:])
-)
+@pytest.mark.parametrize("path", some_daily(FILES, 9), ids=lambda path: "-".join(path.parts[-2:]))
 def test_a_style_keeps_the_picture_of_float64(device, path, enlarging):
     state = load_checkpoint(path)
     config = network_config(state)
