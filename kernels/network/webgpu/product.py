@@ -61,7 +61,7 @@ def groups(positions: int, tiles: int, outputs: int, tile: Tile) -> tuple[int, i
     return -(-tiles // tile.width), 1, positions * outputs // tile.outputs
 
 
-# `tiles` are the tiles across, and those of the band.
+# `tiles` are the tiles across and the tiles of the band.
 _BODY = """
 var<workgroup> halo: array<$vector, $halo>;
 var<workgroup> taps: array<$vector, $filters>;

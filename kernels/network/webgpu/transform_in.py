@@ -67,7 +67,7 @@ def groups(tiles: int, channels: int) -> tuple[int, int, int]:
     return -(-tiles * channels // (4 * _THREADS)), 1, 1
 
 
-# `tiles` are the tiles across, and those of the band. `band` begins with its first tile.
+# `tiles` are the tiles across and the tiles of the band. `band` begins with its first tile.
 _BODY = """
 @compute @workgroup_size(THREADS)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -77,8 +77,9 @@ def _lanes(channels: int) -> int:
     return next(lanes for lanes in range(min(quads, _LANES), 0, -1) if quads % lanes == 0)
 
 
-# `size` is the result's; `tiles` are the tiles across, and those of the band. `band` are its first
-# tile and the first part of its moments. A place before the result wraps to a number beyond it.
+# `size` is the result's. `tiles` are the tiles across and the tiles of the band. `band` has its
+# first tile and the first part of its moments. A place before the result wraps to a number beyond
+# it.
 _BODY = """
 var<workgroup> sums: array<vec4<f32>, THREADS>;
 
