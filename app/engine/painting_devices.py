@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from app.engine.webgpu_rates import kept_choice
+from app.parameters import AUTO
 from kernels.network.webgpu.library import WebGpuError
 from models.webgpu_devices import (
     WEBGPU,
@@ -20,8 +21,13 @@ from utils.devices import DeviceChoice
 from utils.translation.texts import tr
 
 
-def painting_devices() -> tuple[DeviceChoice, ...]:
-    """Return the devices to choose from; a software GPU is not listed, but may be named."""
+def painting_devices(named: str = AUTO) -> tuple[DeviceChoice, ...]:
+    """Return the devices to choose from, with no software GPU except the one that was named.
+
+    Args:
+        named: The key in use, which is listed last if nothing else lists it: a software GPU, or
+            "webgpu" without a number.
+    """
     try:
         gpus = [
             DeviceChoice(f"{WEBGPU}:{n}", f"{each.name} ({each.backend})")
@@ -30,7 +36,13 @@ def painting_devices() -> tuple[DeviceChoice, ...]:
         ]
     except WebGpuError:
         gpus = []  # `doctor` says why
-    return (*devices.devices(), *gpus)
+    listed = (*devices.devices(), *gpus)
+    if named in {each.key for each in listed}:
+        return listed
+    try:
+        return (*listed, DeviceChoice(named, painting_title(painting_device(named))))
+    except ValueError:
+        return listed  # it is gone
 
 
 def painting_device(key: str) -> torch.device:

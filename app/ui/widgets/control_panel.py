@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -411,7 +412,8 @@ class ControlPanel(QScrollArea):
             self.device.show_choice(self._session.config.device)
             self._query_limitations(self._session.config.device)
 
-        self._session.run(painting_devices, done, failure="Could not look for devices")
+        look = partial(painting_devices, self._session.config.device)
+        self._session.run(look, done, failure="Could not look for devices")
 
     def _query_limitations(self, device: str) -> None:
         family = FAMILIES[self._family]

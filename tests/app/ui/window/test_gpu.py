@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.engine import painting_devices
 from app.engine import webgpu_rates as rates
 from app.engine.config import EngineConfig
 from app.live.session import Session
@@ -90,6 +91,16 @@ def test_the_panel_names_a_gpu_that_is_no_software(window, session, gpu, qtbot, 
     qtbot.waitUntil(lambda: box.findData(key_of(gpu)) >= 0)
     assert listed[0].name in box.itemText(box.findData(key_of(gpu)))
     devices.found.cache_clear()
+
+
+@pytest.mark.parametrize("key", ["webgpu:0", "webgpu"])
+def test_the_panel_shows_a_gpu_that_was_named(window, session, gpu, qtbot, monkeypatch, key):
+    monkeypatch.setattr(painting_devices, "first_hardware", lambda: gpu.index)
+    session.config = replace(session.config, device=key)
+    box = window.panel.device
+    window.panel._query_devices()
+    qtbot.waitUntil(lambda: box.currentData() == key)
+    assert devices.adapter_of(gpu).name in box.currentText()
 
 
 def test_a_gpu_that_was_measured_to_be_faster_paints_from_then_on(
