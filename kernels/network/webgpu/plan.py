@@ -17,7 +17,7 @@ from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer,
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
-from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.winograd import transform_of
 from utils.translation.texts import tr
@@ -208,29 +208,35 @@ class WebGpuPlan:
         place = form.place()
         self._device.write(place.picture, picture)
         layers = form.layers(weights, place)
-        if not form.parts:
-            times = measured(layers, form.stopwatch)
-            form.parts = packed(times, self._longest)
+        if not form.submissions:
+            times = measured(layers, form.stopwatch, self._longest)
+            form.submissions = packed(times, self._longest)
             self._device.submit([], place.copies(timed=False))
             return Started(place, to, ())
         if timed and self._device.adapter.timed:
-            return Started(place, to, self._submit_timed(form.parts, layers, place))
-        passes = [[step for name in part for step in layers[name]] for part in form.parts]
+            return Started(place, to, self._submit_timed(form.submissions, layers, place))
+        passes = [
+            [step for part in parts for step in part.of(layers[part.layer])]
+            for parts in form.submissions
+        ]
         for steps in passes[:-1]:
             self._device.submit([steps])
         self._device.submit(passes[-1:], place.copies(timed=False))
         return Started(place, to, ())
 
     def _submit_timed(
-        self, parts: Sequence[Sequence[str]], layers: Mapping[str, Sequence[Step]], place: Place
+        self,
+        submissions: Sequence[Sequence[Part]],
+        layers: Mapping[str, Sequence[Step]],
+        place: Place,
     ) -> list[str]:
-        """Submit a pass for each group of layers in each part; return the groups of the passes."""
+        """Submit passes for the groups of layers in each submission; return the passes' groups."""
         passes: list[list[tuple[str, list[Step]]]] = [
             [
-                (group, [step for name in names for step in layers[name]])
-                for group, names in groupby(part, group_of)
+                (group, [step for part in some for step in part.of(layers[part.layer])])
+                for group, some in groupby(parts, lambda part: group_of(part.layer))
             ]
-            for part in parts
+            for parts in submissions
         ]
         groups = [group for part in passes for group, _ in part]
         stamps = place.clock(len(groups))
@@ -252,7 +258,7 @@ class WebGpuPlan:
                 )
             form = _Form(self._device, steps)
             if self._beside is not None:
-                form.parts = self._beside._form(in_bytes).parts
+                form.submissions = self._beside._form(in_bytes).submissions
             self._forms[in_bytes] = form
         return self._forms[in_bytes]
 
@@ -261,14 +267,14 @@ class _Form:
     """The steps for pictures of one dtype, and those in flight.
 
     Attributes:
-        parts: The layers of each submission; empty until a picture has been measured.
+        submissions: Parts of layers; empty until a picture has been measured.
     """
 
     def __init__(self, device: Device, steps: Steps) -> None:
         self._device, self.steps = device, steps
         self.stopwatch = Stopwatch(device, steps.result)
         self._places = [Place(device, steps, steps.picture)]
-        self.parts: list[list[str]] = []
+        self.submissions: list[list[Part]] = []
 
     @property
     def left(self) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.native import Step
@@ -12,21 +13,36 @@ from kernels.network.webgpu.native import Step
 LONGEST = 300.0  # ms
 
 
-def packed(times: Mapping[str, float], longest: float = LONGEST) -> list[list[str]]:
-    """Return consecutive layers in parts of at most `longest` ms, or of one layer.
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Part(NamedTuple):
+    """Consecutive steps of a layer, all of them by default."""
+
+    layer: str
+    first: int = 0
+    end: int | None = None
+
+    def of(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Return the part of all steps of the layer."""
+        return steps[self.first : self.end]
+
+
+def packed(times: Mapping[Key, float], longest: float = LONGEST) -> list[list[Key]]:
+    """Return consecutive parts in submissions of at most `longest` ms, or of one part.
 
     Args:
-        times: The ms of each layer, in order.
+        times: The ms of each part, in order.
     """
-    parts: list[list[str]] = []
+    submissions: list[list[Key]] = []
     filled = 0.0
-    for layer, taken in times.items():
-        if not parts or filled + taken > longest:
-            parts.append([])
+    for part, taken in times.items():
+        if not submissions or filled + taken > longest:
+            submissions.append([])
             filled = 0.0
-        parts[-1].append(layer)
+        submissions[-1].append(part)
         filled += taken
-    return parts
+    return submissions
 
 
 class Stopwatch:
@@ -49,8 +65,15 @@ class Stopwatch:
             return 1e3 * (time.perf_counter() - begun)
 
 
-def measured(layers: Mapping[str, Sequence[Step]], stopwatch: Stopwatch) -> dict[str, float]:
+def measured(
+    layers: Mapping[str, Sequence[Step]],
+    stopwatch: Callable[[Sequence[Step]], float],
+    longest: float = LONGEST,
+) -> dict[Part, float]:
     """Run each layer as a submission of its own, and return its ms by the wall clock.
+
+    A layer that takes longer than `longest` runs again step by step: one by Winograd's transforms
+    has several bands.
 
     Raises:
         WebGpuError: If the device is lost or does not answer.
@@ -58,4 +81,13 @@ def measured(layers: Mapping[str, Sequence[Step]], stopwatch: Stopwatch) -> dict
     # A driver may compile a shader as it first runs: one workgroup of each runs before.
     shaders = {id(step.pipeline): step for steps in layers.values() for step in steps}
     stopwatch([step._replace(groups=(1, 1, 1)) for step in shaders.values()])
-    return {layer: stopwatch(steps) for layer, steps in layers.items()}
+    times: dict[Part, float] = {}
+    for layer, steps in layers.items():
+        taken = stopwatch(steps)
+        if taken <= longest:
+            times[Part(layer)] = taken
+            continue
+        for number in range(len(steps)):
+            part = Part(layer, number, number + 1)
+            times[part] = stopwatch(part.of(steps))
+    return times

@@ -18,7 +18,7 @@ from models.webgpu.tuning import is_tuned, network_for
 from models.webgpu_devices import adapter_of, key_of, try_again
 from tests.helpers.software_gpu import software_gpu
 
-OTHER = replace(DEFAULT.wide, taps=2)
+OTHER = replace(DEFAULT.halving, depth=4)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def gpu(monkeypatch):
     candidates = dict[str, tuple[tiles.Tile, ...]]()
     for field in tiles.CANDIDATES:
         candidates[field] = (getattr(DEFAULT, field),)
-    candidates["wide"] = DEFAULT.wide, OTHER
+    candidates["halving"] = DEFAULT.halving, OTHER
     for module in (tuning, kept_tiles):
         monkeypatch.setattr(module, "CANDIDATES", candidates)
     monkeypatch.setattr(tuning, "FASTER", float("inf"))
@@ -50,7 +50,7 @@ def test_tuning_keeps_the_faster_tile_and_the_picture(engine, config, gpu, frame
     assert tuned(engine) > 3
     assert is_tuned(full, gpu, Precision.fp32)
     assert not is_tuned(full, gpu, Precision.fp16)
-    assert network_for(full, gpu, Precision.fp32).tiles == replace(DEFAULT, wide=OTHER)
+    assert network_for(full, gpu, Precision.fp32).tiles == replace(DEFAULT, halving=OTHER)
     after = engine.process(frame, ProcessMode.SEQUENCE).frame.pixels
     assert np.abs(before - after).max() <= 1
     assert engine.tune() is None

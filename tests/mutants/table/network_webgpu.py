@@ -158,8 +158,8 @@ MUTANTS = (
     Mutant(
         "a submission may take longer than drivers allow",
         f"{_FOLDER}/submissions.py",
-        "if not parts or filled + taken > longest:",
-        "if not parts or taken > longest:",
+        "if not submissions or filled + taken > longest:",
+        "if not submissions or taken > longest:",
         (f"{_SUBMISSIONS}test_layers_are_packed_in_order_below_the_limit",),
         breaks=("docs/explanation/webgpu.md",),
     ),

@@ -315,7 +315,7 @@ def test_bands_paint_the_picture_of_whole_layers(device, monkeypatch, half):
     if half and not device.adapter.half:
         pytest.skip("this GPU has no FP16 in shaders")
     painter = Painter(device, SMALL, half=half, enlarging=True)
-    x = picture(131, 67)
+    x = picture(200, 131)
     whole = painter(x)
     monkeypatch.setattr("kernels.network.webgpu.plan.BAND_BYTES", 1)
     assert np.abs(painter(x).astype(int) - whole).max() <= 1

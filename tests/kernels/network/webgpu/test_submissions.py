@@ -10,7 +10,7 @@ import pytest
 from kernels.network.webgpu import plan as plans
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.plan import WebGpuPlan
-from kernels.network.webgpu.submissions import LONGEST, Stopwatch, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture
 
 
@@ -66,7 +66,8 @@ def test_a_plan_submits_what_it_has_packed(device, monkeypatch):
     slow = dict(zip(layers, [200.0, 50.0, 80.0, 10.0, 20.0, 30.0, 400.0, 1.0], strict=True))
 
     for times, parts in ((dict.fromkeys(layers, 0.1), 1), (slow, 4)):
-        monkeypatch.setattr(plans, "measured", lambda *args, it=times: measured(*args) and it)
+        told = {Part(name): ms for name, ms in times.items()}
+        monkeypatch.setattr(plans, "measured", lambda *args, it=told: measured(*args) and it)
         counting = Counting(device)
         plan = WebGpuPlan(counting, painter.network, (21, 18))
         first = plan(painter.weights, x)
@@ -93,5 +94,19 @@ def test_times_by_the_wall_clock_are_of_each_layer(device):
     plan = painter.plan(x)
     steps = plan._form(True).steps
     times = measured(steps.grouped(painter.weights, str), Stopwatch(device, steps.result))
-    assert tuple(times) == plan.layers
+    assert tuple(times) == tuple(map(Part, plan.layers))
     assert all(each > 0 for each in times.values())
+
+
+def test_a_layer_that_takes_too_long_is_divided_into_its_steps(device, monkeypatch):
+    monkeypatch.setattr("kernels.network.webgpu.plan.BAND_BYTES", 1)
+    painter, x = Painter(device, SMALL), picture(200, 131)
+    whole = painter(x)
+    counting = Counting(device)
+    plan = WebGpuPlan(counting, painter.network, (200, 131), longest=0.0)
+    plan(painter.weights, x)
+    counting.submitted.clear()
+    assert np.array_equal(plan(painter.weights, x), whole)
+    steps = plan._form(True).steps.grouped(painter.weights, str)
+    assert len(steps["residual blocks/res1.conv1"]) > 4, "bands"
+    assert counting.submitted == [[1]] * sum(map(len, steps.values()))
