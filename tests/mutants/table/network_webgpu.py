@@ -144,8 +144,8 @@ MUTANTS = (
     Mutant(
         "limits hide a number that is not finite",
         f"{_FOLDER}/last.py",
-        "select(limits.broken, 1.0, broken),",
-        "limits.broken,",
+        "select(limits.spoiled, 1.0, any(broken(color).xyz)),",
+        "limits.spoiled,",
         (f"{_STARTED}test_limits_are_nan_if_one_value_is_not_finite",),
     ),
     Mutant(
