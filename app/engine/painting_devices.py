@@ -22,11 +22,10 @@ from utils.translation.texts import tr
 
 
 def painting_devices(named: str = AUTO) -> tuple[DeviceChoice, ...]:
-    """Return the devices to choose from, with no software GPU except the one that was named.
+    """Return the devices to choose from. A software GPU is one of them only if `named` is its key.
 
     Args:
-        named: The key in use, which is listed last if nothing else lists it: a software GPU, or
-            "webgpu" without a number.
+        named: The key in use. A key that names no listed device, such as "webgpu", comes last.
     """
     try:
         gpus = [

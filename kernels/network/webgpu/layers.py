@@ -16,7 +16,7 @@ from utils.translation.texts import tr
 CHANNELS = 16  # every width of a layer is a multiple of this
 MULTIPLE = 4  # pictures are padded to multiples of this
 MIN_SIDE = 16  # pixels
-# Both buffers between Winograd's shaders have at most this many bytes. On an H200, whole layers of
+# The most bytes of each of the two buffers between Winograd's shaders. On an H200, whole layers of
 # 1920x1080 pictures, in 211 MB, take 3 % less time than in bands of 64 MB.
 BAND_BYTES = 256 << 20
 BAND_MULTIPLE = 64  # tiles of a band, so that its products fill workgroups
@@ -126,6 +126,7 @@ class Network:
         channels = max(form.inputs, form.phases * form.outputs)
         positions = transform_of(enlarges=form.enlarges).positions
         of_tile = positions * channels * (2 if self.half else 4)
+        # Both count in BAND_MULTIPLE tiles.
         room, needed = most // (of_tile * BAND_MULTIPLE), -(-tiles // BAND_MULTIPLE)
         each = -(-needed // -(-needed // max(room, 1))) * BAND_MULTIPLE
         return [Band(first, min(each, tiles - first)) for first in range(0, tiles, each)]

@@ -85,7 +85,7 @@ MUTANTS = (
         (f"{_PLAN}test_bands_paint_the_picture_of_whole_layers",),
     ),
     Mutant(
-        "the moments of a band replace those of the first one",
+        "the moments of a band overwrite the first band's",
         f"{_FOLDER}/steps.py",
         "part += end[0]",
         "part += 0",

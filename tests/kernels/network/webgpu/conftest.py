@@ -40,3 +40,13 @@ def device(adapter) -> Iterator[Device]:
     device = Device(adapter)
     yield device
     device.close()
+
+
+@pytest.fixture(autouse=True)
+def f16(request) -> None:
+    """Skip tests with `half` on GPUs without FP16."""
+    params = getattr(getattr(request.node, "callspec", None), "params", {})
+    if not params.get("half") or "device" not in request.fixturenames:
+        return
+    if not request.getfixturevalue("device").adapter.half:
+        pytest.skip("this GPU has no FP16 in shaders")

@@ -40,13 +40,6 @@ RESULTS = [Reading.RELU, Reading.RESIDUAL]
 matrix = partial(daily.matrix, meeting=1)
 
 
-@pytest.fixture(autouse=True)
-def f16(device, request):
-    """Skip tests in FP16 on GPUs without it."""
-    if request.node.callspec.params.get("half") and not device.adapter.half:
-        pytest.skip("this GPU has no FP16 in shaders")
-
-
 def check(
     device,
     form: Convolution,

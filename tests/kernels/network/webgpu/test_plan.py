@@ -312,8 +312,6 @@ def test_unsupported_pictures_and_gpus_are_refused_in_words(adapter):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_bands_paint_the_picture_of_whole_layers(device, monkeypatch, half):
-    if half and not device.adapter.half:
-        pytest.skip("this GPU has no FP16 in shaders")
     painter = Painter(device, SMALL, half=half, enlarging=True)
     x = picture(200, 131)
     whole = painter(x)
