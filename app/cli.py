@@ -196,7 +196,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         help="pictures, a video or a folder to open, as a file manager names them",
     )
     parser.add_argument("--style", metavar="KEY", help="the style to start with")
-    add_style_options(parser, kept=True)
+    add_style_options(parser, kept=True, streams=True)
     parser.add_argument(
         "--pictures",
         type=int,

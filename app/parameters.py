@@ -51,6 +51,7 @@ class Parameter:
         title: accessible name; by default `label` without its mnemonic.
         help: help text of the flag of `stylize` and, with `window_flag`, of the window; empty for
             no flag.
+        of_streams: whether it concerns only streams, so that `stylize` has no flag.
         metadata: key in the metadata of saved pictures; empty for none.
         persisted: whether the settings file stores the value.
     """
@@ -62,6 +63,7 @@ class Parameter:
     title: str = ""
     help: str = ""
     window_flag: bool = True
+    of_streams: bool = False
     metadata: str = ""
     persisted: bool = True
 
@@ -254,6 +256,18 @@ class Parameters:
             zero="Off",
             help="strength of the flicker reduction for a video, or for pictures that are "
             "consecutive frames",
+        ),
+    )
+    fluid: bool = _row(
+        True,
+        SwitchParameter(
+            label="F&luid",
+            tip="Show every frame of a slow stream: until the next painting is there, the last one "
+            "moves with the scene",
+            group=Group.MOTION,
+            stage=Stage.FINISHING,
+            help="move the last painting with the scene while the next one is painted",
+            of_streams=True,
         ),
     )
 

@@ -220,8 +220,12 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
     checked = {}
     for name, value in parameters.items():
         row = PARAMETERS.get(name)
-        if row is None or name in _NO_ARGUMENTS:
-            known = ", ".join(each for each in PARAMETERS if each not in _NO_ARGUMENTS)
+        if row is None or name in _NO_ARGUMENTS or row.of_streams:
+            known = ", ".join(
+                each
+                for each, other in PARAMETERS.items()
+                if each not in _NO_ARGUMENTS and not other.of_streams
+            )
             raise StylistError(f"there is no parameter '{name}', only {known}")
         if isinstance(row, FractionParameter) and type(value) is int:
             value = float(value)

@@ -20,10 +20,14 @@ from app.parameters import (
 DEFAULTS = Parameters()
 
 
-def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) -> None:
+def add_style_options(
+    parser: argparse.ArgumentParser, *, kept: bool = False, streams: bool = False
+) -> None:
     """Add a flag for every row of the parameter table that has one, and --mix.
 
-    If `kept`, flags that are not given are None, and the stored settings apply.
+    Args:
+        kept: Whether flags that are not given are None, so that the stored settings apply.
+        streams: Whether to add the flags that concern only streams.
     """
     for name, row in PARAMETERS.items():
         if name == "mix_amount":  # one flag for both the style and its share
@@ -37,7 +41,7 @@ def add_style_options(parser: argparse.ArgumentParser, *, kept: bool = False) ->
                 "starry_night:0.4; up to two, or three if all are styles made from "
                 "pictures, each with its own --mix",
             )
-        elif row.help and (row.window_flag or not kept):
+        elif row.help and (row.window_flag or not kept) and (streams or not row.of_streams):
             _add(parser, name, row, kept)
 
 

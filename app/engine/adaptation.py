@@ -89,7 +89,10 @@ class Adaptation:
         selector = self._selector(variant)
         # In a comparison two networks share the machine, so neither time represents a stream.
         if not config.compare and not self.held:
-            selector.decide(frame.width, frame.height, long_side(config, frame.width, frame.height))
+            at = long_side(config, frame.width, frame.height)
+            # A GPU that CUDA reaches shows its paintings as they come.
+            fluid = config.fluid and variant.device.type != "cuda"
+            selector.decide(frame.width, frame.height, at, fluid=fluid)
         if unavailable:
             return False
         if selector.lite and not self._lite_announced and not self.compiling:

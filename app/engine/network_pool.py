@@ -20,6 +20,7 @@ from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
 from kernels.network.cpu.plan import BytesNetwork
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork, group_of
+from kernels.network.webgpu.library import WebGpuError
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
@@ -92,6 +93,13 @@ class StartedPicture:
         begun = time.perf_counter()
         self._started = network.start(pixels)
         self._upload_ms = (time.perf_counter() - begun) * 1e3
+
+    def ready(self) -> bool:
+        """Return whether `wait` would return at once, perhaps with an error."""
+        try:
+            return self._started.ready()
+        except WebGpuError:
+            return True
 
     def wait(self) -> Rendering:
         """Wait for the picture.
@@ -184,6 +192,7 @@ class Network:
         self._planned = self._module if isinstance(self._module, PlannedNetwork) else None
         self._in_bytes = self._module if isinstance(self._module, BytesNetwork) else None
         self._loaded: Hashable = None
+        self._by_layer = False
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
     def load_weights(self, active: ActiveWeights) -> None:
@@ -194,12 +203,15 @@ class Network:
 
     @property
     def by_layer(self) -> bool:
-        return bool(self._module.by_layer)
+        return self._by_layer
 
     def time_layers(self, on: bool) -> None:
         """Set whether the network times every layer, or only groups of layers (the default)."""
-        if on != self._module.by_layer:  # setting an attribute of a module is slow
-            self._module.by_layer = on  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
+        self._by_layer = on
+        # On a CPU, marks cost nothing, and `between` of `render` runs at each.
+        every = on or self.device.type == "cpu"
+        if every != self._module.by_layer:  # setting an attribute of a module is slow
+            self._module.by_layer = every  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
     @property
     def overlaps(self) -> bool:
@@ -306,8 +318,10 @@ class Network:
         between: Callable[[], object] = lambda: None,
     ) -> list[Rendering]:
         def passed(stage: str) -> None:
+            begun = time.perf_counter()
             between()
-            clock.mark(stage)
+            clock.exclude(time.perf_counter() - begun)
+            clock.mark(stage if self._by_layer else group_of(stage))
 
         with self.computing():
             painted = None if deep else self._bytes(pictures, passed)

@@ -31,6 +31,7 @@ class Timings:
         resize: Scaling the frame to the network's input and adding texture; in streams on a GPU
             concurrent with the frame ahead.
         copy: Making copies in the size of the display.
+        motion: Moving the last painting with the scene, while the next one is painted.
     """
 
     read: float = 0.0
@@ -45,6 +46,7 @@ class Timings:
     copy: float = 0.0
     other: float = 0.0
     queue: float = 0.0
+    motion: float = 0.0
     layers: tuple[tuple[str, float], ...] = ()
 
     def __add__(self, other: Timings) -> Timings:
@@ -81,7 +83,7 @@ class Timings:
     def engine(self) -> float:
         """The time of the engine, without waiting for the frame ahead."""
         network = self.upload + self.network + self.download
-        return self.resize + network + self.blend + self.comparison
+        return self.resize + network + self.motion + self.blend + self.comparison
 
     @property
     def total(self) -> float:
@@ -190,6 +192,7 @@ class StyledFrame:
         batch: How many frames went through the network together.
         texture: The amount of texture in the network's input, 0 to 1.
         bands: Why the network ran in bands of rows, as a clause; "" if it ran at once.
+        moved: Whether the result is the painting of an earlier frame, moved with the scene.
     """
 
     frame: Frame
@@ -204,3 +207,4 @@ class StyledFrame:
     batch: int = 1
     texture: float = 0.0
     bands: str = ""
+    moved: bool = False

@@ -29,6 +29,7 @@ class Stopwatch:
         self.device = device
         self._cuda, self._index = device.type == "cuda", device.index
         self._marks: list[tuple[str, torch.cuda.Event | float]] = []
+        self._excluded = 0.0  # seconds
         # The events of the marks, in their order; `reset` does not clear them.
         self._events: list[torch.cuda.Event] = []
         if running:
@@ -50,7 +51,11 @@ class Stopwatch:
             event.record(current_stream(self._index))
             self._marks.append((name, event))
         else:
-            self._marks.append((name, time.perf_counter()))
+            self._marks.append((name, time.perf_counter() - self._excluded))
+
+    def exclude(self, seconds: float) -> None:
+        """Do not count other work that a stage on the CPU was interrupted for."""
+        self._excluded += seconds
 
     def read(self, *, wait: bool = True) -> Timings:
         """Return the milliseconds of each stage; without `wait`, the last one must have ended."""

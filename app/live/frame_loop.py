@@ -13,9 +13,10 @@ from app.engine.engine import Engine
 from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
-from app.errors import Problem
+from app.errors import Problem, StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, screen_size, with_preview, with_previews
+from app.live.fluid import Fluid
 from app.live.latest_value import LatestValue
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
 LEAD = 2  # multiples of the upload time, before the end of the frame ahead
 LONGEST_S = 0.02  # that commands wait for a frame in flight
+BETWEEN_S = 0.002  # between two questions whether a GPU that moves paintings is done
 EARLY_S = 0.0002  # how late a sleeping thread may wake up
 
 
@@ -140,6 +142,9 @@ class FrameLoop:
         self._listener: Listener | None = None
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
+        self._fluid = Fluid()
+        self._moves = False  # whether the painting under way is not shown itself
+        self._moved_s = 0.0  # the time of moving the painting before, during this one
         self._due = 0.0  # when to read the next frame, at the earliest
         self._spent_s = 0.0  # the time of the newest frame from upload to download
         self._ends = 0.0  # when the frame in flight is expected to end
@@ -162,6 +167,7 @@ class FrameLoop:
         self.interrupted.clear()
         self.close()
         self._engine.reset_history()
+        self._fluid.forget()
         self._source = source
         self.pending.remove(source)
         self._paused = False
@@ -352,16 +358,14 @@ class FrameLoop:
             # The latency of a still picture counts from the command, not from its capture.
             frame = replace(with_preview(frame), captured_at=time.perf_counter())
             self._frame = frame
-        begun = time.perf_counter()
-        self._report_overhead(begun)
+        self._report_overhead(time.perf_counter())
+        taken = self._take(frame, streaming)
+        shown, mode = taken.shown, _mode(source, refine)
         config = self._engine.config
-        size = None if config is None else config.size
-        needed = max(self._display[0], self._least[0]), max(self._display[1], self._least[1])
-        shown = for_display(frame, needed, size) if streaming and not self._held else frame
-        taken = Taken(frame, shown, begun, time.perf_counter())
-        mode = _mode(source, refine)
+        fluid = streaming and config is not None and config.fluid and not config.compare
         try:
             screen = screen_size(shown, self._display)
+            self._moves = fluid and self._fluid.active and self._show_moved(taken)
             pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
             self._ends = time.perf_counter() + self._spent_s
@@ -371,8 +375,14 @@ class FrameLoop:
                 if refine:
                     self._refining = True
                     self._events.refining(True)
-                inferred = self._engine.infer(shown, mode)
-                self._deliver(self._engine.finish(inferred, self.wanted), taken, refined=refine)
+                begun, self._moved_s = time.perf_counter(), 0.0
+                styled = self._engine.finish(self._engine.infer(shown, mode), self.wanted)
+                if fluid:
+                    self._fluid.painted(time.perf_counter() - begun - self._moved_s)
+                if self._moves:
+                    self._metrics.painted(styled, time.perf_counter())
+                else:
+                    self._deliver(styled, taken, refined=refine)
         except Interrupted:  # the loop styles nothing until the next command
             self._styled, self._refined, self._reduced = self._engine.config, True, False
             self._events.progress(1.0)
@@ -380,22 +390,54 @@ class FrameLoop:
             log.info("frame failed", exc_info=True)
             self._fail(exc)
         finally:
+            self._moves = False
             if refine:
                 self._refining = False
                 self._events.refining(False)
+
+    def _take(self, frame: Frame, streaming: bool) -> Taken:
+        begun = time.perf_counter()
+        config = self._engine.config
+        size = None if config is None else config.size
+        needed = max(self._display[0], self._least[0]), max(self._display[1], self._least[1])
+        shown = for_display(frame, needed, size) if streaming and not self._held else frame
+        return Taken(frame, shown, begun, time.perf_counter())
+
+    def _show_moved(self, taken: Taken) -> bool:
+        """Deliver the last painting, moved to a frame; return False if there is none."""
+        styled = self._engine.move(taken.shown, self.wanted)
+        if styled is not None:
+            self._deliver(styled, taken, refined=False)
+        return styled is not None
+
+    def _show_newer(self, timeout: float = 0.0) -> None:
+        """Show the source's next frame, if it is there, while an earlier one is painted."""
+        assert self._source is not None
+        begun = time.perf_counter()
+        try:
+            frame = self._source.read(timeout=timeout)
+        except StyleForgeError:  # the next step reads again, and reports it
+            self._moves = False
+            return
+        if frame is not None:
+            self._frame = frame
+            self._show_moved(self._take(frame, streaming=True))
+            self._moved_s += time.perf_counter() - begun
 
     def _on_progress(self, share: float) -> None:
         self._give_up_unwanted()
         self._events.progress(share)
 
     def _between_layers(self) -> None:
-        """Give up a refined picture that is no longer wanted.
+        """Give up a refined picture that is no longer wanted, or show a newer frame of a stream.
 
         A frame of a stream is completed: while the config keeps changing, none would be shown
         otherwise.
         """
         if self._refining:
             self._give_up_unwanted()
+        elif self._moves:
+            self._show_newer()
 
     def _give_up_unwanted(self) -> None:
         config, wanted = self._engine.config, self.wanted
@@ -415,6 +457,8 @@ class FrameLoop:
             self._fail(exc)
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
+        while self._moves and not self._engine.ready(pending):
+            self._show_newer(BETWEEN_S)
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend
@@ -424,7 +468,11 @@ class FrameLoop:
         # but a GPU that had to wait for its frame does not wait longer.
         lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
         self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
-        self._deliver(styled, taken, refined=False)
+        self._fluid.painted(self._spent_s)
+        if self._moves:
+            self._metrics.painted(styled, time.perf_counter())
+        else:
+            self._deliver(styled, taken, refined=False)
 
     def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool) -> None:
         finished = time.perf_counter()

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median, quantiles
 
 from app.engine.result import StyledFrame, Timings
@@ -18,7 +18,7 @@ BUSY = 0.85  # utilization of the engine above which it is the bottleneck
 # Fields of Timings; the longest is the bottleneck of a busy engine.
 ENGINE_PARTS = (
     *("resize", "upload", "network", "download"),
-    *("blend", "comparison", "copy", "other"),
+    *("motion", "blend", "comparison", "copy", "other"),
 )
 
 
@@ -48,6 +48,8 @@ class StreamStats:
         paint_ms: Mean time of painting.
         bottleneck: The part that limits the stream; None if there is no stream.
         flicker: Measured over the last frames; None before there are two.
+        painted_fps: Frames per second that the network painted; fewer than `processed_fps` if the
+            last painting moves with the scene meanwhile.
     """
 
     capture_fps: float = 0.0
@@ -61,12 +63,20 @@ class StreamStats:
     paint_ms: float = 0.0
     bottleneck: Bottleneck | None = None
     flicker: Flicker | None = None
+    painted_fps: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Painted:
+    at: float
+    timings: Timings
 
 
 @dataclass(frozen=True, slots=True)
 class _Processed:
     at: float
     timings: Timings
+    moved: bool
     captured: int  # frames of the source up to this one, without backward seeks
     capturing_s: float  # the time of these frames
 
@@ -94,12 +104,19 @@ class StreamMetrics:
         """Discard everything for a new source; its kind names the bottleneck, "" for none."""
         with self._lock:
             self._source = source
+            self._painted: deque[_Painted] = deque()
             self._processed: deque[_Processed] = deque()
             self._displayed: deque[_Displayed] = deque()
             self._last_index: int | None = None
             self._last_captured = 0.0
             self._captured, self._capturing_s, self._dropped = 0, 0.0, 0
             self._flicker = FlickerMeter()
+
+    def painted(self, styled: StyledFrame, now: float) -> None:
+        """Record a painting that is not displayed itself, but moves with the scene."""
+        with self._lock:
+            self._painted.append(_Painted(now, styled.timings))
+            _forget_old(self._painted, now)
 
     def processed(self, styled: StyledFrame, now: float) -> None:
         """Record that the engine finished a frame at `now`, whether or not it is displayed."""
@@ -113,8 +130,11 @@ class StreamMetrics:
                 self._capturing_s += frame.captured_at - self._last_captured
             self._last_index, self._last_captured = frame.index, frame.captured_at
             self._processed.append(
-                _Processed(now, styled.timings, self._captured, self._capturing_s)
+                _Processed(now, styled.timings, styled.moved, self._captured, self._capturing_s)
             )
+            if not styled.moved:
+                self._painted.append(_Painted(now, styled.timings))
+            _forget_old(self._painted, now)
             _forget_old(self._processed, now)
             self._flicker.add(styled)
 
@@ -147,16 +167,22 @@ class StreamMetrics:
         with self._lock:
             _forget_old(self._processed, now)
             _forget_old(self._displayed, now)
+            _forget_old(self._painted, now)
             processed, displayed = list(self._processed), list(self._displayed)
+            painted = list(self._painted)
             dropped, flicker = self._dropped, self._flicker.flicker
         latencies = [s.latency_ms for s in displayed]
         capture_fps = _capture_rate(processed)
         processed_fps = _rate([s.at for s in processed])
         displayed_fps = _rate([s.at for s in displayed])
-        # In Python, the mean of a thousand frames would keep the engine's thread waiting.
-        every = max(1, math.ceil(len(processed) / TIMED))
-        timed = [sample.timings for sample in processed[::every]]
-        timings = Timings.mean(timed) if timed else Timings()
+        painted_fps = _rate([s.at for s in painted])
+        timings = _mean([s.timings for s in painted])
+        moved = [s.timings for s in processed if s.moved]
+        if moved:  # the network's time is of the paintings, the rest of what is shown
+            timings = replace(
+                _mean(moved),
+                **{name: getattr(timings, name) for name in ("network", "groups", "layers")},
+            )
         return StreamStats(
             capture_fps,
             processed_fps,
@@ -167,16 +193,23 @@ class StreamMetrics:
             timings,
             fmean(s.deliver_ms for s in displayed) if displayed else 0.0,
             fmean(s.paint_ms for s in displayed) if displayed else 0.0,
-            self._bottleneck(capture_fps, processed_fps, displayed_fps, timings),
+            self._bottleneck(capture_fps, painted_fps, processed_fps, displayed_fps, timings),
             flicker,
+            painted_fps,
         )
 
     def _bottleneck(
-        self, capture_fps: float, processed_fps: float, displayed_fps: float, timings: Timings
+        self,
+        capture_fps: float,
+        painted_fps: float,
+        processed_fps: float,
+        displayed_fps: float,
+        timings: Timings,
     ) -> Bottleneck | None:
         if not processed_fps:
             return None
-        busy = timings.total * processed_fps / 1e3 >= BUSY
+        other = timings.total - timings.network
+        busy = (timings.network * painted_fps + other * processed_fps) / 1e3 >= BUSY
         # Other processes may also slow the engine: if it drops frames, it does not wait for them,
         # unless each takes longer to read than to style.
         behind = processed_fps < 0.9 * capture_fps and timings.read < timings.total
@@ -200,7 +233,15 @@ def _capture_rate(samples: Sequence[_Processed]) -> float:
     return (last.captured - first.captured) / span if span > 0 else 0.0
 
 
-def _forget_old(samples: deque[_Processed] | deque[_Displayed], now: float) -> None:
+def _mean(timed: Sequence[Timings]) -> Timings:
+    """Average up to TIMED of the timings: more would keep the engine's thread waiting."""
+    some = timed[:: max(1, math.ceil(len(timed) / TIMED))]
+    return Timings.mean(some) if some else Timings()
+
+
+def _forget_old(
+    samples: deque[_Painted] | deque[_Processed] | deque[_Displayed], now: float
+) -> None:
     while samples and now - samples[0].at > WINDOW_S:
         samples.popleft()
 

@@ -215,7 +215,7 @@ OPTIONS: dict[str, LookOption] = {
         *(
             _of_row(name, row)
             for name, row in PARAMETERS.items()
-            if row.help and name not in _NO_OPTIONS
+            if row.help and name not in _NO_OPTIONS and not row.of_streams
         ),
         LookOption(
             "depth",

@@ -23,6 +23,7 @@ from benchmarks.tables.any_style import any_style_table
 from benchmarks.tables.cells import markdown_table, without_empty_columns
 from benchmarks.tables.cpu import cpu_tables
 from benchmarks.tables.devices import devices_table
+from benchmarks.tables.fluid import fluid_table
 from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
 from benchmarks.tables.live import dropped_sentence, live_table, processor_table, window_table
@@ -44,6 +45,7 @@ TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
     "any_style": any_style_table,
     "conversion": conversion_table,
     "devices": devices_table,
+    "fluid": fluid_table,
     "frames": frames_table,
     "library": lambda rows: without_empty_columns(library_table(rows)),
 }

@@ -295,7 +295,7 @@ def test_the_engine_refuses_a_choice_that_is_not_in_its_table(catalog, name):
 
 def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():
     after = {name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING}
-    assert after == {"strength", "keep_colors", "upsampling", "smoothing"}
+    assert after == {"strength", "keep_colors", "upsampling", "smoothing", "fluid"}
     assert same_network(EngineConfig(), EngineConfig(strength=0.2, upsampling="smooth"))
     assert not same_network(EngineConfig(), EngineConfig(mix_amount=0.2))
     assert not same_network(EngineConfig(), EngineConfig(size=128))

@@ -171,6 +171,7 @@ def test_a_picture_may_be_the_style_in_every_process(batch, tmp_path):
         ({"batch": 0}, "a batch has 1 picture or more, not 0"),
         ({"strenght": 1}, "there is no parameter 'strenght', only strength"),
         ({"smoothing": 0.5}, "there is no parameter 'smoothing'"),
+        ({"fluid": False}, "there is no parameter 'fluid'"),
         ({"strength": 2}, "strength cannot be 2.0"),
         ({"strokes": "thick"}, "strokes cannot be 'thick'"),
     ],

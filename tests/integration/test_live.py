@@ -193,7 +193,8 @@ def test_the_window_answers_while_the_engine_works(window, qtbot):
 
     This makes no promise about time, which the benchmark measures.
     """
-    window.session.config = replace(window.session.config, size=256, kernels="baseline")
+    config = replace(window.session.config, size=256, kernels="baseline", fluid=False)
+    window.session.config = config
     window.session.open("scene")
     qtbot.waitUntil(lambda: on_screen(window), timeout=20_000)
     gaps = []

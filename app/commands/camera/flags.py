@@ -33,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "(default: the first camera)",
     )
     add_style(parser)
-    add_style_options(parser)
+    add_style_options(parser, streams=True)
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)

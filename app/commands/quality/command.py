@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.commands.quality.flags import DEFAULT_PRECISIONS, PHOTOGRAPHS, SCENE
 from app.commands.quality.flags import add_parser as add_parser
+from app.commands.quality.fluid import check_fluid, measure_fluid_streams
+from app.commands.quality.parts import film_plan_of, progress
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import DONE
 from app.provenance import digest_of, report_header
@@ -56,7 +56,6 @@ from utils.images.writing import SAVED
 from utils.text import printable
 
 if TYPE_CHECKING:
-    from benchmarks.quality.films import FilmPlan
     from benchmarks.quality.textures import TexturePlan
 
 CONTACT_CELL, STYLE_CELL, MIX_CELL = 256, 448, 384  # pixels: size of a picture on a sheet
@@ -81,6 +80,9 @@ def _run(args: argparse.Namespace) -> int:
     args.precisions = args.precisions or (
         DEFAULT_PRECISIONS if args.photos else DEFAULT_PRECISIONS[:1]
     )
+    if args.fluid:
+        measure_fluid_streams(args, device)
+        return DONE
     photographs: list[Photograph] = []
     if args.photos:
         photographs = load_photographs(args.photos, args.only, args.size)
@@ -90,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.json or args.sheet or args.texture_sheet or not args.mix_sheet:
         _measure(args, device, photographs, console)
     if args.mix_sheet:
-        with _progress("Mixing ...") as say:
+        with progress("Mixing ...") as say:
             _mix(args, device, photographs, say)
         where_to = printable(str(args.mix_sheet), MAX_MESSAGE_LENGTH)
         console.print(f"Mixed styles in {where_to}", markup=False, soft_wrap=True)
@@ -99,6 +101,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Check the arguments before a measurement of minutes."""
+    check_fluid(args)
     if args.only and not args.photos:
         raise QualityError("--only names some of the photographs in --photos")
     if args.any_style and args.styles_images is None:
@@ -106,7 +109,7 @@ def _check(args: argparse.Namespace) -> None:
     films_alone = bool(args.films) and not args.photos
     if films_alone and (args.sheet or args.any_style or args.mix_sheet or args.texture_sheet):
         raise QualityError("sheets and --any-style need photographs: --photos")
-    no_objective = films_alone or args.texture_sheet
+    no_objective = films_alone or args.texture_sheet or args.fluid
     if (args.json and not no_objective) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
@@ -115,7 +118,7 @@ def _check(args: argparse.Namespace) -> None:
         raise QualityError("--add needs --json")
     if bool(args.mix_sheet) != bool(args.pairs):
         raise QualityError("--mix-sheet and --pairs need each other")
-    sheets = args.sheet, args.mix_sheet, args.texture_sheet
+    sheets = args.sheet, args.mix_sheet, args.texture_sheet, args.fluid_sheet
     for path in filter(None, (args.json, *sheets)):
         if not path.parent.is_dir():
             raise QualityError(f"the folder '{path.parent}' does not exist")
@@ -151,8 +154,8 @@ def _measure(
         flicker_photographs=min(args.flicker_photos, count),
         texture=args.texture,
     )
-    film_plan, texture_plan = _film_plan(args), _texture_plan(args, device)
-    with _progress("Preparing the native kernels ..."):
+    film_plan, texture_plan = film_plan_of(args), _texture_plan(args, device)
+    with progress("Preparing the native kernels ..."):
         for operations in FAMILIES[ANY_STYLE if args.any_style else FEED_FORWARD].operations:
             prepare(family=operations)
     given = {path.name: digest_of(path) for path in args.any_style}
@@ -174,7 +177,7 @@ def _measure(
     measured: list[dict[str, Any]] = []
     shown: list[StyleImages] = []
     for subject in subjects:
-        with _progress(subject.pack.title) as say:
+        with progress(subject.pack.title) as say:
             entry = {"key": subject.pack.key, "title": subject.pack.title, "networks": []}
             if photographs:
                 entry, pictures = quality.measure(subject, say)
@@ -211,24 +214,6 @@ def _measure(
         console.print(
             f"Stored in {printable(str(path), MAX_MESSAGE_LENGTH)}", markup=False, soft_wrap=True
         )
-
-
-def _film_plan(args: argparse.Namespace) -> FilmPlan | None:
-    """Return the plan for films, after checking that they are readable; None without films."""
-    if not args.films:
-        return None
-    from benchmarks.quality.films import FilmPlan, check_films  # OpenCV, if there are films
-
-    plan = FilmPlan(
-        tuple(args.films),
-        args.film_frames,
-        args.film_size,
-        args.smoothing,
-        args.kernels,
-        args.device,
-    )
-    check_films(plan)
-    return plan
 
 
 def _texture_plan(args: argparse.Namespace, device: torch.device) -> TexturePlan | None:
@@ -303,14 +288,6 @@ def _style_sheet(
         pictures = [photograph.pixels, *(results[n] for results in shown.networks.values())]
         rows.append((Path(photograph.name).stem, [*pictures, *shown.direct[n : n + 1]]))
     save_sheet(path.with_stem(f"{path.stem}-{shown.key}"), columns, rows, STYLE_CELL)
-
-
-@contextmanager
-def _progress(text: str) -> Iterator[ProgressCallback]:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(text, total=None)
-        yield lambda description: progress.update(task, description=printable(description))
 
 
 def _direct_photographs(args: argparse.Namespace, count: int) -> int:

@@ -209,6 +209,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="0-1,...",
         help="amounts of smoothing, each measured separately (default: 0,0.5,1)",
     )
+    films.add_argument(
+        "--fluid",
+        action="store_true",
+        help="measure only how well a slow stream shows the films of --films and the built-in "
+        "scene: the last painting repeated, blended into the next one, and moved with the scene",
+    )
+    films.add_argument(
+        "--fluid-sheet",
+        type=Path,
+        metavar="FILE",
+        help="store a sheet of each style and film with --fluid, named FILE-KEY-FILM",
+    )
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:

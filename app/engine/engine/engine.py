@@ -181,6 +181,7 @@ class Engine:
         self._post.reset_history()
         self._display.reset_history()
         self._texture.reset()
+        self._finishing.reset_history()
 
     def history(self) -> StreamState:
         """Return the state for `restore_history` of an equal engine; waits for the frames begun."""
@@ -259,6 +260,17 @@ class Engine:
         with self._memory_errors(inferred.frame):
             return self._finishing.finish(inferred)
 
+    def move(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame | None:
+        """Move the last painting of a stream to a newer frame; None if there is none.
+
+        The call is allowed while `infer` calls `between_layers`. `newest` takes effect as in
+        `finish`.
+        """
+        config = self._in_force()
+        if newest is not None and same_network(newest, config):
+            config = newest
+        return self._finishing.move(frame, config)
+
     def begin(
         self,
         frame: Frame,
@@ -279,6 +291,13 @@ class Engine:
         """
         self._takes(newest, self._in_force())
         return self.begin_batch((frame,), mode, screen)
+
+    def ready(self, pending: Pending) -> bool:
+        """Return whether `complete` would not wait; always True on a GPU that CUDA reaches."""
+        submitted = pending.submitted
+        return not isinstance(submitted, Started) or all(
+            picture.ready() for picture in submitted.pictures
+        )
 
     def complete(self, pending: Pending) -> StyledFrame:
         """Wait for a frame and make the result, in order.

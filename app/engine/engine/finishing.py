@@ -7,13 +7,17 @@ from dataclasses import replace
 
 from app.engine.adaptation import Adaptation
 from app.engine.comparison import Comparer
+from app.engine.config import EngineConfig
 from app.engine.display_path import DisplayPath
 from app.engine.engine.inference import Inference
+from app.engine.engine.moving import Moving
 from app.engine.inferred import Inferred
 from app.engine.post.blending import Pixels, PostProcessor, deep_picture, eight_bits
+from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
+from app.frame import Frame
 
 
 class Finishing:
@@ -31,6 +35,7 @@ class Finishing:
         self._inference, self._display, self._comparer = inference, display, comparer
         self._post, self._style_weights, self._adaptation = post, style_weights, adaptation
         self._latest_run_info = LatestRunInfo()
+        self._moving = Moving(post)
 
     def finish(self, inferred: Inferred) -> StyledFrame:
         """Make the result of a frame that ran through the network, and record its times."""
@@ -40,13 +45,13 @@ class Finishing:
         else:  # the CPU's state of the stream is now outdated
             self._post.reset_history()
         start = time.perf_counter()
-        deep = None
+        deep = smoothed = None
         if rendering.deep is not None and frame.deep is not None:
             outputs = rendering.deep, rendering.pixels, inferred.inputs[0]
             deep = deep_picture(*outputs, frame.deep, config)
             pixels = eight_bits(deep)
         else:
-            pixels = self._post_process(inferred, config.kernels)
+            smoothed, pixels = self._post_process(inferred, config.kernels)
         blend_ms = (time.perf_counter() - start) * 1e3
         comparison, comparison_ms = None, 0.0
         if config.compare:
@@ -76,7 +81,7 @@ class Finishing:
             comparison=comparison_ms,
         )
         screen = rendering.screen if pixels is rendering.pixels else None
-        return StyledFrame(
+        styled = StyledFrame(
             frame.with_pixels(pixels, screen, deep),
             frame,
             config,
@@ -88,16 +93,35 @@ class Finishing:
             texture=inferred.texture,
             bands=inferred.bands,
         )
+        if config.fluid and inferred.mode is ProcessMode.LIVE and not config.compare:
+            if smoothed is not None:
+                self._moving.painted(inferred, smoothed, inferred.inputs[0], styled)
+        else:
+            self._moving.forget()
+        return styled
 
-    def _post_process(self, inferred: Inferred, kernels: str) -> Pixels:
+    def move(self, frame: Frame, config: EngineConfig) -> StyledFrame | None:
+        """Move the last painting to a newer frame, see `Moving.move`."""
+        return self._moving.move(frame, config)
+
+    def reset_history(self) -> None:
+        """Move no earlier painting, after a change of source or a seek."""
+        self._moving.forget()
+
+    def _post_process(self, inferred: Inferred, kernels: str) -> tuple[Pixels | None, Pixels]:
+        """Return the network's output, smoothed, and the displayed picture.
+
+        The output is None if it stays on a GPU.
+        """
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
             # A slider that is being dragged acts at once; smoothing, which has a history, does not.
             wanted = inferred.finish
             wanted = replace(wanted, smoothing=made.smoothing)
-            return rendering.pixels if wanted == made else self._display.finish(wanted)
-        output, resized = rendering.pixels, inferred.inputs[0]
-        return self._post.apply(kernels, output, resized, inferred.frame.pixels, inferred.config)
+            return None, rendering.pixels if wanted == made else self._display.finish(wanted)
+        config, resized = inferred.config, inferred.inputs[0]
+        output = self._post.smooth(kernels, rendering.pixels, resized, config)
+        return output, self._post.enlarge(output, resized, inferred.frame.pixels, config)
 
     def _compare(self, inferred: Inferred, pixels: Pixels) -> Comparison:
         """Compare the two networks; `pixels` is the displayed picture of the config's network."""
@@ -109,7 +133,7 @@ class Finishing:
             kernels: frame.with_pixels(
                 pixels
                 if kernels == inferred.config.kernels
-                else self._post_process(inferred, kernels)
+                else self._post_process(inferred, kernels)[1]
             )
             for kernels in inferred.renderings
         }

@@ -64,13 +64,17 @@ class PostProcessor:
             smoother = self._smoothers[kernels] = TemporalSmoother()
             smoother.restore(part_of(state, kernels))
 
-    def apply(
-        self, kernels: str, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
+    def smooth(self, kernels: str, output: Pixels, resized: Pixels, config: EngineConfig) -> Pixels:
+        """Smooth the network's output if the frame is smoothed; call once per network and frame."""
+        if not self._smoothed:
+            return output
+        smoother = self._smoothers.setdefault(kernels, TemporalSmoother())
+        return smoother.smooth(output, resized, config.smoothing)
+
+    def enlarge(
+        self, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
     ) -> Pixels:
-        """Make the displayed picture, in the frame's size; call it once per network and frame."""
-        if self._smoothed:
-            smoother = self._smoothers.setdefault(kernels, TemporalSmoother())
-            output = smoother.smooth(output, resized, config.smoothing)
+        """Make the displayed picture, in the frame's size, from a smoothed output."""
         guided = config.upsampling == "guided"
         large = self._upsampler.enlarge(output, resized, source, guided=guided)
         return blend(large, source, config.strength, config.keep_colors)

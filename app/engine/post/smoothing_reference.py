@@ -62,7 +62,7 @@ class ReferenceStream:
             np.asarray(cv2.cvtColor(each, cv2.COLOR_RGB2GRAY), np.float32)
             for each in (cells, self._source)
         )
-        flow = _settled(motion(gray, known))
+        flow = settled(motion(gray, known))
         moves = flow.any(axis=2)
         moved = sampled(self._source, flow)
         difference = np.asarray(cv2.blur(cells - moved, (SIGNED, SIGNED)), np.float32)
@@ -122,7 +122,7 @@ class ReferenceStream:
         return result
 
 
-def _settled(flow: _Floats) -> _Floats:
+def settled(flow: _Floats) -> _Floats:
     """Return the motion without the part that is only noise."""
     still = np.square(flow).sum(axis=2) < np.float32(STILL_CELLS**2)
     return _rounded(np.where(still[..., None], np.float32(0), flow))

@@ -76,7 +76,7 @@ def read_order(path: Path) -> ExportOrder:
 def _config(stored: dict[str, Any]) -> EngineConfig:
     values: dict[str, Any] = {}
     for name, usual in parameter_values(EngineConfig()).items():
-        value, row = stored[name], PARAMETERS.get(name)
+        value, row = stored.get(name, usual), PARAMETERS.get(name)
         if not (type(value) is type(usual) if row is None else row.valid(value)):
             raise ValueError(name)
         values[name] = value

@@ -81,7 +81,7 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
     words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
     for name, row in PARAMETERS.items():
         value = getattr(config, name)
-        if not row.help or value == getattr(_DEFAULT, name):
+        if not row.help or row.of_streams or value == getattr(_DEFAULT, name):
             continue
         if name == "smoothing" and kind is not Kind.FILM:
             continue

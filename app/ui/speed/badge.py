@@ -19,11 +19,25 @@ _WHOLE_FROM = 3.0  # frames a second; lower rates get a decimal
 _RATE_FROM = 0.1  # frames a second; lower rates are shown as seconds per picture
 
 
+_FEWER = 0.8  # paintings per shown frame, below which the badge shows both rates
+
+
+def badge_text(painted: float, shown: float) -> str:
+    """Return "15 fps", or "paints 8, shows 30" if paintings move with the scene meanwhile."""
+    if 0 < painted < _FEWER * shown:
+        return tr("paints {painted}, shows {shown}", painted=_rate(painted), shown=_rate(shown))
+    return fps_text(shown)
+
+
 def fps_text(fps: float) -> str:
     """Return "15 fps"; "1.5 fps" for a slow stream; "25 s a picture" for a very slow one."""
     if 0 < fps < _RATE_FROM:
         return tr("{fps} s a picture", fps=number(1 / fps))
-    return tr("{fps} fps", fps=number(fps, 0 if fps >= _WHOLE_FROM else 1))
+    return tr("{fps} fps", fps=_rate(fps))
+
+
+def _rate(fps: float) -> str:
+    return number(fps, 0 if fps >= _WHOLE_FROM else 1)
 
 
 class SpeedBadge(QPushButton):
@@ -63,9 +77,10 @@ class SpeedBadge(QPushButton):
 
     def refresh(self) -> None:
         styled = self._styled()
-        fps = self._reading().displayed_fps if self._wanted and styled is not None else 0.0
+        reading = self._reading()
+        fps = reading.displayed_fps if self._wanted and styled is not None else 0.0
         shown = bool(fps) and styled is not None and styled.comparison is None
-        if shown and (text := fps_text(fps)) != self.text():
+        if shown and (text := badge_text(reading.painted_fps, fps)) != self.text():
             self.setText(text)
             self.setAccessibleDescription(tr("{text}. Shows all figures", text=text))
             self.resize(self.sizeHint())

@@ -19,6 +19,7 @@ _PARTS = {
     "upload": mark("upload", "bottleneck"),
     "network": mark("computing the style", "bottleneck"),
     "download": mark("download", "bottleneck"),
+    "motion": mark("following the motion", "bottleneck"),
     "blend": mark("blending", "bottleneck"),
     "comparison": mark("comparison", "bottleneck"),
     "copy": mark("copies for the display", "bottleneck"),
@@ -88,7 +89,7 @@ def flicker_words(flicker: Flicker | None) -> str:
 
 ROWS: tuple[Row, ...] = (
     Row(mark("Camera", "figures"), lambda r, _: _fps(r.capture_fps), brief=True),
-    Row(mark("Styled", "figures"), lambda r, _: _fps(r.processed_fps), brief=True),
+    Row(mark("Painted", "figures"), lambda r, _: _fps(r.painted_fps), brief=True),
     Row(mark("Shown", "figures"), lambda r, _: _fps(r.displayed_fps), brief=True),
     Row(mark("Dropped", "figures"), _dropped, brief=True),
     Row(mark("Network input", "figures"), _network_size, brief=True),
@@ -101,6 +102,7 @@ ROWS: tuple[Row, ...] = (
     Row(mark("Queue", "figures"), lambda r, _: _ms(r.timings.queue)),
     Row(mark("Network", "figures"), lambda r, _: _ms(r.timings.network)),
     Row(mark("Download", "figures"), lambda r, _: _ms(r.timings.download)),
+    Row(mark("Motion", "figures"), lambda r, _: _ms(r.timings.motion)),
     Row(mark("Blend", "figures"), lambda r, _: _ms(r.timings.blend)),
     Row(mark("Compare", "figures"), lambda r, _: _ms(r.timings.comparison)),
     Row(mark("Copy", "figures"), lambda r, _: _ms(r.timings.copy)),

@@ -1,16 +1,15 @@
 // Smooths a stream of frames on the CPU, by rows, bit for bit like smooth.cu (arithmetic in
-// smooth.h). A stream's state is one block of memory, which Python owns.
+// smooth.h), and moves paintings with the scene (smoothing/moving.h). A stream's state is one block
+// of memory, which Python owns.
 #include <cstring>
 
 #include "include/common/exact.h"
 #include "smoothing/cells.h"
+#include "smoothing/moving.h"
 #include "smoothing/result.h"
 
 namespace styleforge {
 namespace {
-
-constexpr int kMostLevels = 32;
-constexpr int kCell = 2;  // pixels on a side
 
 // The state carried between frames, besides pictures.
 struct Left {
@@ -24,23 +23,17 @@ struct Stream {
     ColumnTaps taps;
     short* results[2];
     Cells cells;
-    Level levels[kMostLevels];
-    int count = 0;
+    Pyramid pyramid;
     int64_t bytes;
 
     Stream(void* memory, int height, int width) {
         Memory parts(memory);
-        int rows = height / kCell > 0 ? height / kCell : 1;
-        int columns = width / kCell > 0 ? width / kCell : 1;
+        const int rows = cells_along(height), columns = cells_along(width);
         left = parts.take<Left>(1), table = parts.take<CubicTable>(1);
         taps = ColumnTaps::in(parts, width);
         for (short*& each : results) each = parts.take<short>(3ll * height * width + kSpare);
         cells = Cells::in(parts, rows, columns);
-        levels[count++] = Level::in(parts, rows, columns);
-        while ((rows < columns ? rows : columns) >= 2 * kSmallestSide) {
-            rows = (rows + 1) / 2, columns = (columns + 1) / 2;
-            levels[count++] = Level::in(parts, rows, columns);
-        }
+        pyramid = Pyramid::in(parts, rows, columns);
         bytes = parts.used();
     }
 };
@@ -60,20 +53,19 @@ void begin(const Stream& s, const uint8_t* result, int height, int width) {
 void prepare(const Stream& s, int width) {
     s.left->side = 0;
     s.table->fill();
-    s.taps.fill(width, s.levels[0].now.columns);
-    for (int at = 0; at + 1 < s.count; ++at)
-        s.levels[at].taps.fill(s.levels[at].now.columns, s.levels[at + 1].now.columns);
+    s.taps.fill(width, s.pyramid.levels[0].now.columns);
+    s.pyramid.fill_taps();
 }
 
 // Measures motion and shares, and returns the frame's role in the stream.
 Role measure(const Stream& s, float amount, int64_t threads) {
-    const Level& level = s.levels[0];
+    const Level& level = s.pyramid.levels[0];
     const int rows = level.now.rows, columns = level.now.columns;
     const auto every = [&](auto each) { parallel_rows(rows, columns, threads, each); };
     every([&](int row) {
         gray_row(s.cells.newest, level.now, row), gray_row(s.cells.known, level.known, row);
     });
-    find_motion(s.levels, s.count, threads);
+    find_motion(s.pyramid.levels, s.pyramid.count, threads);
     every([&](int row) { difference_row(s.cells, level, row); });
     every([&](int row) { change_row(s.cells, level, row); });
     std::memset(static_cast<void*>(s.cells.counts), 0, kBins * sizeof(*s.cells.counts));
@@ -110,7 +102,7 @@ STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uin
                                         int64_t width, int first, double amount) {
     const int tall = static_cast<int>(height), wide = static_cast<int>(width);
     const Stream s(memory, tall, wide);
-    const Level& level = s.levels[0];
+    const Level& level = s.pyramid.levels[0];
     const auto every = [&](auto each) {
         parallel_rows(level.now.rows, level.now.columns, threads, each);
     };
@@ -142,9 +134,51 @@ STYLEFORGE_EXPORT int styleforge_smooth(int64_t threads, void* memory, const uin
 STYLEFORGE_EXPORT int styleforge_smoothing_motion(int64_t, void* memory, float* flow, int64_t height,
                                                   int64_t width) {
     const Stream s(memory, static_cast<int>(height), static_cast<int>(width));
-    const Level& level = s.levels[0];
+    const Level& level = s.pyramid.levels[0];
     for (int row = 0; row < level.now.rows; ++row)
         for (int column = 0; column < level.now.columns; ++column, flow += 2)
             flow[0] = level.x[1].row(row)[column], flow[1] = level.y[1].row(row)[column];
+    return 0;
+}
+
+// Returns the memory, in bytes, that moving paintings of [height, width] needs.
+STYLEFORGE_EXPORT int64_t styleforge_moving_bytes(int64_t height, int64_t width) {
+    return Mover(nullptr, static_cast<int>(height), static_cast<int>(width)).bytes;
+}
+
+// Takes a new painting of `source`, both [height, width, 3]. The first one initializes `memory`.
+STYLEFORGE_EXPORT int styleforge_moving_painted(int64_t threads, void* memory,
+                                                const uint8_t* source, const uint8_t* painting,
+                                                int64_t height, int64_t width, int first) {
+    const int tall = static_cast<int>(height), wide = static_cast<int>(width);
+    const Mover mover(memory, tall, wide);
+    if (first) mover.begin(wide);
+    Mover::Left& left = *mover.left;
+    left = {1 - left.newest, left.paintings < 2 ? left.paintings + 1 : 2, 0};
+    const MovablePainting& newest = mover.paintings[left.newest];
+    for (int64_t i = 0; i < 3 * height * width; ++i)
+        newest.pixels[i] = static_cast<short>(painting[i] * kResultOne);
+    mover.gray_cells({source, tall, wide}, newest.known, threads);
+    return 0;
+}
+
+// Shows the last painting where the scene has moved to in the frame `source`, [height, width, 3].
+STYLEFORGE_EXPORT int styleforge_moving_shown(int64_t threads, void* memory, const uint8_t* source,
+                                              uint8_t* shown, int64_t height, int64_t width) {
+    const int tall = static_cast<int>(height), wide = static_cast<int>(width);
+    const Mover mover(memory, tall, wide);
+    Mover::Left& left = *mover.left;
+    if (++left.shown >= kFadeFrames) left.paintings = 1;
+    mover.gray_cells({source, tall, wide}, mover.pyramid.levels[0].now, threads);
+    const MovablePainting& newest = mover.paintings[left.newest];
+    const MovablePainting* before =
+        left.paintings < 2 ? nullptr : &mover.paintings[1 - left.newest];
+    mover.follow(newest, threads);
+    if (before != nullptr) mover.follow(*before, threads);
+    const float share = 1 - static_cast<float>(left.shown) / kFadeFrames;
+    const MovedPicture p = {&newest, before, share, shown, tall, wide, mover.taps, mover.table};
+    parallel_for(tall, threads, [&](int64_t begin, int64_t end) {
+        shown_rows(p, static_cast<int>(begin), static_cast<int>(end));
+    });
     return 0;
 }

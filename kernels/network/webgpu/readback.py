@@ -33,6 +33,17 @@ class Readback:
         self._device = device
         self._mapping: native.Mapping | None = None
 
+    def ready(self) -> bool:
+        """Return whether `wait` would return at once.
+
+        Raises:
+            WebGpuError: If the device is lost.
+        """
+        with in_words():
+            mapping = self._asked()
+            native.poll(self._device)
+            return mapping.done
+
     def wait(self) -> None:
         """Wait until the GPU has done all submitted work that writes to this memory.
 
@@ -40,9 +51,7 @@ class Readback:
             WebGpuError: If the device is lost or does not answer.
         """
         with in_words():
-            if self._mapping is None:
-                self._mapping = native.Mapping(self.buffer, self.buffer.size)
-            mapping, begun = self._mapping, time.perf_counter()
+            mapping, begun = self._asked(), time.perf_counter()
             while True:
                 native.poll(self._device)
                 if mapping.done:
@@ -54,6 +63,12 @@ class Readback:
             if mapping.error:
                 self._mapping = None
                 raise RuntimeError(mapping.error)
+
+    def _asked(self) -> native.Mapping:
+        """Return the mapping of the memory, for which wgpu is asked once."""
+        if self._mapping is None:
+            self._mapping = native.Mapping(self.buffer, self.buffer.size)
+        return self._mapping
 
     @contextmanager
     def read(self) -> Generator[NDArray[np.uint8]]:

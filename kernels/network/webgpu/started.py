@@ -74,6 +74,10 @@ class Place:
                 limits = _limits(to)
         return limits
 
+    def ready(self) -> bool:
+        """Return whether `read` would not wait."""
+        return self._memory.ready()
+
     def milliseconds(self) -> list[float]:
         """Return the time of each pass, after `read`."""
         assert self.stamps is not None
@@ -100,6 +104,14 @@ class Started:
         self._to, self._groups = to, groups
         self._limits = np.nan, np.nan
         self._milliseconds: dict[str, float] = {}
+
+    def ready(self) -> bool:
+        """Return whether `wait` would not wait for the GPU.
+
+        Raises:
+            WebGpuError: If the device is lost.
+        """
+        return self._place is None or self._place.ready()
 
     def wait(self) -> None:
         """Wait for the GPU, and copy the result.

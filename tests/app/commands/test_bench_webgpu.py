@@ -19,6 +19,7 @@ def flags():
     return ["bench", "--device", key_of(software_gpu()), "--sizes", "16x16", "--runs", "1"]
 
 
+@pytest.mark.full
 def test_a_gpu_is_measured_and_each_line_is_stored(flags, tmp_path, capsys):
     path = tmp_path / "report.json"
     assert main([*flags, "--precision", "fp32", "--json", str(path)]) == DONE

@@ -31,6 +31,7 @@ def test_a_software_gpu_is_listed_as_one():
     assert any(mentions(line, key_of(software), adapter.name, "software") for line in says())
 
 
+@pytest.mark.full
 def test_a_gpu_is_listed_with_its_rate_once_it_is_measured(hardware):
     adapter = devices.adapter_of(hardware)
     before = says()

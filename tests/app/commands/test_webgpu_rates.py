@@ -63,6 +63,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(webgpu_rates, "measure_webgpu", of_sizes)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_measured_gpu_has_a_block_and_its_times_are_kept(adapter, tiny, monkeypatch, capsys):
     found_by(monkeypatch, adapter, CPU)

@@ -107,6 +107,7 @@ def test_automatic_takes_lite_only_for_a_stream_that_is_too_slow(
     engine, pair, frame, notices, monkeypatch
 ):
     monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)  # no network reaches that
+    monkeypatch.setattr(app.engine.network_selector, "FLUID_FPS", 1e6)
     auto = replace(pair, mix=None, network="auto")
     engine.configure(auto)
     styled = [engine.process(frame) for _ in range(8)]
@@ -126,6 +127,7 @@ def test_what_is_measured_while_kernels_compile_is_neither_told_nor_kept(
     engine, pair, frame, notices, monkeypatch
 ):
     monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)
+    monkeypatch.setattr(app.engine.network_selector, "FLUID_FPS", 1e6)
     engine.compile_kernels(True)
     engine.configure(replace(pair, mix=None, network="auto"))
     styled = [engine.process(frame) for _ in range(8)][-1]
@@ -139,6 +141,7 @@ def test_what_is_measured_while_kernels_compile_is_neither_told_nor_kept(
 
 def test_while_it_is_held_neither_size_nor_network_changes(engine, pair, frame, monkeypatch):
     monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)
+    monkeypatch.setattr(app.engine.network_selector, "FLUID_FPS", 1e6)
     engine.configure(replace(pair, mix=None, network="auto", size=None))
     engine.hold(True)
     assert {(s.size, s.running.lite) for s in (engine.process(frame) for _ in range(12))} == {
@@ -152,6 +155,7 @@ def test_automatic_says_why_a_slow_stream_stays_with_the_full_network(
     engine, pair, frame, notices, monkeypatch
 ):
     monkeypatch.setattr(app.engine.network_selector, "LEAST_FPS", 1e6)
+    monkeypatch.setattr(app.engine.network_selector, "FLUID_FPS", 1e6)
     engine.configure(replace(pair, style="second", mix=None, network="auto"))
     styled = [engine.process(frame) for _ in range(8)][-1]
     assert not styled.running.lite

@@ -11,6 +11,7 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.engine.network_pool import NETWORKS_KEPT, Network, NetworkPool
+from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
 from models.families.feed_forward import FeedForwardFamily
 from models.network_config import NetworkConfig
@@ -117,3 +118,12 @@ def test_a_picture_that_is_too_small_is_refused_in_bytes_too(weights):
     network = NetworkPool().get("fused", Precision.fp32, CPU, weights)
     with pytest.raises(ValueError, match="at least 16x16"):
         network.render(painted(40, 15))
+
+
+def test_what_runs_between_two_layers_does_not_count_as_the_network(weights, monkeypatch):
+    network = NetworkPool().get("fused", Precision.fp32, CPU, weights)
+    called, excluded = [], []
+    monkeypatch.setattr(Stopwatch, "exclude", lambda _, seconds: excluded.append(seconds))
+    network.render(painted(32, 24), between=lambda: called.append(len(excluded)))
+    assert called == list(range(len(excluded)))
+    assert len(called) > 5

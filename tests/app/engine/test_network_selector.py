@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.network_selector import LEAST_FPS, NetworkSelector
+from app.engine.network_selector import FLUID_FPS, LEAST_FPS, NetworkSelector
 from app.engine.resolution import Sizes
 from tests.helpers.errors import mentions
 
@@ -12,11 +12,21 @@ AT_320 = Sizes((320, 240), (320, 240))
 BUSY = 1000 / LEAST_FPS / (480 * 360)  # ms per pixel that just reach 15 fps at 480
 
 
-def run(choice, cost, *, frames=20, size=(320, 240), lite_share=0.2, chosen=480, frame=(640, 480)):
+def run(
+    choice,
+    cost,
+    *,
+    frames=20,
+    size=(320, 240),
+    lite_share=0.2,
+    chosen=480,
+    frame=(640, 480),
+    fluid=False,
+):
     """Run `frames` frames with a full network that takes `cost` ms per pixel."""
     decided = []
     for _ in range(frames):
-        lite = choice.decide(*frame, chosen)
+        lite = choice.decide(*frame, chosen, fluid=fluid)
         decided.append(lite)
         pixels = size[0] * size[1]
         choice.measured(lite, Sizes(size, size), cost * pixels * (lite_share if lite else 1), 0.0)
@@ -27,6 +37,13 @@ def test_a_slow_full_network_gives_way_and_the_reason_is_said():
     choice = NetworkSelector()
     assert run(choice, 2 * BUSY)[-1]
     assert mentions(choice.remark, "7 fps", "480")
+
+
+def test_fewer_paintings_suffice_where_the_last_one_moves_with_the_scene():
+    enough = LEAST_FPS / FLUID_FPS * BUSY
+    assert not any(run(NetworkSelector(), 0.95 * enough, fluid=True))
+    assert run(NetworkSelector(), 1.05 * enough, fluid=True)[-1]
+    assert run(NetworkSelector(), 0.95 * enough)[-1]
 
 
 def test_a_fast_full_network_stays():

@@ -89,3 +89,13 @@ def test_on_the_cpu_a_reset_begins_anew_too():
     timings = clock.read()
     assert timings.upload == 0.0
     assert timings.blend > 0
+
+
+def test_other_work_does_not_count():
+    clock = Stopwatch(torch.device("cpu"))
+    clock.exclude(1000.0)
+    clock.mark("network")
+    clock.mark("download")
+    spent = clock.read()
+    assert -1_000_000 <= spent.network < -900_000  # ms: all of it was taken off, once
+    assert spent.download >= 0

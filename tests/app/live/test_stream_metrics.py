@@ -171,3 +171,31 @@ def test_a_thousand_frames_a_second_are_averaged_over_as_long_as_thirty(metrics)
     assert stats.capture_fps == pytest.approx(1000)
     assert len(metrics._processed) == pytest.approx(2000, abs=20)
     assert stats.timings.network == pytest.approx(0.5)
+
+
+def test_paintings_that_move_are_counted_apart_from_what_is_shown(metrics):
+    pixels, running = np.zeros((16, 16, 3), np.uint8), RunInfo("Fused", Precision.fp32, "CPU")
+    for n in range(60):
+        now = 100.0 + n / 30
+        source = Frame(pixels, n, now - 0.01)
+        spent = Timings(resize=1.0, motion=2.0, blend=3.0)
+        shown = StyledFrame(source, source, EngineConfig(), spent, (16, 16), running, moved=True)
+        metrics.processed(shown, now)
+        metrics.displayed(shown, now + 0.001, 0.5)
+        if n % 6 == 0:
+            painting = replace(shown, timings=Timings(network=150.0, motion=9.0), moved=False)
+            metrics.painted(painting, now)
+    reading = metrics.stats(now)
+    assert reading.painted_fps == pytest.approx(5)
+    assert reading.processed_fps == reading.displayed_fps == pytest.approx(30)
+    assert reading.dropped == 0
+    assert reading.timings.network == pytest.approx(150)
+    assert reading.timings.motion == pytest.approx(2)
+    assert reading.timings.blend == pytest.approx(3)
+    assert reading.latency_ms == pytest.approx(11)
+    assert reading.bottleneck == Bottleneck("network")
+
+
+def test_a_stream_that_shows_its_paintings_paints_as_many(metrics):
+    reading = feed(metrics, period=0.1, network=20)
+    assert reading.painted_fps == reading.processed_fps

@@ -68,8 +68,9 @@ def test_the_description_has_every_option_of_the_table(start, paper):
     described = start(paper).get("/openapi.json").json()
     for path in ("/api/pictures", "/api/jobs"):
         parameters = {p["name"]: p for p in described["paths"][path]["post"]["parameters"]}
-        rows = [name for name, row in PARAMETERS.items() if row.help and name != "smoothing"]
-        assert set(rows) - {"mix_amount"} <= set(parameters)
+        rows = {name for name, row in PARAMETERS.items() if row.help and not row.of_streams}
+        assert rows - {"smoothing", "mix_amount"} <= set(parameters)
+        assert not {"smoothing", "fluid"} & set(parameters)
         assert {"style", "mix", "size", "depth", "format"} <= set(parameters)
         assert parameters["strength"]["schema"]["maximum"] == 1
         assert all(parameter["description"] for parameter in parameters.values())

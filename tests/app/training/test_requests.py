@@ -34,6 +34,7 @@ from utils.images.writing import write_pixels
 # From the order to the gallery
 
 
+@pytest.mark.full
 def test_a_picture_becomes_a_style_of_the_gallery(window, session, order, qtbot, runs):
     filled(window, order, qtbot)
     previews, trained = [], []

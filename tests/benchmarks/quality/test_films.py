@@ -118,3 +118,42 @@ def test_a_film_that_cannot_be_measured_is_told_before(place: Path, capsys, name
 def test_a_smoothing_beyond_its_range_is_told(place: Path, capsys) -> None:
     assert main(arguments(place, "--smoothing", "0,1.5")) == 2
     assert "the smoothing" in capsys.readouterr().err
+
+
+def test_moved_paintings_are_compared_with_repeated_and_blended_ones(place: Path, capsys) -> None:
+    film = write_film(place / "walk.avi", frames=28)
+    nothing = ("--photos", None, "--vgg", None, "--styles-images", None, "--size", None)
+    sheet = place / "fluid.png"
+    more = (*nothing, "--films", film, "--film-frames", 28, "--film-size", 96)
+    more += ("--styles", "candy", "--fluid-sheet", sheet)
+    assert main([*arguments(place, *more), "--fluid"]) == 0
+    report = json.loads((place / "quality.json").read_text("utf-8"))
+    fluid = report["fluid"]
+    assert fluid["films"] == ["walk.avi", "scene"]
+    (style,) = fluid["styles"]
+    rows = style["films"]
+    assert [(row["film"], row["rate"]) for row in rows] == [
+        (film, rate) for film in ("walk.avi", "scene") for rate in (3, 5, 8, 12)
+    ]
+    for row in rows:
+        assert set(row["difference"]) == {"repeated", "blended", "moved"}
+        assert set(row["flicker"]) == {"painted", "repeated", "blended", "moved"}
+    panned = {row["rate"]: row["difference"] for row in rows if row["film"] == "walk.avi"}
+    assert panned[12]["moved"] < 0.9 * panned[12]["repeated"]
+    assert "| style | film | paintings a second | difference, repeated" in markdown(report)
+    assert "difference, moved" in capsys.readouterr().out
+    assert sorted(path.name for path in place.glob("fluid-*")) == [
+        "fluid-candy-scene.png",
+        "fluid-candy-walk.png",
+    ]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--fluid-sheet", "a.png"), ("--fluid", "--sheet", "a.png"), ("--fluid", "--add")],
+    ids=str,
+)
+def test_flags_that_fluid_streams_do_not_go_with_are_refused(place: Path, capsys, flags) -> None:
+    nothing = ("--photos", None, "--vgg", None, "--styles-images", None, "--size", None)
+    assert main([*arguments(place, *nothing), *flags]) == 1
+    assert "--fluid" in capsys.readouterr().err

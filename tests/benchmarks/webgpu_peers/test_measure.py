@@ -159,6 +159,7 @@ def test_versions_leave_out_absent_packages():
     assert list(versions([Fixed("one")])) == ["numpy"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not WRITES, reason="the packages that write ONNX are missing")
 @pytest.mark.slow
 def test_models_are_converted_once_and_named_by_their_weights(tmp_path):

@@ -128,9 +128,8 @@ def test_the_reference_and_the_headers_have_the_same_constants():
         "FlowReach": optical_flow.WINDOW // 2,
         "MedianReach": optical_flow.MEDIAN // 2,
     }.items() <= flow.items()
-    cpu = native.source("smoothing.cpp").read_text("utf-8")
     motion = (FOLDER / "frames" / "native" / "smoothing" / "motion.h").read_text("utf-8")
-    assert f"kCell = {smoothing.CELL};" in cpu
+    assert f"kCell = {smoothing.CELL};" in motion
     assert f"kSmallestSide = {smoothing.SMALLEST};" in motion
 
 

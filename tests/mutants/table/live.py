@@ -55,8 +55,8 @@ MUTANTS = (
     Mutant(
         "a slider moved while a frame is computed waits for the next frame",
         "app/live/frame_loop.py",
-        "self._engine.finish(inferred, self.wanted)",
-        "self._engine.finish(inferred)",
+        "self._engine.finish(self._engine.infer(shown, mode), self.wanted)",
+        "self._engine.finish(self._engine.infer(shown, mode))",
         ("tests/app/live/test_worker.py::test_a_slider_moved_during_a_frame_is_in_that_frame",),
     ),
     Mutant(

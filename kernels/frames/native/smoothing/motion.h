@@ -191,4 +191,31 @@ inline void find_motion(const Level* levels, int count, int64_t threads) {
     }
 }
 
+constexpr int kMostLevels = 32;
+constexpr int kCell = 2;  // pixels on a side
+
+// Returns the number of cells along an axis.
+inline int cells_along(int pixels) { return pixels / kCell > 0 ? pixels / kCell : 1; }
+
+// The sizes at which motion is found, fine to coarse.
+struct Pyramid {
+    Level levels[kMostLevels];
+    int count = 0;
+
+    static Pyramid in(Memory& memory, int rows, int columns) {
+        Pyramid pyramid;
+        pyramid.levels[pyramid.count++] = Level::in(memory, rows, columns);
+        while ((rows < columns ? rows : columns) >= 2 * kSmallestSide) {
+            rows = (rows + 1) / 2, columns = (columns + 1) / 2;
+            pyramid.levels[pyramid.count++] = Level::in(memory, rows, columns);
+        }
+        return pyramid;
+    }
+
+    void fill_taps() const {
+        for (int at = 0; at + 1 < count; ++at)
+            levels[at].taps.fill(levels[at].now.columns, levels[at + 1].now.columns);
+    }
+};
+
 }  // namespace styleforge

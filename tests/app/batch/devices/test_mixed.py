@@ -160,6 +160,7 @@ class Killer(JsonReporter):
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_a_process_that_is_killed_among_the_pictures_keeps_neither_them_nor_the_films(
     style, album, tmp_path, capsys, monkeypatch

@@ -44,6 +44,7 @@ def test_a_change_while_streaming_takes_effect_within_two_frames(session, qtbot,
         return processed[-1]
 
     session.engine.finish = spy
+    session.config = replace(session.config, fluid=False)  # every result was just painted
     give(session, Clockwork())
     styled_with(qtbot, session)
     wanted = replace(session.config, **change)

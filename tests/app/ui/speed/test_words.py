@@ -6,6 +6,7 @@ import pytest
 
 from app.engine.result import RunInfo
 from app.live.stream_metrics import Bottleneck
+from app.ui.speed.badge import badge_text, fps_text
 from app.ui.speed.compiling import CompileWatch
 from app.ui.speed.words import COMPILING, faster_words, plain_words
 from app.ui.viewport.stats_rows import bottleneck_words
@@ -96,3 +97,17 @@ def test_the_figures_say_in_plain_words_what_slows_a_stream_down():
     assert "computing the style" in bottleneck_words(Bottleneck("network"))
     assert "camera: 30 fps" in bottleneck_words(Bottleneck("camera", 30.2))
     assert bottleneck_words(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("painted", "shown", "text"),
+    [
+        (8.2, 29.7, "paints 8, shows 30"),
+        (1.53, 30.0, "paints 1.5, shows 30"),
+        (29.0, 30.0, fps_text(30.0)),
+        (60.0, 30.0, fps_text(30.0)),  # a fast engine, of whose paintings the screen shows half
+        (0.0, 30.0, fps_text(30.0)),
+    ],
+)
+def test_the_badge_shows_both_rates_where_paintings_move(painted, shown, text):
+    assert badge_text(painted, shown) == text

@@ -118,6 +118,7 @@ def test_sums_in_fp16_need_a_network_in_fp16():
         Network.of(SMALL, sums="fp16")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", some_daily(range(40), 0))
 def test_random_networks_of_random_sizes_are_right(device, seed):
     draw = random.Random(seed)
@@ -251,6 +252,7 @@ def test_two_threads_share_a_device_and_weights(device):
     assert wrong == []
 
 
+@pytest.mark.full
 def test_checked_shaders_paint_the_same_bits(adapter, device):
     x = picture(21, 18)
     checked = Device(adapter, trusted=False)

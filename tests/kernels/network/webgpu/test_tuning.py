@@ -136,6 +136,7 @@ def test_a_tile_that_the_device_refuses_is_left_out(device, times, monkeypatch):
     assert tuner.trials["first"][0].refused == "no"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("least", "ms", "taken"), [(50, 1.0, "fp16"), (50, 9.0, "fp32"), (200, 1.0, "fp32")]
 )

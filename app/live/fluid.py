@@ -1,0 +1,34 @@
+"""Decides whether a stream moves its last painting while it paints the next one."""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+
+# Seconds of a painting: at 20 a second and more, each is younger than a moved one would look.
+SLOW_S = 0.05
+FAST_S = 0.04  # below this, a stream shows every painting again
+COUNTED = 5  # paintings
+
+
+class Fluid:
+    """Whether paintings take so long that a stream should move them.
+
+    Attributes:
+        active: True from the first painting on that takes SLOW_S, until they take FAST_S.
+    """
+
+    def __init__(self) -> None:
+        self.active = False
+        self._spent: deque[float] = deque(maxlen=COUNTED)
+
+    def painted(self, seconds: float) -> None:
+        """Record the time of a painting, without the time of moving the one before."""
+        self._spent.append(seconds)
+        usual = median(self._spent)
+        self.active = usual >= (FAST_S if self.active else SLOW_S)
+
+    def forget(self) -> None:
+        """Begin again, with another source or network."""
+        self.active = False
+        self._spent.clear()

@@ -1,0 +1,12 @@
+"""Constants of moving a painting with the scene, see kernels.frames.native_moving.
+
+They are in frames/native/smoothing/moving.h as well.
+"""
+
+FADE = 3  # frames over which a new painting appears
+# Mean change around a cell, in levels (0-255), up to which its motion is certain, and from which
+# on it is unknown. Between them, the motion shrinks.
+CERTAIN, UNKNOWN = 4.0, 16.0
+# Mean certainty of the motion, below which the frame shows another scene: nothing is moved then.
+# At cuts between films it is 0.06 to 0.2, within them mostly above 0.8.
+SAME_SCENE = 0.4

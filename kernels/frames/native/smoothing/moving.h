@@ -1,0 +1,225 @@
+// Paintings that move with the scene, as in app/engine/post/moving_reference.py, by rows of planes.
+#pragma once
+
+#include <cstring>
+
+#include "cells.h"
+#include "result.h"
+
+namespace styleforge {
+
+constexpr int kFadeFrames = 3;      // over which a new painting appears
+constexpr float kCertain = 4.f;     // levels of change: the motion is certain up to it,
+constexpr float kUnknown = 16.f;    // and unknown from it on
+constexpr double kSameTrust = 0.4;  // mean, below which the frame shows another scene
+constexpr int kTrustReach = 2;      // cells of a window on each side of its center
+
+// A painting and its source, and how both have moved since.
+struct MovablePainting {
+    short* pixels;     // [height, width, 3], times kResultOne, and kSpare more
+    Plane known;       // its source in gray cells
+    Plane x, y, trust; // the motion to the newest frame, and its trust
+
+    static MovablePainting in(Memory& memory, int height, int width, int rows, int columns) {
+        MovablePainting one;
+        one.pixels = memory.take<short>(3ll * height * width + kSpare);
+        for (Plane* each : {&one.known, &one.x, &one.y, &one.trust})
+            *each = memory.plane(rows, columns);
+        return one;
+    }
+};
+
+// Computes how far the moved source is from the newest frame, into `change`.
+inline void moved_change_row(const Level& level, const Plane& change, int row) {
+    const float *x = level.x[1].row(row), *y = level.y[1].row(row);
+    const float *right = level.right.row(row), *down = level.down.row(row);
+    const float* now = level.now.row(row);
+    float* to = change.row(row);
+    MovedPlaces places;
+    float moved[kBlock];
+    for (int begin = 0; begin < level.now.columns; begin += kBlock) {
+        const int size = block_of(level.now.columns, begin);
+        places.find(level.known, x + begin, y + begin, row, begin, size);
+        places.sample(level.known, moved, size);
+        for (int i = 0, at = begin; i < size; ++i, ++at)
+            to[at] = tolerated(fabsf(now[at] - moved[i]), {right[at], down[at]});
+    }
+    change.mirror(row);
+}
+
+// Writes `each` of the means of a plane over windows around a row of cells.
+template <typename F>
+void mean_row(const Plane& from, const Plane& to, int row, const F& each) {
+    constexpr int kSide = 2 * kTrustReach + 1;
+    static_assert(kSide == 5 && kTrustReach <= kMargin, "sums are written out");
+    const float* lines[kSide];
+    for (int i = 0; i < kSide; ++i)
+        lines[i] = from.row(reflected_often(row + i - kTrustReach, from.rows));
+    float down[kBlock + 2 * kTrustReach];
+    for (int begin = 0; begin < from.columns; begin += kBlock) {
+        const int size = block_of(from.columns, begin);
+        for (int i = 0; i < size + 2 * kTrustReach; ++i) {
+            const int at = begin + i - kTrustReach;
+            down[i] = lines[0][at] + lines[1][at] + lines[2][at] + lines[3][at] + lines[4][at];
+        }
+        for (int i = 0; i < size; ++i)
+            to.row(row)[begin + i] =
+                each((down[i] + down[i + 1] + down[i + 2] + down[i + 3] + down[i + 4]) /
+                     (kSide * kSide));
+    }
+    to.mirror(row);
+}
+
+STYLEFORGE_INLINE float trust_of(float change) {
+    return least(greatest((kUnknown - change) / (kUnknown - kCertain), 0.f), 1.f);
+}
+
+inline bool shows_another_scene(const Plane& trust) {
+    double sum = 0;  // in one order, for the same bits on any number of threads
+    for (int row = 0; row < trust.rows; ++row)
+        for (int column = 0; column < trust.columns; ++column) sum += trust.row(row)[column];
+    return sum < kSameTrust * trust.rows * trust.columns;
+}
+
+// Multiplies the motion by its trust, and stores both in the painting. `share` is 0 to ignore them.
+inline void trusted_row(const Level& level, const Plane& trust, float share,
+                        const MovablePainting& to, int row) {
+    const float *x = level.x[1].row(row), *y = level.y[1].row(row), *each = trust.row(row);
+    for (int column = 0; column < trust.columns; ++column) {
+        const float certain = each[column] * share;
+        to.x.row(row)[column] = x[column] * certain;
+        to.y.row(row)[column] = y[column] * certain;
+        to.trust.row(row)[column] = certain;
+    }
+}
+
+// Moves a painting, or two that mix, to the newest frame.
+struct MovedPicture {
+    const MovablePainting* newest;
+    const MovablePainting* before;  // or null
+    float before_share;             // of the earlier painting, where its motion is certain
+    uint8_t* shown;                 // [height, width, 3]
+    int height, width;
+    ColumnTaps taps;                // from cells to pixels
+    const CubicTable* table;
+};
+
+// A painting's motion along rows of a block of columns, and its pixels there.
+class MovedRows {
+  public:
+    MovedRows(const MovedPicture& p, const MovablePainting& painting, int begin, int size)
+        : place_{painting.pixels, nullptr, nullptr, nullptr, p.height, p.width, painting.x,
+                 painting.y, painting.trust, p.taps, p.table},
+          xs_(painting.x, p.taps, begin, size), ys_(painting.y, p.taps, begin, size),
+          begin_(begin), size_(size) {}
+
+    const short* row(int row, const LinearTaps& down) {
+        const float wide = static_cast<float>(place_.width) / place_.x.columns;
+        const float tall = static_cast<float>(place_.height) / place_.x.rows;
+        float x[kBlock], y[kBlock];
+        xs_.between(down, wide, x), ys_.between(down, tall, y);
+        return moved_part(place_, row, begin_, size_, x, y, moved_);
+    }
+
+  private:
+    const Accumulated place_;
+    EnlargedRows xs_, ys_;
+    int begin_, size_;
+    short moved_[3 * kBlock];
+};
+
+STYLEFORGE_INLINE uint8_t byte_of(float value) {  // times kResultOne
+    return static_cast<uint8_t>(to_byte(value / kResultOne));
+}
+
+inline void shown_rows(const MovedPicture& p, int first_row, int end_row) {
+    const Plane& cells = p.newest->x;
+    const MovablePainting& other = p.before == nullptr ? *p.newest : *p.before;
+    float share[kBlock];
+    for (int begin = 0; begin < p.width; begin += kBlock) {
+        const int size = block_of(p.width, begin);
+        MovedRows newest(p, *p.newest, begin, size), before(p, other, begin, size);
+        EnlargedRows trust(other.trust, p.taps, begin, size);
+        for (int row = first_row; row < end_row; ++row) {
+            const LinearTaps down = linear_taps(source_of(row, p.height, cells.rows), cells.rows);
+            const short* now = newest.row(row, down);
+            uint8_t* to = p.shown + 3 * (1ll * row * p.width + begin);
+            if (p.before == nullptr) {
+                for (int i = 0; i < 3 * size; ++i) to[i] = byte_of(now[i]);
+                continue;
+            }
+            const short* earlier = before.row(row, down);
+            trust.between(down, p.before_share, share);
+            for (int i = 0; i < size; ++i)
+                for (int k = 3 * i; k < 3 * i + 3; ++k) {
+                    to[k] = byte_of(now[k] + (earlier[k] - now[k]) * share[i]);
+                }
+        }
+    }
+}
+
+// The last two paintings of a stream.
+struct Mover {
+    struct Left {
+        int newest;    // which of two paintings
+        int paintings; // how many there are: 0, 1 or 2
+        int shown;     // frames since the newest painting
+    };
+    Left* left;
+    CubicTable* table;
+    ColumnTaps taps;
+    MovablePainting paintings[2];
+    Plane colors[3], change, trust[2];
+    Pyramid pyramid;
+    int64_t bytes;
+
+    Mover(void* memory, int height, int width) {
+        Memory parts(memory);
+        const int rows = cells_along(height), columns = cells_along(width);
+        left = parts.take<Left>(1), table = parts.take<CubicTable>(1);
+        taps = ColumnTaps::in(parts, width);
+        for (MovablePainting& each : paintings)
+            each = MovablePainting::in(parts, height, width, rows, columns);
+        for (Plane* each : {&colors[0], &colors[1], &colors[2], &change, &trust[0], &trust[1]})
+            *each = parts.plane(rows, columns);
+        pyramid = Pyramid::in(parts, rows, columns);
+        bytes = parts.used();
+    }
+
+    // Initializes the memory of a stream.
+    void begin(int width) const {
+        *left = {};
+        table->fill();
+        taps.fill(width, colors[0].columns);
+        pyramid.fill_taps();
+    }
+
+    void gray_cells(const Picture& source, const Plane& gray, int64_t threads) const {
+        parallel_rows(gray.rows, gray.columns, threads, [&](int row) {
+            newest_row(source, colors, row), gray_row(colors, gray, row);
+        });
+    }
+
+    // Finds the motion of a painting's source to the newest frame, whose cells are in the pyramid.
+    void follow(const MovablePainting& painting, int64_t threads) const {
+        const Level& level = pyramid.levels[0];
+        const auto every = [&](auto each) {
+            parallel_rows(level.now.rows, level.now.columns, threads, each);
+        };
+        every([&](int row) {
+            std::memcpy(level.known.row(row), painting.known.row(row),
+                        level.known.columns * sizeof(float));
+            level.known.mirror(row);
+        });
+        find_motion(pyramid.levels, pyramid.count, threads);
+        every([&](int row) { moved_change_row(level, change, row); });
+        every([&](int row) { mean_row(change, trust[0], row, trust_of); });
+        const auto itself = [](float mean) { return mean; };
+        every([&](int row) { mean_row(trust[0], trust[1], row, itself); });
+        every([&](int row) { mean_row(trust[1], trust[0], row, itself); });
+        const float share = shows_another_scene(trust[0]) ? 0.f : 1.f;
+        every([&](int row) { trusted_row(level, trust[0], share, painting, row); });
+    }
+};
+
+}  // namespace styleforge

@@ -1,0 +1,89 @@
+"""A painting follows the scene where its motion is known, and stands still where it is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.engine.post.moving_reference import ReferenceMover
+from kernels.frames.moving import FADE
+from kernels.frames.native_moving import NativeMover
+from utils.opencv import cv2
+
+SIZE = (90, 160)
+
+
+@pytest.fixture(params=[NativeMover, ReferenceMover])
+def mover(request, native_smoothing):
+    return request.param(*SIZE)
+
+
+def scene(seed: int = 0) -> np.ndarray:
+    """Return a picture larger than SIZE, whose parts are frames."""
+    noise = np.random.default_rng(seed).integers(0, 256, (150, 220, 3)).astype(np.float32)
+    blurred = cv2.GaussianBlur(noise, (0, 0), 3.0)
+    return np.clip((blurred - 128) * 5 + 128, 0, 255).astype(np.uint8)
+
+
+def part(picture: np.ndarray, right: int = 0, down: int = 0) -> np.ndarray:
+    height, width = SIZE
+    return np.ascontiguousarray(picture[20 + down :, 20 + right :][:height, :width])
+
+
+def painted(picture: np.ndarray) -> np.ndarray:
+    """Return a painting of a picture, which moves exactly as the picture does."""
+    return 255 - picture
+
+
+def apart(a: np.ndarray, b: np.ndarray, border: int = 12) -> float:
+    inner = np.s_[border:-border, border:-border]
+    return float(np.abs(a[inner].astype(int) - b[inner]).mean())
+
+
+def test_a_scene_that_stands_still_shows_the_painting_itself(mover):
+    frame = part(scene())
+    mover.painted(painted(frame), frame)
+    for _ in range(2):
+        assert (mover.shown(frame) == painted(frame)).all()
+
+
+@pytest.mark.parametrize("motion", [(1, 0), (3, 2), (-5, 4)], ids=str)
+def test_the_painting_moves_with_the_scene(mover, motion):
+    wide = scene()
+    mover.painted(painted(part(wide)), part(wide))
+    now = part(wide, *motion)
+    assert apart(mover.shown(now), painted(now)) < 0.3 * apart(painted(part(wide)), painted(now))
+
+
+def test_after_a_cut_the_painting_stays_as_it_was(mover):
+    before, after = part(scene(0)), part(scene(1))
+    mover.painted(painted(before), before)
+    assert (mover.shown(after) == painted(before)).all()
+
+
+def test_a_new_painting_fades_in(mover):
+    frame, other = part(scene()), np.full((*SIZE, 3), 200, np.uint8)
+    mover.painted(np.zeros_like(other), frame)
+    mover.shown(frame)
+    mover.painted(other, frame)
+    steps = [int(mover.shown(frame).mean()) for _ in range(FADE + 1)]
+    assert steps == [round(200 * step / FADE) for step in (1, 2, 3, 3)]
+
+
+def test_no_ghost_of_the_scene_before_a_cut_is_mixed_in(mover):
+    before, after = part(scene(0)), part(scene(1))
+    mover.painted(painted(before), before)
+    mover.shown(before)
+    mover.painted(painted(after), after)
+    assert (mover.shown(after) == painted(after)).all()
+
+
+def test_what_moves_alone_leaves_the_rest_in_place(mover):
+    first = part(scene())
+    second, thing = first.copy(), scene(3)[:24, :24]
+    first[30:54, 40:64] = thing
+    second[30:54, 44:68] = thing
+    mover.painted(painted(first), first)
+    shown = mover.shown(second)
+    assert apart(shown[32:52, 46:66], painted(second)[32:52, 46:66], 2) < 12
+    assert apart(shown[:, 100:], painted(second)[:, 100:]) < 1
