@@ -9,13 +9,14 @@ from statistics import median
 SLOW_S = 0.05
 FAST_S = 0.04  # below this, a stream shows every painting again
 COUNTED = 5  # paintings
+ENOUGH = 3  # paintings before the first decision: the first one may wait for kernels
 
 
 class Fluid:
     """Whether paintings take so long that a stream should move them.
 
     Attributes:
-        active: True from the first painting on that takes SLOW_S, until they take FAST_S.
+        active: True if paintings usually take SLOW_S or more, until they take less than FAST_S.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,8 @@ class Fluid:
         """Record the time of a painting, without the time of moving the one before."""
         self._spent.append(seconds)
         usual = median(self._spent)
-        self.active = usual >= (FAST_S if self.active else SLOW_S)
+        slow = usual >= (FAST_S if self.active else SLOW_S)
+        self.active = slow and len(self._spent) >= ENOUGH
 
     def forget(self) -> None:
         """Begin again, with another source or network."""

@@ -30,7 +30,7 @@ def measure(say: Say) -> list[dict[str, Any]]:
     for network in NETWORKS:
         for size in SIZES:
             config = EngineConfig(
-                style="candy", network=network, size=size, device="cpu", texture=0.0
+                style="candy", network=network, size=size, device="cpu", texture=0.0, fluid=False
             )
             row: dict[str, Any] = {"network": network, "size": size}
             for key in (BY_LAYERS, FUSED):

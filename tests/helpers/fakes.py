@@ -290,6 +290,9 @@ class Negative:
     def finish(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame:
         return self.process(frame)
 
+    def move(self, *_: object) -> None:
+        """Move no painting."""
+
     def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
         config = self.config
         assert config is not None

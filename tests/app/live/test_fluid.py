@@ -65,6 +65,7 @@ def always(monkeypatch):
     """Make every painting a slow one."""
     monkeypatch.setattr(fluid, "SLOW_S", 0.0)
     monkeypatch.setattr(fluid, "FAST_S", 0.0)
+    monkeypatch.setattr(fluid, "ENOUGH", 1)
 
 
 @pytest.fixture
@@ -157,6 +158,8 @@ def test_a_source_that_fails_during_a_painting_is_reported_by_the_next_step(stre
 
 def test_a_painting_that_is_slow_once_changes_nothing_and_a_slow_stream_is_fluid():
     one = Fluid()
+    one.painted(10 * SLOW_S)
+    assert not one.active
     for _ in range(COUNTED):
         one.painted(FAST_S / 2)
     one.painted(10 * SLOW_S)
