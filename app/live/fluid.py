@@ -9,6 +9,9 @@ from statistics import median
 SLOW_S = 0.05
 FAST_S = 0.04  # below this, a stream shows every painting again
 COUNTED = 5  # paintings
+# Times of moving a painting, for which the network goes on before the next move: where moving is
+# slow, paintings must not starve.
+REST = 2.0
 ENOUGH = 3  # paintings before the first decision: the first one may wait for kernels
 
 
@@ -22,6 +25,15 @@ class Fluid:
     def __init__(self) -> None:
         self.active = False
         self._spent: deque[float] = deque(maxlen=COUNTED)
+        self._next = 0.0  # when a painting may be moved, at the earliest
+
+    def has_time(self, now: float) -> bool:
+        """Return whether a painting may be moved at `now`, while the next one is painted."""
+        return now >= self._next
+
+    def moved(self, begun: float, ended: float) -> None:
+        """Record when a painting was moved."""
+        self._next = ended + REST * (ended - begun)
 
     def painted(self, seconds: float) -> None:
         """Record the time of a painting, without the time of moving the one before."""

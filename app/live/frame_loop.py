@@ -414,6 +414,9 @@ class FrameLoop:
         """Show the source's next frame, if it is there, while an earlier one is painted."""
         assert self._source is not None
         begun = time.perf_counter()
+        if not self._fluid.has_time(begun):
+            time.sleep(timeout)
+            return
         try:
             frame = self._source.read(timeout=timeout)
         except StyleForgeError:  # the next step reads again, and reports it
@@ -421,8 +424,11 @@ class FrameLoop:
             return
         if frame is not None:
             self._frame = frame
+            begun = time.perf_counter()
             self._show_moved(self._take(frame, streaming=True))
-            self._moved_s += time.perf_counter() - begun
+            ended = time.perf_counter()
+            self._moved_s += ended - begun
+            self._fluid.moved(begun, ended)
 
     def _on_progress(self, share: float) -> None:
         self._give_up_unwanted()

@@ -33,7 +33,7 @@ SHEET_RATE, SHEET_EVERY, SHEET_CELL = 5, 3, 256  # paintings a second, frames, p
 
 
 class _Shown(NamedTuple):
-    """What a stream shows at a frame, in each of WAYS."""
+    """The picture of a stream at a frame, in each of WAYS."""
 
     repeated: Pixels
     blended: Pixels

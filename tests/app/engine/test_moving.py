@@ -41,7 +41,7 @@ def test_a_scene_that_stands_still_shows_the_painting(engine, config, still, nat
 def test_a_painting_of_another_style_does_not_show_through(
     engine, config, styles, still, native_smoothing
 ):
-    painted = {}
+    painted, moved = {}, still.pixels
     for key in styles:
         engine.configure(replace(config, size=96, style=key))
         painted[key] = engine.process(still, LIVE).frame.pixels

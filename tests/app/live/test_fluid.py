@@ -29,7 +29,8 @@ class Panned(FrameSource):
 
     def __init__(self) -> None:
         self.info = SourceInfo("a test", 160, 96, 30.0)
-        self._wide = cv2.GaussianBlur(picture(400, 200, seed=4), (0, 0), 2.0)
+        blurred = cv2.GaussianBlur(picture(400, 200, seed=4), (0, 0), 2.0)
+        self._wide = np.asarray(blurred, np.uint8)
         self._index = 0
         self.waits: list[float] = []
         self.fault = ""
@@ -66,6 +67,7 @@ def always(monkeypatch):
     monkeypatch.setattr(fluid, "SLOW_S", 0.0)
     monkeypatch.setattr(fluid, "FAST_S", 0.0)
     monkeypatch.setattr(fluid, "ENOUGH", 1)
+    monkeypatch.setattr(fluid, "REST", 0.0)
 
 
 @pytest.fixture
@@ -176,6 +178,14 @@ def test_a_painting_that_is_slow_once_changes_nothing_and_a_slow_stream_is_fluid
     one.painted(SLOW_S * 2)
     one.forget()
     assert not one.active
+
+
+def test_moving_takes_a_third_of_the_time_at_most():
+    one = Fluid()
+    assert one.has_time(100.0)
+    one.moved(100.0, 100.5)
+    assert not one.has_time(101.4)
+    assert one.has_time(101.5)
 
 
 def test_the_default_is_fluid():

@@ -175,6 +175,7 @@ def test_a_thousand_frames_a_second_are_averaged_over_as_long_as_thirty(metrics)
 
 def test_paintings_that_move_are_counted_apart_from_what_is_shown(metrics):
     pixels, running = np.zeros((16, 16, 3), np.uint8), RunInfo("Fused", Precision.fp32, "CPU")
+    now = 100.0
     for n in range(60):
         now = 100.0 + n / 30
         source = Frame(pixels, n, now - 0.01)
