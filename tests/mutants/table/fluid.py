@@ -26,18 +26,14 @@ MUTANTS = (
         (f"{_LOOP}::test_a_painting_that_is_slow_once_changes_nothing_and_a_slow_stream_is_fluid",),
     ),
     Mutant(
-        "the painting of another style shows through",
-        "app/engine/engine/moving.py",
-        "if self._mover is None or self._key != of_stream:",
-        "if self._mover is None:",
-        (f"{_ENGINE}::test_a_painting_of_another_style_does_not_show_through",),
-    ),
-    Mutant(
-        "the painting of another style moves on",
-        "app/engine/engine/moving.py",
-        " or not same_network(newest, styled.config)",
+        "the painting of another style or stream moves on",
+        "app/engine/engine/engine.py",
+        "        self._finishing.reset_history()\n",
         "",
-        (f"{_ENGINE}::test_no_painting_of_an_earlier_choice_is_moved",),
+        (
+            f"{_ENGINE}::test_a_painting_of_another_style_does_not_show_through",
+            f"{_ENGINE}::test_another_source_begins_without_a_painting",
+        ),
     ),
     Mutant(
         "frames of another shape are painted over",
