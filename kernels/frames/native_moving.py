@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from ctypes import c_int, c_longlong, c_void_p
+from ctypes import c_int
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kernels.jit import build
-from kernels.table.launcher import CpuLauncher
-from kernels.table.names import SMOOTHING
+from kernels.frames.native_smoothing import ADDRESS, NUMBER, open_stream
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
-
-_ADDRESS, _NUMBER = c_void_p, c_longlong
 
 
 class NativeMover:
@@ -28,12 +24,9 @@ class NativeMover:
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
-        launcher = CpuLauncher(build.handle(SMOOTHING))
-        size = launcher.library.styleforge_moving_bytes
-        size.restype, size.argtypes = _NUMBER, (_NUMBER, _NUMBER)
-        self._kept = torch.zeros(size(height, width), dtype=torch.uint8)
+        launcher, self._kept = open_stream("moving", height, width)
         self._begins = True
-        pictures = _NUMBER, _ADDRESS, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER
+        pictures = NUMBER, ADDRESS, ADDRESS, ADDRESS, NUMBER, NUMBER
         self._painted = launcher.function("styleforge_moving_painted", *pictures, c_int)
         self._shown = launcher.function("styleforge_moving_shown", *pictures)
 

@@ -7,6 +7,7 @@ from ctypes import c_double, c_int, c_longlong, c_void_p
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from kernels.frames.smoothing import CELL
 from kernels.frames.stream_state import StreamState, copied, refill
@@ -18,7 +19,7 @@ from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
-_ADDRESS, _NUMBER = c_void_p, c_longlong
+ADDRESS, NUMBER = c_void_p, c_longlong  # types of C arguments
 
 
 def is_ready() -> bool:
@@ -35,6 +36,18 @@ def unavailable_reason() -> str:
     return tr("smoothing runs on NumPy and OpenCV: {reason}", reason=tr(reason)) if reason else ""
 
 
+def open_stream(kind: str, height: int, width: int) -> tuple[CpuLauncher, Tensor]:
+    """Return the library and the memory of a stream, as many bytes as `kind`'s function says.
+
+    Raises:
+        KeyError: If the native library is not loaded, see `is_ready`.
+    """
+    launcher = CpuLauncher(build.handle(SMOOTHING))
+    size = getattr(launcher.library, f"styleforge_{kind}_bytes")
+    size.restype, size.argtypes = NUMBER, (NUMBER, NUMBER)
+    return launcher, torch.zeros(size(height, width), dtype=torch.uint8)
+
+
 class NativeStream:
     """A stream of pictures of one size. Not thread-safe.
 
@@ -44,15 +57,12 @@ class NativeStream:
 
     def __init__(self, height: int, width: int) -> None:
         self.size = height, width
-        launcher = CpuLauncher(build.handle(SMOOTHING))
-        size = launcher.library.styleforge_smoothing_bytes
-        size.restype, size.argtypes = _NUMBER, (_NUMBER, _NUMBER)
-        self._kept = torch.zeros(size(height, width), dtype=torch.uint8)
+        launcher, self._kept = open_stream("smoothing", height, width)
         self._begins = True
-        pictures = (_ADDRESS,) * 4
-        types = (_NUMBER, *pictures, _NUMBER, _NUMBER, c_int, c_double)
+        pictures = (ADDRESS,) * 4
+        types = (NUMBER, *pictures, NUMBER, NUMBER, c_int, c_double)
         self._smooth = launcher.function("styleforge_smooth", *types)
-        types = (_NUMBER, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER)
+        types = (NUMBER, ADDRESS, ADDRESS, NUMBER, NUMBER)
         self._motion = launcher.function("styleforge_smoothing_motion", *types)
 
     def smooth(self, result: Pixels, source: Pixels, amount: float) -> Pixels:

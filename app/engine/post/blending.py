@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from app.engine.config import EngineConfig
-from app.engine.post.guided_upsampling import GuidedUpsampler, enlarge_deep
+from app.engine.post.guided_upsampling import KEPT, GuidedUpsampler, enlarge_deep
 from app.engine.post.temporal_smoothing import TemporalSmoother
+from kernels.frames.native_finishing import NativeFinisher
+from kernels.frames.native_smoothing import is_ready
 from kernels.frames.stream_state import StreamState, part_of, under
 from utils.opencv import cv2
 
@@ -32,6 +34,7 @@ class PostProcessor:
 
     def __init__(self) -> None:
         self._upsampler = GuidedUpsampler()
+        self._finisher: NativeFinisher | None = None
         self._smoothers: dict[str, TemporalSmoother] = {}  # by kernels
         self._weights: Hashable = None  # the key of the last frame's weights
         self._smoothed = False
@@ -75,9 +78,18 @@ class PostProcessor:
         self, output: Pixels, resized: Pixels, source: Pixels, config: EngineConfig
     ) -> Pixels:
         """Make the displayed picture, in the frame's size, from a smoothed output."""
-        guided = config.upsampling == "guided"
-        large = self._upsampler.enlarge(output, resized, source, guided=guided)
-        return blend(large, source, config.strength, config.keep_colors)
+        guided, mixing = config.upsampling == "guided", (config.strength, config.keep_colors)
+        if output.shape == source.shape or not is_ready():
+            large = self._upsampler.enlarge(output, resized, source, guided=guided)
+            return blend(large, source, *mixing)
+        height, width, _ = output.shape
+        finisher = self._finisher
+        if finisher is None or finisher.size != (height, width):
+            finisher = NativeFinisher(height, width)
+        # Memory of larger frames, which do not come in streams, is freed.
+        self._finisher = finisher if source.size <= KEPT else None
+        detail = resized if guided and output.size < source.size else None
+        return finisher.finish(output, detail, source, *mixing)
 
 
 def deep_picture(

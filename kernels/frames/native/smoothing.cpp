@@ -1,10 +1,11 @@
 // Smooths a stream of frames on the CPU, by rows, bit for bit like smooth.cu (arithmetic in
-// smooth.h), and moves paintings with the scene (smoothing/moving.h). A stream's state is one block
-// of memory, which Python owns.
+// smooth.h), moves paintings with the scene (smoothing/moving.h), and enlarges results to displayed
+// pictures like frame.cu (smoothing/finishing.h). The memory of each is one block, which Python owns.
 #include <cstring>
 
 #include "include/common/exact.h"
 #include "smoothing/cells.h"
+#include "smoothing/finishing.h"
 #include "smoothing/moving.h"
 #include "smoothing/result.h"
 
@@ -179,6 +180,40 @@ STYLEFORGE_EXPORT int styleforge_moving_shown(int64_t threads, void* memory, con
     const MovedPicture p = {&newest, before, share, shown, tall, wide, mover.taps, mover.table};
     parallel_for(tall, threads, [&](int64_t begin, int64_t end) {
         shown_rows(p, static_cast<int>(begin), static_cast<int>(end));
+    });
+    return 0;
+}
+
+// Returns the memory, in bytes, that enlarging results of [height, width] needs.
+STYLEFORGE_EXPORT int64_t styleforge_finishing_bytes(int64_t height, int64_t width) {
+    Memory parts(nullptr);
+    SmallPlanes::in(parts, static_cast<int>(height), static_cast<int>(width));
+    return parts.used();
+}
+
+// Makes a displayed picture, [height, width, 3], from a result of a frame. `source` is the result's
+// source, from which the frame's detail is found; null adds none.
+STYLEFORGE_EXPORT int styleforge_finish(int64_t threads, void* memory, const uint8_t* result,
+                                        const uint8_t* source, int64_t small_height,
+                                        int64_t small_width, const uint8_t* frame, uint8_t* picture,
+                                        int64_t height, int64_t width, int keep_colors,
+                                        double strength) {
+    const FinishParams p = {frame, result, nullptr, picture,
+                            static_cast<int>(height), static_cast<int>(width),
+                            static_cast<int>(small_height), static_cast<int>(small_width),
+                            static_cast<float>(strength), keep_colors};
+    Memory parts(memory);
+    const SmallPlanes small = SmallPlanes::in(parts, p.small_height, p.small_width);
+    const auto every = [&](auto each) {
+        parallel_rows(p.small_height, p.small_width, threads, each);
+    };
+    every([&](int row) { split_row(result, source, small, row); });
+    if (source != nullptr) {
+        every([&](int row) { moments_row(small, row); });
+        every([&](int row) { slopes_row(small, row); });
+    }
+    parallel_for(p.height, threads, [&](int64_t begin, int64_t end) {
+        finish_rows(p, small, source != nullptr, static_cast<int>(begin), static_cast<int>(end));
     });
     return 0;
 }

@@ -74,21 +74,29 @@ inline void enlarge_row(const Level& level, const Level& coarse, int row) {
     }
 }
 
-// Computes the inputs of a motion step for a row, from planes `known`.
-inline void wrong_row(const Level& level, int known, int row) {
-    const float *right = level.right.row(row), *down = level.down.row(row);
+// Samples the known levels along a row where planes `known` move them, and stores `each` of a
+// column, the newest level and the known one.
+template <typename F>
+void compare_row(const Level& level, int known, int row, float* to, const F& each) {
     const float *x = level.x[known].row(row), *y = level.y[known].row(row);
     const float* now = level.now.row(row);
-    float* wrong = level.wrong.row(row);
     MovedPlaces places;
     float moved[kBlock];
     for (int begin = 0; begin < level.now.columns; begin += kBlock) {
         const int size = block_of(level.now.columns, begin);
         places.find(level.known, x + begin, y + begin, row, begin, size);
         places.sample(level.known, moved, size);
-        for (int i = 0, at = begin; i < size; ++i, ++at)
-            wrong[at] = wrong_by(now[at], moved[i], {right[at], down[at]}, {x[at], y[at]});
+        for (int i = 0, at = begin; i < size; ++i, ++at) to[at] = each(at, now[at], moved[i]);
     }
+}
+
+// Computes the inputs of a motion step for a row, from planes `known`.
+inline void wrong_row(const Level& level, int known, int row) {
+    const float *right = level.right.row(row), *down = level.down.row(row);
+    const float *x = level.x[known].row(row), *y = level.y[known].row(row);
+    compare_row(level, known, row, level.wrong.row(row), [=](int at, float now, float moved) {
+        return wrong_by(now, moved, {right[at], down[at]}, {x[at], y[at]});
+    });
     level.wrong.mirror(row), level.x[known].mirror(row), level.y[known].mirror(row);
 }
 

@@ -31,19 +31,10 @@ struct MovablePainting {
 
 // Computes how far the moved source is from the newest frame, into `change`.
 inline void moved_change_row(const Level& level, const Plane& change, int row) {
-    const float *x = level.x[1].row(row), *y = level.y[1].row(row);
     const float *right = level.right.row(row), *down = level.down.row(row);
-    const float* now = level.now.row(row);
-    float* to = change.row(row);
-    MovedPlaces places;
-    float moved[kBlock];
-    for (int begin = 0; begin < level.now.columns; begin += kBlock) {
-        const int size = block_of(level.now.columns, begin);
-        places.find(level.known, x + begin, y + begin, row, begin, size);
-        places.sample(level.known, moved, size);
-        for (int i = 0, at = begin; i < size; ++i, ++at)
-            to[at] = tolerated(fabsf(now[at] - moved[i]), {right[at], down[at]});
-    }
+    compare_row(level, 1, row, change.row(row), [=](int at, float now, float moved) {
+        return tolerated(fabsf(now - moved), {right[at], down[at]});
+    });
     change.mirror(row);
 }
 
