@@ -19,6 +19,7 @@ from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from app.engine.style_weights import ActiveWeights
 from kernels.network.cpu.plan import BytesNetwork
+from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork, group_of
 from kernels.network.webgpu.library import WebGpuError
 from models.families.family import NetworkFamily
@@ -26,6 +27,7 @@ from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.frame_styler import Finish
 from models.inference.two_resolution import TwoResolutionRunner
+from models.network_config import NetworkConfig
 from models.precision import Precision, int8_allowed, tf32_allowed
 from models.webgpu.network import WebGpuNetwork
 from models.webgpu_devices import host_of
@@ -44,6 +46,7 @@ BATCH_PIXELS = BATCH * 1280 * 720
 NETWORKS_KEPT = 4  # bounds the memory of their buffers
 Size = tuple[int, int]  # width, height
 Deep = NDArray[np.uint16]  # [H, W, 3] RGB
+BetweenLayers = Callable[[float | None], object]
 _PER_DEEP = 257  # 16-bit steps in one 8-bit step
 
 
@@ -193,6 +196,8 @@ class Network:
         self._in_bytes = self._module if isinstance(self._module, BytesNetwork) else None
         self._loaded: Hashable = None
         self._by_layer = False
+        shape = network if isinstance(network, NetworkConfig) else None
+        self._shares = {} if shape is None else finished_shares(shape)
         self._runners: dict[Size, SingleFrameRunner] = {}  # by the size of their pictures
 
     def load_weights(self, active: ActiveWeights) -> None:
@@ -229,7 +234,7 @@ class Network:
         *,
         deep: bool = False,
         banded: Callable[[float], object] | None = None,
-        between: Callable[[], object] = lambda: None,
+        between: BetweenLayers = lambda share: None,
     ) -> Rendering:
         """Render a frame that was scaled to one or two sizes.
 
@@ -238,7 +243,8 @@ class Network:
             banded: If set, the larger size is computed in bands of rows, and this function is
                 called with the finished share. An exception it raises ends the computation.
             between: Called between layers if the network runs at once and without a plan, as on a
-                CPU. An exception it raises ends the computation.
+                CPU, with the finished share, or None if the network's shares are unknown. An
+                exception it raises ends the computation.
 
         Returns:
             The output for the larger size. With two sizes, its low frequencies come from the
@@ -252,12 +258,21 @@ class Network:
             joined = self.render_two(large, (small.shape[1], small.shape[0]))
             if joined is not None:
                 return joined
-        detail = detail or self.render(large, deep=deep, between=between)
-        strokes = self.render(small, deep=deep, between=between)
+        part = large.size / (large.size + small.size)
+        detail = detail or self.render(
+            large, deep=deep, between=lambda share: between(share and share * part)
+        )
+        strokes = self.render(
+            small, deep=deep, between=lambda share: between(share and part + share * (1 - part))
+        )
         return joined_sizes(detail, strokes)
 
     def render(
-        self, pixels: Pixels, *, deep: bool = False, between: Callable[[], object] = lambda: None
+        self,
+        pixels: Pixels,
+        *,
+        deep: bool = False,
+        between: BetweenLayers = lambda share: None,
     ) -> Rendering:
         """Run the network on a picture along the fastest path, with timings."""
         if self.overlaps and not deep:
@@ -315,11 +330,11 @@ class Network:
         clock: Stopwatch,
         *,
         deep: bool = False,
-        between: Callable[[], object] = lambda: None,
+        between: BetweenLayers = lambda share: None,
     ) -> list[Rendering]:
         def passed(stage: str) -> None:
             begun = time.perf_counter()
-            between()
+            between(self._shares.get(stage))
             clock.exclude(time.perf_counter() - begun)
             clock.mark(stage if self._by_layer else group_of(stage))
 

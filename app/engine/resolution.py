@@ -26,7 +26,6 @@ SHARPER = 1.4
 # fixed width in its pixels. Larger pictures are scaled down for the network, and the result is
 # scaled up again with their detail.
 MAX_SIZE = 2048
-STILL_BUDGET_MS = 4000.0  # for refining a still picture
 
 ENOUGH = 3  # frames to measure before the first decision
 RECENT = 12  # frames that a decision is based on
@@ -93,6 +92,14 @@ def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
     return Sizes(small, fit(width, height, size) if size >= SHARPER * strokes else small)
 
 
+def still_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
+    """Return the sizes for a still picture in full quality, however long they take."""
+    if config.size is not None:
+        return requested_sizes(config, width, height)
+    stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
+    return kept_strokes(width, height, AUTO_SIZES[-1], stroke_size)
+
+
 def size_for(config: EngineConfig, pixels: int) -> int:
     """Return the `EngineConfig.size` for `pixels`, rounded down: the inverse of `long_side`."""
     return int(pixels / STROKES[config.strokes].scale)
@@ -157,12 +164,8 @@ class AdaptiveResolution:
         return self._sizes(width, height, self._long)
 
     def still(self, width: int, height: int) -> Sizes:
-        """Choose the sizes for a still picture of width x height, within STILL_BUDGET_MS."""
-        if not self._recent and not self._upper_bound:
-            return self.live(width, height)
-        cost = median(self._recent) if self._recent else self._upper_bound
-        long_side = self._affordable(width, height, STILL_BUDGET_MS, cost)
-        return self._sizes(width, height, max(long_side, self._long))
+        """Return the largest sizes for a picture of width x height, however long they take."""
+        return self._sizes(width, height, max(width, height))
 
     def first(self, width: int, height: int) -> Sizes:
         """Choose the sizes for the first result of a still picture, as soon as possible.

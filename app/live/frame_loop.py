@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from app.engine.config import EngineConfig, same_network
@@ -13,14 +13,15 @@ from app.engine.engine import Engine
 from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
-from app.errors import Problem, StyleForgeError
+from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, screen_size, with_preview, with_previews
-from app.live.fluid import Fluid
 from app.live.latest_value import LatestValue
+from app.live.moves import Moves, Taken
 from app.live.pending_sources import PendingSources
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
+from utils.stop_flag import StopFlag, Stopped, stopped_by
 from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
@@ -34,21 +35,6 @@ EARLY_S = 0.0002  # how late a sleeping thread may wake up
 
 class Interrupted(Exception):
     """Raised if the picture being computed is no longer wanted."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
-    """A frame that the engine's thread took; times are `time.perf_counter()`.
-
-    Attributes:
-        shown: The frame to style: `frame`, or its copy in the size of the display.
-        copied: When that copy was ready.
-    """
-
-    frame: Frame
-    shown: Frame
-    begun: float
-    copied: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +64,8 @@ class LoopEvents:
         ended: The source delivers no more frames.
         config_rejected: The config that stays in force, or None.
         progress: The finished share of a picture computed in bands of rows; 1 at its end.
-        refining: True when a picture begins to be computed in better quality, False at its end.
+        refining: The finished share of a picture being computed in better quality: 0 at the start,
+            None at the end.
     """
 
     ready: Callable[[], object] = _nothing
@@ -90,7 +77,7 @@ class LoopEvents:
     silence_changed: Callable[[str | None], object] = _nothing
     config_rejected: Callable[[EngineConfig | None], object] = _nothing
     progress: Callable[[float], object] = _nothing
-    refining: Callable[[bool], object] = _nothing
+    refining: Callable[[float | None], object] = _nothing
 
 
 class FrameLoop:
@@ -105,7 +92,8 @@ class FrameLoop:
         wanted: The newest config, which another thread may set before it calls `configure`.
         pending: Sources on their way to `open`.
         interrupted: Set by another thread to give up a picture that is being refined or computed
-            in bands of rows, before it sends a command, which clears it.
+            in bands of rows, before it sends a command, which clears it. Setting `wanted` sets it
+            too, if other networks must paint.
         running: Whether there are a source and a config, and no frame has failed.
     """
 
@@ -116,9 +104,9 @@ class FrameLoop:
         metrics: StreamMetrics,
         events: LoopEvents = LoopEvents(),
     ) -> None:
-        self.wanted: EngineConfig | None = None
+        self._wanted: EngineConfig | None = None
         self.pending = PendingSources()
-        self.interrupted = threading.Event()
+        self.interrupted = StopFlag()
         self.running = False
         self._events = events
         self._engine = engine
@@ -142,12 +130,20 @@ class FrameLoop:
         self._listener: Listener | None = None
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
-        self._fluid = Fluid()
-        self._moves = False  # whether the painting under way is not shown itself
-        self._moved_s = 0.0  # the time of moving the painting before, during this one
+        self._moves = Moves(self._read_newer, self._moved, self._deliver)
         self._due = 0.0  # when to read the next frame, at the earliest
         self._spent_s = 0.0  # the time of the newest frame from upload to download
         self._ends = 0.0  # when the frame in flight is expected to end
+
+    @property
+    def wanted(self) -> EngineConfig | None:
+        return self._wanted
+
+    @wanted.setter
+    def wanted(self, config: EngineConfig | None) -> None:
+        self._wanted, kept = config, self._engine.config
+        if config is not None and kept is not None and not same_network(kept, config):
+            self.interrupted.set()
 
     def between(self) -> Between | None:
         """Return the state until the next step, for other users of the engine's thread.
@@ -167,7 +163,7 @@ class FrameLoop:
         self.interrupted.clear()
         self.close()
         self._engine.reset_history()
-        self._fluid.forget()
+        self._moves.forget()
         self._source = source
         self.pending.remove(source)
         self._paused = False
@@ -182,6 +178,7 @@ class FrameLoop:
         kept = self._engine.config
         if kept is not None and self.wanted is not None and config != self.wanted:
             return  # a newer one is already on its way
+        self.interrupted.clear()
         try:
             self._engine.configure(config)
         except Exception as exc:
@@ -365,7 +362,8 @@ class FrameLoop:
         fluid = streaming and config is not None and config.fluid and not config.compare
         try:
             screen = screen_size(shown, self._display)
-            self._moves = fluid and self._fluid.active and self._show_moved(taken)
+            if fluid:
+                self._moves.begin(taken)
             pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
             before, self._under_way = self._under_way, pending and (taken, pending)
             self._ends = time.perf_counter() + self._spent_s
@@ -374,26 +372,25 @@ class FrameLoop:
             if pending is None:
                 if refine:
                     self._refining = True
-                    self._events.refining(True)
-                begun, self._moved_s = time.perf_counter(), 0.0
-                styled = self._engine.finish(self._engine.infer(shown, mode), self.wanted)
+                    self._events.refining(0.0)
+                begun = time.perf_counter()
+                with stopped_by(self.interrupted) if refine else nullcontext():
+                    inferred = self._engine.infer(shown, mode)
+                styled = self._engine.finish(inferred, self.wanted)
                 if fluid:
-                    self._fluid.painted(time.perf_counter() - begun - self._moved_s)
-                if self._moves:
-                    self._metrics.painted(styled, time.perf_counter())
-                else:
-                    self._deliver(styled, taken, refined=refine)
-        except Interrupted:  # the loop styles nothing until the next command
+                    self._moves.painted(time.perf_counter() - begun - self._moves.spent_s)
+                self._show(styled, taken, refined=refine)
+        except (Interrupted, Stopped):  # the loop styles nothing until the next command
             self._styled, self._refined, self._reduced = self._engine.config, True, False
             self._events.progress(1.0)
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self._fail(exc)
         finally:
-            self._moves = False
+            self._moves.under_way = False
             if refine:
                 self._refining = False
-                self._events.refining(False)
+                self._events.refining(None)
 
     def _take(self, frame: Frame, streaming: bool) -> Taken:
         begun = time.perf_counter()
@@ -403,38 +400,23 @@ class FrameLoop:
         shown = for_display(frame, needed, size) if streaming and not self._held else frame
         return Taken(frame, shown, begun, time.perf_counter())
 
-    def _show_moved(self, taken: Taken) -> bool:
-        """Deliver the last painting, moved to a frame; return False if there is none."""
-        styled = self._engine.move(taken.shown, self.wanted)
-        if styled is not None:
-            self._deliver(styled, taken, refined=False)
-        return styled is not None
-
-    def _show_newer(self, timeout: float = 0.0) -> None:
-        """Show the source's next frame, if it is there, while an earlier one is painted."""
+    def _read_newer(self, timeout: float) -> Taken | None:
+        """Return the source's next frame, if it is there while an earlier one is painted."""
         assert self._source is not None
-        begun = time.perf_counter()
-        if not self._fluid.has_time(begun):
-            time.sleep(timeout)
-            return
-        try:
-            frame = self._source.read(timeout=timeout)
-        except StyleForgeError:  # the next step reads again, and reports it
-            self._moves = False
-            return
-        if frame is not None:
-            self._frame = frame
-            begun = time.perf_counter()
-            self._show_moved(self._take(frame, streaming=True))
-            ended = time.perf_counter()
-            self._moved_s += ended - begun
-            self._fluid.moved(begun, ended)
+        frame = self._source.read(timeout=timeout)
+        if frame is None:
+            return None
+        self._frame = frame
+        return self._take(frame, streaming=True)
+
+    def _moved(self, taken: Taken) -> StyledFrame | None:
+        return self._engine.move(taken.shown, self.wanted)
 
     def _on_progress(self, share: float) -> None:
         self._give_up_unwanted()
         self._events.progress(share)
 
-    def _between_layers(self) -> None:
+    def _between_layers(self, share: float | None) -> None:
         """Give up a refined picture that is no longer wanted, or show a newer frame of a stream.
 
         A frame of a stream is completed: while the config keeps changing, none would be shown
@@ -442,8 +424,10 @@ class FrameLoop:
         """
         if self._refining:
             self._give_up_unwanted()
-        elif self._moves:
-            self._show_newer()
+            if share is not None:
+                self._events.refining(share)
+        elif self._moves.under_way:
+            self._moves.show_newer()
 
     def _give_up_unwanted(self) -> None:
         config, wanted = self._engine.config, self.wanted
@@ -463,8 +447,8 @@ class FrameLoop:
             self._fail(exc)
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
-        while self._moves and not self._engine.ready(pending):
-            self._show_newer(BETWEEN_S)
+        while self._moves.under_way and not self._engine.ready(pending):
+            self._moves.show_newer(BETWEEN_S)
         styled = self._engine.complete(pending)
         spent = styled.timings
         computed = spent.resize + spent.network + spent.blend
@@ -474,13 +458,17 @@ class FrameLoop:
         # but a GPU that had to wait for its frame does not wait longer.
         lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
         self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
-        self._fluid.painted(self._spent_s)
-        if self._moves:
+        self._moves.painted(self._spent_s)
+        self._show(styled, taken)
+
+    def _show(self, styled: StyledFrame, taken: Taken, *, refined: bool = False) -> None:
+        """Deliver a painting, unless a newer frame shows it moved."""
+        if self._moves.under_way:
             self._metrics.painted(styled, time.perf_counter())
         else:
-            self._deliver(styled, taken, refined=False)
+            self._deliver(styled, taken, refined=refined)
 
-    def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool) -> None:
+    def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool = False) -> None:
         finished = time.perf_counter()
         reduced = taken.shown is not taken.frame
         if reduced:

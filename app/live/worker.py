@@ -42,7 +42,7 @@ class Worker(QObject):
     previewed = Signal(object)  # Preview
     measured = Signal(object)  # KeptRate
     tuned = Signal(object)  # what `Engine.tune` returned
-    refining = Signal(bool)
+    refining = Signal(object)  # float | None
     _posted = Signal(object)  # Callable[[], object]
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:

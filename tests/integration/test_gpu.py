@@ -60,7 +60,6 @@ def test_the_gpu_paints_what_the_cpu_paints(engine, config, gpu, kernels, precis
 @pytest.mark.parametrize("kernels", VARIANTS)
 def test_a_sharper_size_is_painted_as_on_the_cpu(engine, config, gpu, kernels, monkeypatch):
     """The network alternates between two sizes: one plan must not overwrite the other's picture."""
-    monkeypatch.setattr("app.engine.resolution.STILL_BUDGET_MS", 1e9)
     frame, made = Frame(picture(1280, 720)), []
     for each in (config, gpu, gpu):
         engine.configure(replace(each, kernels=kernels, size=None))

@@ -21,7 +21,7 @@ from app.engine.engine.preparation import Preparation
 from app.engine.engine.tuning import Tuning
 from app.engine.engine.webgpu import WebGpuUse
 from app.engine.inferred import Inferred, Pending, Started
-from app.engine.network_pool import NetworkPool, Size
+from app.engine.network_pool import BetweenLayers, NetworkPool, Size
 from app.engine.painting_devices import painting_device
 from app.engine.post.blending import PostProcessor
 from app.engine.process_mode import ProcessMode
@@ -67,8 +67,8 @@ class Engine:
     Attributes:
         on_progress: Called with the finished share, 0 to 1, while a picture is computed in bands of
             rows. An exception it raises ends the computation. May be set.
-        between_layers: Called between layers on a CPU. An exception it raises ends the computation.
-            May be set.
+        between_layers: Called between layers on a CPU, with the finished share, or None if it is
+            unknown. An exception it raises ends the computation. May be set.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Engine:
     ) -> None:
         self._catalog = catalog
         self.on_progress: Callable[[float], object] = lambda share: None
-        self.between_layers: Callable[[], object] = lambda: None
+        self.between_layers: BetweenLayers = lambda share: None
         self._config: EngineConfig | None = None
         self._style_weights = StyleWeights(catalog)
         self._device = torch.device("cpu")
@@ -100,7 +100,7 @@ class Engine:
             comparer,
             self._texture,
             lambda share: self.on_progress(share),
-            lambda: self.between_layers(),
+            lambda share: self.between_layers(share),
         )
         self._finishing = Finishing(
             self._inference,

@@ -12,7 +12,7 @@ import numpy as np
 from app.engine.comparison import Comparer
 from app.engine.display_path import DisplayPath, Submitted
 from app.engine.inferred import Inferred, Started
-from app.engine.network_pool import Network, NetworkPool, Size, joined_sizes
+from app.engine.network_pool import BetweenLayers, Network, NetworkPool, Size, joined_sizes
 from app.engine.post.blending import Pixels, fit_to
 from app.engine.texture import Texture
 from models.webgpu_devices import host_of, is_webgpu
@@ -24,7 +24,7 @@ class Inference:
     On a GPU, it computes up to the displayed picture.
 
     Args:
-        between_layers: Called between layers of a network on a CPU.
+        between_layers: Called between layers of a network on a CPU, see `Network.render_all`.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Inference:
         comparer: Comparer,
         texture: Texture,
         on_progress: Callable[[float], object],
-        between_layers: Callable[[], object],
+        between_layers: BetweenLayers,
     ) -> None:
         self._networks, self._display = networks, display
         self._comparer, self._texture = comparer, texture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,7 +24,9 @@ from utils.opencv import cv2
 
 log = logging.getLogger(__name__)
 
-SIZE = (192, 144)  # width and height of a preview and of its network's input
+SIZE = (192, 144)  # width and height that a preview covers, if AREA allows it
+AREA = 256 * 144  # most pixels of a preview and of its network's input
+LONGEST = 4  # times the short side; the middle of a longer picture is painted
 QUIET_S = 0.3  # after the last frame of a still picture, before previews are painted
 RENEW_S = 10.0  # until the preview of a moving picture is painted again
 
@@ -33,13 +36,15 @@ class Preview:
     """The picture in one style.
 
     Attributes:
-        pixels: [144, 192, 3] uint8, RGB; None if the style cannot paint.
+        pixels: [h, w, 3] uint8, RGB, of AREA pixels at most; None if the style cannot paint.
+        whole: Whether they show the whole picture.
         reason: Why it cannot, as a sentence.
     """
 
     style: str
     pixels: Pixels | None
     reason: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +145,23 @@ class PreviewPainter:
         if self._engine is None:
             self._engine = self._make_engine()
         if self._small is None or self._small[0] != self._number:
-            self._small = self._number, _cut(frame.preview or frame)
+            self._small = self._number, _scaled(frame.preview or frame)
         try:
-            self._engine.configure(replace(look, style=style))
-            styled = self._engine.process(self._small[1], ProcessMode.SINGLE)
+            small = self._small[1]
+            size = max(small.width, small.height)
+            self._engine.configure(replace(look, style=style, size=size))
+            styled = self._engine.process(small, ProcessMode.SINGLE)
         except StyleForgeError as exc:
             log.info("no preview of %s: %s", style, exc)
             self._refused.add(style)
             return Preview(style, None, str(exc))
         finally:
             self._engine.evict(style)
-        return Preview(style, styled.frame.pixels)
+        return Preview(style, styled.frame.pixels, whole=not _is_long(frame.width, frame.height))
 
 
 def _look(config: EngineConfig) -> EngineConfig:
-    """Return the config for previews in any style: the look of `config`, at the previews' size."""
+    """Return the config for previews in any style and of any size: the look of `config`."""
     in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()
     return replace(
@@ -164,7 +171,7 @@ def _look(config: EngineConfig) -> EngineConfig:
         mix_more=(),
         mix_amount=defaults.mix_amount,
         network="lite",
-        size=max(SIZE),
+        size=None,
         keep_strokes=False,
         strokes=defaults.strokes,
         smoothing=0.0,
@@ -174,10 +181,17 @@ def _look(config: EngineConfig) -> EngineConfig:
     )
 
 
-def _cut(frame: Frame) -> Frame:
-    width, height = SIZE
-    across = min(frame.width, max(1, frame.height * width // height))
-    down = min(frame.height, max(1, frame.width * height // width))
+def _is_long(width: int, height: int) -> bool:
+    return max(width, height) > LONGEST * min(width, height)
+
+
+def _scaled(frame: Frame) -> Frame:
+    """Return a small copy of a frame, or of its middle."""
+    down, across = (
+        min(side, LONGEST * min(frame.width, frame.height)) for side in (frame.height, frame.width)
+    )
     left, top = (frame.width - across) // 2, (frame.height - down) // 2
     middle = np.ascontiguousarray(frame.pixels[top : top + down, left : left + across])
-    return Frame(np.asarray(cv2.resize(middle, SIZE, interpolation=cv2.INTER_AREA), np.uint8))
+    scale = min(max(SIZE[0] / across, SIZE[1] / down), math.sqrt(AREA / (across * down)))
+    size = max(1, int(across * scale)), max(1, int(down * scale))
+    return Frame(np.asarray(cv2.resize(middle, size, interpolation=cv2.INTER_AREA), np.uint8))

@@ -71,7 +71,7 @@ class Session(QObject):
     position_changed = Signal(float)
     silence_changed = Signal(object)  # str, why sound is not heard, or None without sound
     progress = Signal(float)  # of a picture computed in bands of rows; 1 at its end
-    refining = Signal(bool)  # LoopEvents.refining
+    refining = Signal(object)  # float | None, see LoopEvents.refining
     paused_changed = Signal(bool)
     gpu_failed = Signal(str)  # one sentence; the CPU continues
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]

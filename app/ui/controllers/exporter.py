@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -21,11 +22,13 @@ from app.live.display_copy import full_size
 from app.sound.device import Heard, Input, Listener, SoundError
 from app.sound.portaudio import PortAudioInput
 from app.training.request import OWN_RESULTS
+from app.ui.controllers.full_quality import FullQuality
 from app.ui.file_dialogs import SAVE_PICTURE as SAVED_AS
 from app.ui.file_dialogs import suggested_name
 from app.ui.viewport.frame_painter import as_image
 from app.ui.window_context import WindowContext
 from utils.images.writing import SAVED
+from utils.stop_flag import Stopped
 from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr, trn
 
@@ -63,6 +66,7 @@ class Exporter:
     Args:
         recording: Called when a recording starts or ends.
         saved: Receives the path of a saved file and a sentence.
+        full_quality: Renders what is saved.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Exporter:
         context: WindowContext,
         recording: Callable[[bool], None],
         saved: Callable[[Path, str], None],
+        full_quality: FullQuality,
         microphone: Callable[[Listener, Callable[[], None]], Input] = PortAudioInput,
     ) -> None:
         session = self._session = context.session
@@ -78,7 +83,7 @@ class Exporter:
             context.say,
             context.dialogs,
         )
-        self._settings, self._saved = context.settings, saved
+        self._settings, self._saved, self._full_quality = context.settings, saved, full_quality
         self._folder, self._recordings_folder = pictures_folder, films_folder
         self._on_recording = recording
         self._open_microphone = microphone
@@ -126,14 +131,20 @@ class Exporter:
         if styled := self._current():
             # The clipboard outlives the frame, so it needs its own copy of the pixels.
 
-            def work() -> QImage:
-                return as_image(full_size(styled)).copy()
+            def work() -> tuple[QImage, list[str]] | None:
+                with suppress(Stopped):
+                    whole, lost = self._full_quality.render(styled)
+                    return as_image(full_size(whole)).copy(), lost
+                return None
 
             self._session.run(work, self._copied, failure="Could not copy the picture")
 
-    def _copied(self, image: QImage) -> None:
+    def _copied(self, copied: tuple[QImage, list[str]] | None) -> None:
+        if copied is None:
+            return  # canceled
+        image, lost = copied
         QGuiApplication.clipboard().setImage(image)
-        self._say(tr("Copied the picture"))
+        self._say(clauses([tr("Copied the picture"), *lost]))
 
     @property
     def recording(self) -> bool:
@@ -269,12 +280,18 @@ class Exporter:
             self.record()
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
-        def work() -> list[str]:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return write_result(path, styled, full_size(styled))
+        def work() -> list[str] | None:
+            with suppress(Stopped):
+                whole, lost = self._full_quality.render(styled)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                return lost + write_result(path, whole, full_size(whole))
+            return None
 
-        def done(lost: list[str]) -> None:
-            self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
+        def done(lost: list[str] | None) -> None:
+            if lost is None:
+                self._say(tr("Canceled: {name} was not saved", name=path.name))
+            else:
+                self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
 
         self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 

@@ -6,11 +6,13 @@ import numpy as np
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QPixmap
 
-from app.frame import SourceInfo
-from app.live.previews.painter import Preview
+from app.engine.post.blending import Pixels
+from app.frame import Frame, SourceInfo
+from app.live.previews.painter import SIZE, Preview
 from app.live.session import Session
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.viewport.frame_painter import as_image
+from app.ui.viewport.scaling import scale_frame
 
 ASK_MS = 100  # delay after the last change of the visible cards
 
@@ -27,6 +29,7 @@ class CardPreviews(QObject):
     def __init__(self, session: Session, gallery: StyleGallery) -> None:
         super().__init__(gallery)
         self._session, self._gallery = session, gallery
+        self._whole: dict[str, Pixels] = {}
         self._soon = QTimer(self, interval=ASK_MS, singleShot=True)
         self._soon.timeout.connect(self._ask)
         session.previews.made.connect(self._show)
@@ -37,6 +40,10 @@ class CardPreviews(QObject):
         gallery.model.modelReset.connect(self._soon.start)
         gallery.installEventFilter(self)
         gallery.view.viewport().installEventFilter(self)
+
+    def whole(self, style: str) -> Pixels | None:
+        """Return the newest preview of the whole picture in a style, if there is one."""
+        return self._whole.get(style)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):
@@ -51,10 +58,23 @@ class CardPreviews(QObject):
     def _follow_source(self, info: SourceInfo | None) -> None:
         if info is None:
             self._gallery.model.clear_previews()
+        self._whole.clear()
         self._soon.start()
 
     def _show(self, preview: Preview) -> None:
         pixmap = QPixmap()
         if preview.pixels is not None:
-            pixmap = QPixmap.fromImage(as_image(np.ascontiguousarray(preview.pixels)))
+            pixmap = QPixmap.fromImage(as_image(_for_card(preview.pixels)))
+            if preview.whole:
+                self._whole[preview.style] = preview.pixels
         self._gallery.model.set_preview(preview.style, pixmap, preview.reason)
+
+
+def _for_card(pixels: Pixels) -> Pixels:
+    """Return the middle of a preview, in a card's size."""
+    height, width, _ = pixels.shape
+    across = min(width, max(1, height * SIZE[0] // SIZE[1]))
+    down = min(height, max(1, width * SIZE[1] // SIZE[0]))
+    left, top = (width - across) // 2, (height - down) // 2
+    middle = np.ascontiguousarray(pixels[top : top + down, left : left + across])
+    return scale_frame(Frame(middle), *SIZE).pixels

@@ -148,8 +148,8 @@ class Commands:
         elif window.questions.isVisible():
             window.questions.dismiss()
             window.viewport.setFocus()
-        elif window.job.isVisible() or window.painting.isVisible():
-            (window.job if window.job.isVisible() else window.painting).cancel.click()
+        elif working := [bar for bar in window.quick_bars if bar.isVisible()]:
+            working[0].cancel.click()
         elif window.focusWidget() is window.panel.address:
             window.panel.close_address()
         elif isinstance(window.focusWidget(), QLineEdit):

@@ -14,6 +14,7 @@ from app.ui import actions
 from app.ui.camera.controller import CameraController
 from app.ui.controllers.drop_handler import DropHandler
 from app.ui.controllers.exporter import Exporter
+from app.ui.controllers.full_quality import FullQuality
 from app.ui.controllers.gallery_controller import GalleryController
 from app.ui.controllers.language_menu import LanguageMenu
 from app.ui.controllers.loading_message import LoadingMessage
@@ -51,7 +52,7 @@ from app.ui.viewport.viewport import Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
 from app.ui.welcome.controller import WelcomeController
 from app.ui.widgets.control_panel import ControlPanel
-from app.ui.widgets.job_bar import FilmBar, JobBar, PaintingBar
+from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, ShareBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack, Toast
 from app.ui.widgets.parameter_controls import FractionControl
@@ -107,7 +108,8 @@ class WindowParts(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
-        self.job, self.painting, self.film = JobBar(self), PaintingBar(self), FilmBar(self)
+        self.job, self.film = JobBar(self), FilmBar(self)
+        self.painting, self.saving = ShareBar(IN_BANDS, self), ShareBar(IN_FULL_QUALITY, self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         shown = (
@@ -149,7 +151,8 @@ class WindowParts(QMainWindow):
         self.queue = QueueController(context, self.mixer.label, self.theme)
         self.drop_handler = DropHandler(context, self.opener, self.installer, self.queue.ask_add)
         saved = SavedFiles(context)
-        self.exporter = Exporter(context, self._show_recording, saved.tell)
+        self.full_quality = FullQuality(self.session, self)
+        self.exporter = Exporter(context, self._show_recording, saved.tell, self.full_quality)
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(context, self.status.show_camera)
         self.film_exporter = FilmExporter(context, saved.tell)
@@ -163,6 +166,7 @@ class WindowParts(QMainWindow):
             self.opener,
             self.training_launcher.open,
         )
+        self.loading_message.preview = self.styles.previews.whole
         self.player = Player(context, self.playback_bar)
         self.looks = LookController(context)
         self.drop_handler.open_spec = self.looks.open_dropped
@@ -173,7 +177,7 @@ class WindowParts(QMainWindow):
         self.welcome = WelcomeController(context)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)
-        self.showing = ShowController(context, saved)
+        self.showing = ShowController(context, saved, self.full_quality)
         self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
         self.languages = LanguageMenu(context)
 
@@ -181,7 +185,8 @@ class WindowParts(QMainWindow):
         self.bottom_bars = QWidget(self)
         below = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
-        bars = self.problems, self.questions, self.job, self.painting, self.film
+        self.quick_bars = self.job, self.painting, self.saving
+        bars = self.problems, self.questions, *self.quick_bars, self.film
         self.messages = MessageStack(*bars, parent=self)
         self.toast = Toast(self.notices, parent=self)
         self.workspace = Workspace(

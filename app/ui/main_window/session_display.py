@@ -24,7 +24,7 @@ class SessionDisplay(QObject):
 
     def show_styled(self, styled: StyledFrame) -> None:
         window = self._window
-        window.loading_message.stop()
+        window.loading_message.stop(styled)
         window.viewport.show_styled(styled)
         automatic = styled.config.network == "auto"
         words = plain_words(styled.running, automatic=automatic)
@@ -53,6 +53,7 @@ class SessionDisplay(QObject):
             tr("{title} - StyleForge", title=info.title) if info else "StyleForge"
         )
         if info is None:
+            window.viewport.show_stand_in(None)
             window.viewport.show_styled(None)
         elif window.viewport.styled is None:
             window.loading_message.show_now()

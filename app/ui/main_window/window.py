@@ -53,12 +53,14 @@ class MainWindow(WindowParts):
         self.job.canceled.connect(session.style_jobs.cancel)
         session.progress.connect(self.painting.show_share)
         self.painting.canceled.connect(session.cancel)
+        self.full_quality.progressed.connect(self.saving.show_share)
+        self.saving.canceled.connect(self.full_quality.cancel)
         self.film_exporter.progressed.connect(display.show_export)
         self.film_exporter.ended.connect(lambda: self.film.show_export("", 0.0))
         self.film.paused.connect(self.film_exporter.pause)
         self.film.canceled.connect(self.film_exporter.cancel)
         # Their buttons lose the focus when disabled.
-        for bar in (self.job, self.painting, self.film):
+        for bar in (self.job, self.painting, self.saving, self.film):
             bar.canceled.connect(self.queue.pages.setFocus)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(display.show_config)

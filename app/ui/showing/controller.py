@@ -7,6 +7,7 @@ from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QMenu
 
 from app.engine.result import StyledFrame
+from app.ui.controllers.full_quality import FullQuality
 from app.ui.showing.before_after import BeforeAfter
 from app.ui.showing.projector import ProjectorWindow, other_screens, screen_title
 from app.ui.showing.saved_files import SavedFiles
@@ -31,7 +32,9 @@ ONE_SCREEN = mark(
 class ShowController(QObject):
     """Owns the projector, the slideshow and before/after saving."""
 
-    def __init__(self, context: WindowContext, saved: SavedFiles) -> None:
+    def __init__(
+        self, context: WindowContext, saved: SavedFiles, full_quality: FullQuality
+    ) -> None:
         super().__init__(context.window)
         session, viewport, actions = context.session, context.viewport, context.actions
         self._session, self._viewport, self._window = session, viewport, context.window
@@ -39,7 +42,7 @@ class ShowController(QObject):
         self._projecting = actions["projector"]
         self._leaving = actions["back"], actions["fullscreen"]
         self.saved = saved
-        self.before_after = BeforeAfter(context, saved)
+        self.before_after = BeforeAfter(context, saved, full_quality)
         self.slideshow = Slideshow(context)
         self.projector: ProjectorWindow | None = None
         self.dialog: SlideshowDialog | None = None

@@ -49,9 +49,9 @@ class FramePainter:
         """Start a paint with a fresh scaling budget."""
         self._scaling_ms = 0.0
 
-    def keep_only(self, styled: StyledFrame) -> None:
-        """Drop the copies of frames that do not belong to `styled`."""
-        used = {id(styled.frame), id(styled.source)}
+    def keep_only(self, styled: StyledFrame, stand_in: Frame | None = None) -> None:
+        """Drop the copies of frames that belong neither to `styled` nor in its place."""
+        used = {id(styled.frame), id(styled.source), id(stand_in)}
         if styled.comparison:
             used |= {id(styled.comparison.baseline), id(styled.comparison.fused)}
         self._scaled = {key: kept for key, kept in self._scaled.items() if key in used}

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from app.engine.post.blending import Pixels
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
@@ -59,6 +60,7 @@ class Viewport(QWidget):
         super().__init__(parent)
         self._on_painted = shown
         self._styled: StyledFrame | None = None
+        self._stand_in: Frame | None = None
         self._unpainted = False  # whether the newest result still has to be painted
         self._view = "styled"
         self._split = 0.5
@@ -159,6 +161,12 @@ class Viewport(QWidget):
         self._title = title
         self.update()
 
+    def show_stand_in(self, pixels: Pixels | None) -> None:
+        """Show a picture in place of the newest result, unless it compares; None ends that."""
+        if pixels is not None or self._stand_in is not None:
+            self._stand_in = None if pixels is None else Frame(pixels)
+            self.update()
+
     def show_empty(self, title: str, detail: str) -> None:
         self._empty_text = (title, detail)
         self._update_description()
@@ -235,7 +243,7 @@ class Viewport(QWidget):
             self._on_painted(self._styled, (time.perf_counter() - start) * 1e3)
 
     def _paint_result(self, painter: QPainter, styled: StyledFrame) -> None:
-        self._frames.keep_only(styled)
+        self._frames.keep_only(styled, self._stand_in)
         self.zoom.begin_paint()
         if self._view == "compare" and styled.comparison and self._figures:
             paint_comparison(
@@ -249,7 +257,7 @@ class Viewport(QWidget):
             self._paint_zoom(painter)
             return
         place = self._place(self.rect())
-        self._draw(painter, styled.frame, place)
+        self._draw(painter, self._stand_in or styled.frame, place)
         if self._view == "split":
             self._paint_split(painter, styled, place)
         elif self._view == "compare" and not self._waiting_text:

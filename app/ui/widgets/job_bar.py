@@ -10,9 +10,11 @@ from app.ui.theme.motion import moves
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import bar_layout, make_button, message_label
-from utils.translation.texts import tr
+from utils.translation.texts import mark, tr
 
 DELAY_MS = 300  # shorter work is not shown
+IN_BANDS = mark("Painting the picture in bands: {percent} %")
+IN_FULL_QUALITY = mark("Painting the picture in full quality: {percent} %")
 
 
 class JobBar(QFrame):
@@ -103,19 +105,18 @@ class FilmBar(JobBar):
         self.paused.emit(paused)
 
 
-class PaintingBar(JobBar):
-    """Shows the progress of painting a large picture."""
+class ShareBar(JobBar):
+    """Shows the share of a picture that is done, with a text that has {percent}."""
 
     _tells_share = True
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._words = text
         self.progress.setRange(0, 100)
 
     def show_share(self, share: float) -> None:
         """Show the completed fraction, 0 to 1; hide the bar at 1."""
         percent = int(100 * share)
         self.progress.setValue(percent)
-        self.show_progress(
-            "" if share >= 1 else tr("Painting the picture in bands: {percent} %", percent=percent)
-        )
+        self.show_progress("" if share >= 1 else tr(self._words, percent=percent))

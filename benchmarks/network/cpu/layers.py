@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -12,14 +11,10 @@ import torch
 from torch import Tensor
 
 from kernels.network.cpu.launchers import cpu_network
-from models.network_config import NetworkConfig
+from kernels.network.cpu.work import RESIDUAL
 from models.transformer_net import TransformerNetBaseline
 
-RESIDUAL = "residual blocks"
 STEPS, REPEATS = 200_000, 20  # a call takes some milliseconds
-# Products for each output and pair of channels by Winograd's transforms, see
-# docs/explanation/kernels.md. The filters of the ends are grids of 3x3 filters.
-CELL_FIRST, STRIDE_2, PLAIN, PHASES, CELL_LAST = 36 / 16, 49 / 9, 36 / 16, 25 / 16, 25 / 9
 
 Times = dict[str, list[float]]  # milliseconds of each run, by layer
 
@@ -38,24 +33,6 @@ def products_per_second() -> float | None:
         products = native.multiply(STEPS)
         best = max(best, products / (time.perf_counter() - start))
     return best
-
-
-def products(network: NetworkConfig, width: int, height: int) -> dict[str, float]:
-    """Count the products that each layer needs by Winograd's transforms, without padded tiles."""
-    outer, middle, inner = network.widths
-    full = width * height
-    half, quarter = full / 4, full / 16
-    cells = math.ceil(network.end_kernel / 3) ** 2
-    blocks = 2 * network.num_residual_blocks
-    return {
-        "conv1": CELL_FIRST * cells * full * 3 * outer,
-        "conv2": STRIDE_2 * half * outer * middle,
-        "conv3": STRIDE_2 * quarter * middle * inner,
-        RESIDUAL: PLAIN * blocks * quarter * inner * inner,
-        "deconv1": PHASES * half * inner * middle,
-        "deconv2": PHASES * full * middle * outer,
-        "deconv3": CELL_LAST * cells * full * outer * 3,
-    }
 
 
 def measure_layers(

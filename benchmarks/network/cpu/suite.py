@@ -14,12 +14,12 @@ from app.sources.scene import render
 from benchmarks.network.cpu.layers import (
     layer_rows,
     measure_layers,
-    products,
     products_per_second,
 )
 from benchmarks.network.cpu.memory import peak_mb
 from benchmarks.network.cpu.variants import BY_LAYERS, FUSED, VARIANTS
 from benchmarks.network.measure import BenchOptions, NetworkBench
+from kernels.network.cpu.work import products
 from models.checkpoints import load_checkpoint
 from models.network_config import network_config
 from models.precision import Precision

@@ -105,7 +105,7 @@ class Convolution {
         find_center<kReading>();
         const auto work = [this](int64_t begin, int64_t end) {
             scratch_.borrow([&](float* memory) {
-                for (int64_t block = begin; block < end; ++block) {
+                for (int64_t block = begin; block < end && !is_stopped(layer_); ++block) {
                     const int64_t first = block * tiles_, left = down_ * across_ - first;
                     const int64_t tiles = left < tiles_ ? left : tiles_;
                     for (int64_t t = 0; t < tiles; ++t)

@@ -55,7 +55,8 @@ class First {
         parallel_for(kColors * lines_, layer_.threads, sort, 8);
         const auto work = [this](int64_t begin, int64_t end) {
             scratch_.borrow([&](float* memory) {
-                for (int64_t block = begin; block < end; ++block) run_block(block, memory);
+                for (int64_t block = begin; block < end && !is_stopped(layer_); ++block)
+                    run_block(block, memory);
             });
         };
         parallel_for(blocks_, scratch_.threads(), work, blocks_);

@@ -80,7 +80,7 @@ class Last {
     void run() {
         const auto work = [this](int64_t begin, int64_t end) {
             scratch_.borrow([&](float* memory) {
-                for (int64_t job = begin; job < end; ++job) {
+                for (int64_t job = begin; job < end && !is_stopped(layer_); ++job) {
                     const Range range = run_job(job % strips_ * kStrip, job / strips_, memory);
                     if (kRounds) ranges_[job] = range;
                 }

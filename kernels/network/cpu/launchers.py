@@ -15,6 +15,7 @@ from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.table.names import NETWORK_CPU
 from kernels.table.status import use_native
+from utils.stop_flag import flag_in_force
 
 CHANNELS = 16  # every width of a layer is a multiple of this
 SUMS = 512  # floats of a thread in rate.h
@@ -59,7 +60,7 @@ class LayerStruct(Structure):
         *((name, c_void_p) for name in ("input", "scale", "shift", "residual", "kept")),
         *((name, c_void_p) for name in ("weights", "sums", "result", "range", "gamma", "beta")),
         ("eps", c_double),
-        *((name, c_void_p) for name in ("next_scale", "next_shift", "memory")),
+        *((name, c_void_p) for name in ("next_scale", "next_shift", "memory", "stop")),
     ]
 
 
@@ -74,6 +75,8 @@ class FiltersStruct(Structure):
 
 class CpuNetwork:
     """The functions of the library, and their working memory. Not thread-safe.
+
+    Layers end early within `stopped_by`, and then raise Stopped.
 
     Raises:
         BuildError: If the library's structs differ from Python's.
@@ -205,7 +208,13 @@ class CpuNetwork:
             with torch.inference_mode(False):
                 self._scratch = torch.empty(needed, dtype=torch.uint8)
         call.memory = self._scratch.data_ptr()
+        flag = flag_in_force()
+        if flag is None:
+            self._run(kind, byref(call))
+            return
+        call.stop = flag.address
         self._run(kind, byref(call))
+        flag.check()
 
 
 def cpu_network() -> CpuNetwork | None:

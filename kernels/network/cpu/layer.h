@@ -27,11 +27,17 @@ struct StyleforgeNetworkLayer {
     double eps;
     float *next_scale, *next_shift;  // receive the result's norm
     void* memory;                    // as many bytes as styleforge_network_memory returns
+    const std::atomic<int32_t>* stop;  // not 0 to give up the layer; or null
 };
 
 namespace styleforge::network {
 
 using Layer = StyleforgeNetworkLayer;
+
+// Returns whether another thread wants the layer to end, whose result is then incomplete.
+inline bool is_stopped(const Layer& layer) {
+    return layer.stop != nullptr && layer.stop->load(std::memory_order_relaxed) != 0;
+}
 
 // Hands out consecutive parts of a memory. Without a memory, it only adds up their sizes.
 class Arena {

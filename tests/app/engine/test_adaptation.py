@@ -69,7 +69,6 @@ def test_a_fixed_size_is_kept_and_the_automatic_one_fits_the_frame(engine, confi
 @pytest.mark.full
 def test_a_sharper_size_keeps_the_strokes_where_they_are(engine, config, monkeypatch):
     """Simply enlarging a network's input would paint different, narrower strokes."""
-    monkeypatch.setattr(app.engine.resolution, "STILL_BUDGET_MS", 1e9)
     frame = Frame(picture(640, 360))
     engine.configure(replace(config, size=None))
     plain = engine.process(frame, ProcessMode.SINGLE)

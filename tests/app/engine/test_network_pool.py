@@ -124,6 +124,6 @@ def test_what_runs_between_two_layers_does_not_count_as_the_network(weights, mon
     network = NetworkPool().get("fused", Precision.fp32, CPU, weights)
     called, excluded = [], []
     monkeypatch.setattr(Stopwatch, "exclude", lambda _, seconds: excluded.append(seconds))
-    network.render(painted(32, 24), between=lambda: called.append(len(excluded)))
+    network.render(painted(32, 24), between=lambda _: called.append(len(excluded)))
     assert called == list(range(len(excluded)))
     assert len(called) > 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -125,3 +126,18 @@ def test_the_thread_is_free_between_frames_but_not_in_comparisons_and_recordings
     assert loop.between() is None
     loop.hold(False)
     assert loop.between() is not None
+
+
+def test_another_network_stops_the_picture_under_way_and_a_slider_does_not(loop):
+    config = EngineConfig()
+    loop.wanted = config
+    loop.open(Given())
+    loop.configure(config)
+    loop.wanted = replace(config, strength=0.5)
+    assert not loop.interrupted.is_set()
+    loop.wanted = replace(config, style="mosaic")
+    assert loop.interrupted.is_set()
+    loop.configure(replace(config, strength=0.5))  # an older choice
+    assert loop.interrupted.is_set()
+    loop.configure(loop.wanted)
+    assert not loop.interrupted.is_set()

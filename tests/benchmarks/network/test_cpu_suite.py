@@ -9,12 +9,13 @@ import torch
 
 from benchmarks.network.candidates import BASELINE
 from benchmarks.network.cpu import suite
-from benchmarks.network.cpu.layers import RESIDUAL, layer_rows, measure_layers, products
+from benchmarks.network.cpu.layers import layer_rows, measure_layers
 from benchmarks.network.cpu.peers import PEERS
 from benchmarks.network.cpu.variants import BY_LAYERS, FUSED, VARIANTS
 from benchmarks.tables.cpu import OF_ONEDNN, OUR_PEAK, layers_table, summary, ways_notes, ways_table
 from benchmarks.tables.pages import markdown
 from kernels.network.cpu.launchers import cpu_network
+from kernels.network.cpu.work import RESIDUAL, products
 from kernels.table.registry import STYLE, prepare
 from models.inference.winograd import WinogradExecutor
 from models.network_config import CONFIGS, NetworkConfig

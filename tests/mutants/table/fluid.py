@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         "nothing is shown while a stream is painted",
         "app/live/frame_loop.py",
-        "        elif self._moves:\n            self._show_newer()\n",
+        "        elif self._moves.under_way:\n            self._moves.show_newer()\n",
         "",
         (f"{_LOOP}::test_frames_between_two_paintings_show_the_last_one_moved",),
     ),

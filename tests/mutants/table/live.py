@@ -7,14 +7,72 @@ from tests.mutants.mutant import Mutant
 _STREAMING = "tests/app/live/session/test_streaming.py"
 _CHOICES = "tests/app/live/session/test_choices.py"
 _LARGE = "tests/app/live/test_large_pictures.py"
+_STOPPING = "tests/kernels/network/cpu/test_stopping.py"
+_QUALITY = "tests/app/ui/window/test_full_quality.py"
+_MESSAGES = "tests/app/ui/window/test_messages.py"
 
 
 MUTANTS = (
     Mutant(
+        "a layer goes on although it should stop",
+        "kernels/network/cpu/layer.h",
+        "layer.stop->load(std::memory_order_relaxed) != 0",
+        "false",
+        (f"{_STOPPING}::test_a_stopped_layer_computes_nothing_more",),
+    ),
+    Mutant(
+        "a layer that stopped passes for a whole one",
+        "kernels/network/cpu/launchers.py",
+        "        flag.check()\n",
+        "",
+        (f"{_STOPPING}::test_every_layer_stops",),
+    ),
+    Mutant(
+        "another style does not stop the picture under way",
+        "app/live/frame_loop.py",
+        "            self.interrupted.set()\n",
+        "            pass\n",
+        (
+            "tests/app/live/test_frame_loop.py::"
+            "test_another_network_stops_the_picture_under_way_and_a_slider_does_not",
+        ),
+    ),
+    Mutant(
+        "a slow machine refines a still picture less",
+        "app/engine/resolution.py",
+        "return self._sizes(width, height, max(width, height))",
+        "return self.live(width, height)",
+        (
+            "tests/app/engine/test_resolution.py::"
+            "test_a_still_picture_gets_its_full_size_however_slow_the_machine_is",
+        ),
+    ),
+    Mutant(
+        "a moved painting is saved as it is shown",
+        "app/ui/controllers/full_quality.py",
+        "not (styled.moved or hurried)",
+        "not hurried",
+        (f"{_QUALITY}::test_a_result_of_the_stream_does_not_have_the_quality_of_a_still_one",),
+    ),
+    Mutant(
+        "the quality of the stream is saved",
+        "app/ui/controllers/full_quality.py",
+        "        if has_full_quality(styled):",
+        "        if styled:",
+        (f"{_QUALITY}::test_a_result_of_the_stream_is_saved_in_full_quality",),
+    ),
+    Mutant(
+        "the last picture of the style before ends the new style's preview",
+        "app/ui/controllers/loading_message.py",
+        "if styled is not None and not self._is_wanted(styled):",
+        "if False:",
+        (f"{_MESSAGES}::test_a_style_appears_as_its_preview_until_its_first_picture",),
+    ),
+    Mutant(
         "a picture in bands keeps another choice waiting",
         "app/live/frame_loop.py",
         "if changed or self.interrupted.is_set():",
-        "if self.interrupted.is_set():",
+        "if False:",
         (f"{_LARGE}::test_another_choice_does_not_wait_for_the_picture_under_way",),
     ),
     Mutant(

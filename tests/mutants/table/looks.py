@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "nothing says that a picture gets better",
         "app/live/frame_loop.py",
-        "self._events.refining(True)",
+        "self._events.refining(0.0)",
         "pass",
         (
             "tests/app/ui/window/test_refining.py::"

@@ -15,7 +15,15 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.live.frame_loop import Between
 from app.live.previews.budget import SHARE
-from app.live.previews.painter import QUIET_S, RENEW_S, SIZE, Preview, PreviewPainter
+from app.live.previews.painter import (
+    AREA,
+    LONGEST,
+    QUIET_S,
+    RENEW_S,
+    SIZE,
+    Preview,
+    PreviewPainter,
+)
 from app.styles.catalog import Catalog
 from tests.helpers.fakes import Negative
 
@@ -121,14 +129,30 @@ def test_every_style_is_painted_at_once_for_a_picture_that_stands_still(painter,
     assert fill(painter, still(frame())) == styles
 
 
-def test_a_preview_is_the_middle_of_the_picture_in_the_size_of_a_card(painter):
-    pixels = np.zeros((90, 160, 3), np.uint8)
-    pixels[:, :10] = pixels[:, -10:] = 255  # left and right edges
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [((90, 160), (144, 256)), ((120, 160), (144, 192)), ((900, 300), (332, 110))],
+    ids=str,
+)
+def test_a_preview_is_the_whole_picture_in_few_pixels(painter, size, expected):
+    painter.want(["a"], 1)
+    preview = painter.step(still(Frame(np.zeros((*size, 3), np.uint8))))
+    assert preview is not None
+    assert preview.pixels is not None
+    assert preview.pixels.shape == (*expected, 3)
+    assert expected[0] * expected[1] <= AREA
+    assert preview.whole
+
+
+def test_the_preview_of_a_very_long_picture_is_its_middle(painter):
+    pixels = np.zeros((20, 400, 3), np.uint8)
+    pixels[:, :100] = pixels[:, -100:] = 255  # left and right ends
     painter.want(["a"], 1)
     preview = painter.step(still(Frame(pixels)))
     assert preview is not None
     assert preview.pixels is not None
-    assert preview.pixels.shape == (SIZE[1], SIZE[0], 3)
+    assert not preview.whole
+    assert preview.pixels.shape[1] / preview.pixels.shape[0] == pytest.approx(LONGEST, rel=0.02)
     assert (preview.pixels == 255).all()  # only the negative of black
 
 

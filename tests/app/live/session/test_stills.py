@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.app.live.session.streams import Still, give
 
 
@@ -32,12 +34,18 @@ def test_a_still_picture_at_the_automatic_size_is_refined(session, qtbot, monkey
 
 def test_refining_a_still_picture_is_told_from_its_begin_to_its_end(session, qtbot, monkeypatch):
     monkeypatch.setattr("app.engine.adaptation.STROKE_SIZE", 64)
-    told: list[bool] = []
+    told: list[float | None] = []
     session.refining.connect(told.append)
     session.config = replace(session.config, size=None)
     give(session, Still(width=320, height=240))
-    qtbot.waitUntil(lambda: False in told, timeout=15_000)
-    assert told == [True, False]
+    qtbot.waitUntil(lambda: None in told, timeout=15_000)
+    assert told[-1] is None
+    shares = [share for share in told if share is not None]
+    assert len(shares) == len(told) - 1
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 10
+    assert shares[-1] == pytest.approx(1)
 
 
 def test_comparing_a_still_picture_goes_on_measuring(session, qtbot):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractButton
 
 from app.errors import Problem
+from app.live.previews.painter import Preview
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
 from tests.helpers.errors import mentions
@@ -52,6 +54,54 @@ def test_a_style_that_takes_long_is_announced(streaming, session, monkeypatch, q
     monkeypatch.setattr(session._worker, "post", lambda *_: None)  # the engine never hears of it
     session.config = replace(session.config, style="udnie")
     qtbot.waitUntil(lambda: streaming.viewport._waiting_text == "Loading Udnie...", timeout=2000)
+
+
+def of_one_color(shade: int) -> np.ndarray:
+    return np.full((144, 192, 3), shade, np.uint8)
+
+
+def shade_of_picture(window: MainWindow) -> int:
+    viewport = window.viewport
+    return viewport.grab().toImage().pixelColor(viewport._picture.center()).red()
+
+
+@pytest.fixture
+def deaf(streaming, session, monkeypatch):
+    """Show a picture whose engine hears of no further style; return the window."""
+    monkeypatch.setattr(session._worker, "post", lambda *_: None)
+    session.previews.made.emit(Preview("udnie", of_one_color(77), whole=True))
+    session.previews.made.emit(Preview("mosaic", of_one_color(99)))
+    return streaming
+
+
+def test_a_style_appears_as_its_preview_until_its_first_picture(deaf, session, qtbot):
+    before = deaf.viewport.styled
+    session.config = replace(session.config, style="udnie")
+    qtbot.waitUntil(lambda: shade_of_picture(deaf) == 77, timeout=2000)
+    assert deaf.viewport._waiting_text == "Loading Udnie..."
+    session.styled.emit(before)  # the last result of the style before
+    assert shade_of_picture(deaf) == 77
+    session.styled.emit(replace(before, config=session.config))
+    assert shade_of_picture(deaf) != 77
+    assert deaf.viewport._waiting_text == ""
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"style": "mosaic"}, {"style": "udnie", "mix": "candy"}], ids=str
+)
+def test_no_other_preview_stands_in(wanted, deaf, session, qtbot):
+    before = shade_of_picture(deaf)
+    session.config = replace(session.config, **wanted)
+    qtbot.waitUntil(lambda: deaf.viewport._waiting_text != "", timeout=2000)
+    assert shade_of_picture(deaf) == before
+
+
+def test_a_style_that_fails_leaves_the_picture_before(deaf, session, qtbot):
+    before = shade_of_picture(deaf)
+    session.config = replace(session.config, style="udnie")
+    qtbot.waitUntil(lambda: shade_of_picture(deaf) == 77, timeout=2000)
+    session.problem.emit(Problem("Udnie is damaged"))
+    assert shade_of_picture(deaf) == before
 
 
 def test_a_built_in_style_is_not_removed(window):

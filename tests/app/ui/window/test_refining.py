@@ -48,7 +48,7 @@ def test_a_film_goes_on_at_once_although_its_still_is_being_refined(
         if mode is ProcessMode.SEQUENCE:
             began.set()
             for _ in range(1000):
-                session.engine.between_layers()
+                session.engine.between_layers(None)
                 time.sleep(0.01)
         return plain(frame, mode)
 
