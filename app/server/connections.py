@@ -148,7 +148,11 @@ class Connection(H11Protocol):
             self.transport.close()
             return
         # Closing it with unread bytes would reset it, and the client might miss the answer.
-        self.transport.write_eof()
+        try:
+            self.transport.write_eof()
+        except OSError:  # the client is gone
+            self.transport.abort()
+            return
         self.loop.call_later(LINGER_S, self.transport.abort)
 
     def _watch(self) -> None:

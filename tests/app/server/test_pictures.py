@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import struct
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import pytest
 from PIL import Image
 
 from app.cli import main
+from app.server.connections import Connection
 from app.server.limits import Limits
 from app.server.server import serving
 from tests.app.server.conftest import TOKEN, sentence, until
@@ -149,6 +151,25 @@ def test_a_body_that_is_declared_too_large_is_refused_before_a_byte_of_it(start,
         assert line.recv(100).startswith(b"HTTP/1.1 413 ")
     declared = client.post("/api/pictures", content=bytes((1 << 20) + 1))
     assert "larger than 1 MB" in sentence(declared, 413)
+
+
+def test_a_client_that_is_gone_before_its_refusal_disturbs_nothing(start, paper, monkeypatch):
+    end, gone = Connection._end, threading.Event()
+
+    def late(connection):
+        assert gone.wait(20)
+        peer = connection.transport.get_extra_info("socket")
+        until(lambda: peer.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0)
+        end(connection)
+
+    monkeypatch.setattr(Connection, "_end", late)
+    client = start(paper, bytes=1 << 20)
+    with connected(client) as line:
+        line.sendall(head(client, "Content-Length: 1048577"))
+        assert line.recv(100).startswith(b"HTTP/1.1 413 ")
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # resets
+    gone.set()
+    assert client.get("/api/status").status_code == 200
 
 
 def test_a_body_of_unknown_length_is_refused_when_it_has_become_too_large(start, paper, tmp_path):

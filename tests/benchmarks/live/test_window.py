@@ -21,7 +21,7 @@ def test_a_stream_through_the_window_is_measured(qapp, native_kernels, monkeypat
     said: list[str] = []
     (found,) = window.measure(said.append)
     assert found["processed_fps"] > 1
-    assert 0 < found["displayed_fps"] <= found["processed_fps"] + 1
+    assert 0 < found["displayed_fps"] <= 1.5 * found["processed_fps"]  # over other half seconds
     assert found["running"].startswith("Fused, ")
     assert found["latency_ms"] > found["deliver_ms"] + found["paint_ms"] > 0
     assert said[0].startswith("64x48, strength: ")
