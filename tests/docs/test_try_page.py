@@ -36,6 +36,7 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_the_page_has_the_nine_shipped_styles_in_their_lite_networks(built):
     script = (built / "try" / "styleforge.js").read_text("utf-8")
     listed = re.search(r"^const STYLES = (\[.*\]);$", script, re.MULTILINE)
@@ -54,6 +55,7 @@ def lites() -> list[Path]:
     return sorted(BUILTIN.glob("*/lite.safetensors"))
 
 
+@pytest.mark.full
 def test_the_page_starts_below_a_path_with_no_large_file(built):
     with served(built) as address, browser() as opened:
         opened.get(f"{address}try/")

@@ -76,6 +76,7 @@ def test_mixes_run_on_the_gpu(engine, config, on_gpu, frame):
     assert levels_apart(engine, config.mixed(mix), on_gpu.mixed(mix), frame) <= 1
 
 
+@pytest.mark.full
 def test_kept_strokes_run_at_two_sizes_on_the_gpu(engine, config, on_gpu, monkeypatch):
     monkeypatch.setattr(resolution, "STROKE_SIZE", 32)
     frame = Frame(picture(64, 48))
@@ -88,6 +89,7 @@ def test_kept_strokes_run_at_two_sizes_on_the_gpu(engine, config, on_gpu, monkey
     assert np.array_equal(overlapped, engine.process(frame, SEQUENCE).frame.pixels)
 
 
+@pytest.mark.full
 def test_deep_pictures_keep_16_bits(engine, config, on_gpu):
     deep = np.random.default_rng(1).integers(0, 65536, (48, 64, 3), np.uint16)
     frame = replace(Frame(picture(64, 48)), deep=deep)
@@ -117,6 +119,7 @@ def test_frames_overlap_and_arrive_in_order(engine, on_gpu):
         ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_batch_is_painted_picture_by_picture(engine, on_gpu):
     frames = [Frame(picture(64, 48), index=n) for n in range(4)]
     engine.configure(on_gpu)
@@ -137,6 +140,7 @@ def test_a_comparison_has_the_baseline_on_the_cpu(engine, on_gpu, frame):
     )
 
 
+@pytest.mark.full
 def test_a_comparison_in_fp16_has_a_baseline_in_fp32(engine, on_gpu, frame, monkeypatch):
     asked = []
     get = NetworkPool.get
@@ -233,6 +237,7 @@ def test_a_failing_gpu_is_given_up_with_its_reason(engine, on_gpu, frame, monkey
     assert reason in running.limitations
 
 
+@pytest.mark.full
 def test_two_engines_share_a_gpu(engine, catalog, on_gpu, frame):
     other = Engine(catalog)
     for each in (engine, other):

@@ -82,6 +82,7 @@ def test_an_impossible_time_does_not_count(hardware, ms):
     assert rates.load_kept(rates.rates_path()) == []
 
 
+@pytest.mark.full
 def test_a_measurement_paints_by_turns_and_keeps_its_result(hardware, monkeypatch):
     monkeypatch.setattr(rates, "SIZE", (32, 16))
     other = kept(gpu="other")

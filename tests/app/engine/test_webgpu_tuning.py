@@ -63,6 +63,7 @@ def test_nothing_is_tuned_before_a_frame_or_on_the_cpu(engine, config, gpu, fram
     assert engine.tune() is None
 
 
+@pytest.mark.full
 def test_a_damaged_file_is_tuned_again(engine, config, gpu, frame, caplog):
     tuned_folder().mkdir(parents=True, exist_ok=True)
     (tuned_folder() / kept_tiles.NAME).write_text("{")

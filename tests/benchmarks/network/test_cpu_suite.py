@@ -48,6 +48,7 @@ def measured(tmp_path_factory):
     return found
 
 
+@pytest.mark.full
 def test_every_way_that_is_installed_paints_the_same_picture(measured):
     rows = {row["kernels"]: row for row in measured["rows"]}
     assert list(rows) == list(VARIANTS)
@@ -60,12 +61,14 @@ def test_every_way_that_is_installed_paints_the_same_picture(measured):
 
 
 @pytest.mark.skipif(find_spec("MNN") is not None, reason="MNN is installed here")
+@pytest.mark.full
 def test_a_peer_that_is_not_installed_says_how_to_install_it(measured):
     (row,) = (row for row in measured["rows"] if row["kernels"] == "mnn")
     assert mentions(row["not_run"], "MNN", "styleforge[peers]")
     assert "MNN" in " ".join(ways_notes([measured]))
 
 
+@pytest.mark.full
 def test_layers_are_timed_in_both_ways_and_add_up_to_the_network(measured):
     layers = {row["layer"]: row for row in measured["layers"]}
     assert list(layers) == list(products(SMALL, 40, 24))

@@ -192,6 +192,7 @@ def test_an_onnx_runtime_without_webgpu_says_what_to_install():
     assert "onnxruntime-webgpu" in OnnxWebGpu("").missing(GPU)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_report_has_each_way_beside_ours(device, tmp_path):
     path = tmp_path / "report.json"

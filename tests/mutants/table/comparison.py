@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "a layer's floor counts a third of its products",
-        "benchmarks/network/cpu/layers.py",
+        "kernels/network/cpu/work.py",
         "CELL_FIRST * cells * full * 3 * outer",
         "CELL_FIRST * cells * full * outer",
         (f"{_SUITE}::test_products_are_a_third_of_a_direct_convolution",),

@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "Esc does not cancel a picture in bands",
         "app/ui/main_window/commands.py",
-        "elif window.job.isVisible() or window.painting.isVisible():",
-        "elif window.job.isVisible():",
+        "for bar in window.quick_bars if bar.isVisible()",
+        "for bar in window.quick_bars[:1] if bar.isVisible()",
         (f"{_LARGE}::test_the_window_shows_the_share_and_cancels",),
     ),
     Mutant(
@@ -113,8 +113,8 @@ MUTANTS = (
     Mutant(
         "a slider moved while a frame is computed waits for the next frame",
         "app/live/frame_loop.py",
-        "self._engine.finish(self._engine.infer(shown, mode), self.wanted)",
-        "self._engine.finish(self._engine.infer(shown, mode))",
+        "self._engine.finish(inferred, self.wanted)",
+        "self._engine.finish(inferred)",
         ("tests/app/live/test_worker.py::test_a_slider_moved_during_a_frame_is_in_that_frame",),
     ),
     Mutant(

@@ -28,6 +28,7 @@ from models.network_config import NetworkConfig, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.conftest import add_style, picture
 from tests.helpers.browser import browser
+from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
 from tests.helpers.static_site import served
 
@@ -92,6 +93,7 @@ def test_a_page_has_a_script_and_half_a_megabyte_for_each_style(site):
     assert "http" not in page.replace("http-equiv", ""), "nothing from other hosts"
 
 
+@pytest.mark.full
 def test_a_photo_is_painted_as_on_the_desktop(site, tmp_path):
     pixels = picture(45, 37)
     Image.fromarray(pixels).save(tmp_path / "photo.png")
@@ -145,7 +147,9 @@ def test_a_browser_without_a_gpu_shows_the_lake_in_every_style(site):
         wait_for(opened, "scene", "candy")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844), (320, 568), (844, 390)])
+@pytest.mark.parametrize(
+    ("width", "height"), some_daily([(1280, 800), (390, 844), (320, 568), (844, 390)], 0, 2)
+)
 def test_every_control_is_on_the_screen(site, width, height):
     with served(site) as address, browser(width, height) as opened:
         opened.get(address)

@@ -15,6 +15,7 @@ from kernels.jit.libraries import FOLDER, LIBRARIES
 from kernels.table.names import NETWORK_CPU
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("architecture", ["native", "x86-64-v2"])
 def test_no_sanitizer_finds_a_fault(architecture, tmp_path):
     try:
