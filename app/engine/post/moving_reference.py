@@ -3,8 +3,9 @@
 A painting takes several frames. Until the next one is there, the last one moves with the scene, by
 the dense motion between its source and the newest frame. Where the moved source is not the newest
 frame (uncovered areas, motion that is too fast), the motion shrinks smoothly to none, so that
-nothing tears. After a cut, the painting stays as it is. A new painting, moved in the same way,
-fades in over FADE frames, where both paintings can be moved.
+nothing tears. A motion that explains no more than standing still, as that of noise, does not count.
+After a cut, the painting stays as it is. A new painting, moved in the same way, fades in over FADE
+frames, where both paintings can be moved.
 kernels/frames/native/smoothing/moving.h computes the same.
 """
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.engine.post.optical_flow import displaced, motion, sampled, slopes
 from app.engine.post.smoothing_reference import SLOPE_TOLERANCE, settled
-from kernels.frames.moving import CERTAIN, FADE, SAME_SCENE, UNKNOWN
+from kernels.frames.moving import CERTAIN, FADE, FULL_GAIN, LEAST_GAIN, SAME_SCENE, UNKNOWN
 from kernels.frames.smoothing import CELL
 from utils.opencv import cv2
 
@@ -82,8 +83,8 @@ def _moved(painting: _Painting, now: _Floats) -> tuple[_Floats, _Floats]:
     """Return a painting moved to a frame, times _ONE, and the trust in its motion, 0 to 1."""
     height, width, _ = painting.pixels.shape
     flow = settled(motion(now, painting.known))
-    trust = _trust(now, painting.known, flow)
-    flow = np.asarray(flow * trust[..., None], np.float32)
+    trust, gain = _trust_and_gain(now, painting.known, flow)
+    flow = np.asarray(flow * (trust * gain)[..., None], np.float32)
     scale = np.array((width / flow.shape[1], height / flow.shape[0]), np.float32)
     pixels = cv2.resize(flow, (width, height), interpolation=cv2.INTER_LINEAR) * scale
     steps = np.float32(STEPS_OF_MOTION)
@@ -94,15 +95,20 @@ def _moved(painting: _Painting, now: _Floats) -> tuple[_Floats, _Floats]:
     return np.asarray(moved, np.float32), np.asarray(large, np.float32)
 
 
-def _trust(now: _Floats, known: _Floats, flow: _Floats) -> _Floats:
-    """Return how far the motion of each cell explains the newest frame, 0 to 1."""
+def _trust_and_gain(now: _Floats, known: _Floats, flow: _Floats) -> tuple[_Floats, _Floats]:
+    """Return how far each cell's motion explains the newest frame, and how much of it counts."""
     right, down = slopes(now)
     tolerance = 1 + np.float32(SLOPE_TOLERANCE) * np.sqrt(right * right + down * down)
-    apart = np.abs(now - sampled(known, flow))
-    change = _mean(np.asarray(apart / tolerance, np.float32))
-    known_share = (np.float32(UNKNOWN) - change) / np.float32(UNKNOWN - CERTAIN)
-    trust = _mean(_mean(np.clip(known_share, 0, 1)))
-    return trust if trust.mean(dtype=np.float64) >= SAME_SCENE else np.zeros_like(trust)
+
+    def change(moved: _Floats) -> _Floats:
+        return _mean(np.asarray(np.abs(now - moved) / tolerance, np.float32))
+
+    moving, still = change(sampled(known, flow)), change(known)
+    known_share = (np.float32(UNKNOWN) - moving) / np.float32(UNKNOWN - CERTAIN)
+    saved = (still - moving - np.float32(LEAST_GAIN)) / np.float32(FULL_GAIN - LEAST_GAIN)
+    trust, gain = (_mean(_mean(np.clip(share, 0, 1))) for share in (known_share, saved))
+    same = trust.mean(dtype=np.float64) >= SAME_SCENE
+    return (trust if same else np.zeros_like(trust)), gain
 
 
 def _mean(values: _Floats) -> _Floats:

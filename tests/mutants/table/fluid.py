@@ -52,9 +52,16 @@ MUTANTS = (
     Mutant(
         "a painting moves where its motion explains nothing",
         "kernels/frames/native/smoothing/moving.h",
-        "const float certain = each[column] * share;",
-        "const float certain = 1.f;",
+        "const float certain = each[column] * share, counts = certain * gained[column];",
+        "const float certain = 1.f, counts = gained[column];",
         (f"{_NATIVE}::test_paintings_move_as_in_the_reference",),
+    ),
+    Mutant(
+        "noise shakes the painting of a still scene",
+        "kernels/frames/native/smoothing/moving.h",
+        "counts = certain * gained[column];",
+        "counts = certain;",
+        (f"{_MOVING}::test_noise_does_not_shake_the_painting_of_a_still_scene",),
     ),
     Mutant(
         "after a cut, a painting moves by chance",

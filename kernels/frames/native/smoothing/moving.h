@@ -11,6 +11,8 @@ namespace styleforge {
 constexpr int kFadeFrames = 3;      // over which a new painting appears
 constexpr float kCertain = 4.f;     // levels of change: the motion is certain up to it,
 constexpr float kUnknown = 16.f;    // and unknown from it on
+constexpr float kLeastGain = 0.05f;  // levels of change that a motion saves: none counts below,
+constexpr float kFullGain = 0.3f;    // and all of it from here on
 constexpr double kSameTrust = 0.4;  // mean, below which the frame shows another scene
 constexpr int kTrustReach = 2;      // cells of a window on each side of its center
 
@@ -38,9 +40,18 @@ inline void moved_change_row(const Level& level, const Plane& change, int row) {
     change.mirror(row);
 }
 
-// Writes `each` of the means of a plane over windows around a row of cells.
-template <typename F>
-void mean_row(const Plane& from, const Plane& to, int row, const F& each) {
+// Computes how far the source is from the newest frame if nothing moves, into `change`.
+inline void still_change_row(const Level& level, const Plane& change, int row) {
+    const float *right = level.right.row(row), *down = level.down.row(row);
+    const float *now = level.now.row(row), *known = level.known.row(row);
+    float* to = change.row(row);
+    for (int at = 0; at < level.now.columns; ++at)
+        to[at] = tolerated(fabsf(now[at] - known[at]), {right[at], down[at]});
+    change.mirror(row);
+}
+
+// Writes the means of a plane over windows around a row of cells.
+inline void mean_row(const Plane& from, const Plane& to, int row) {
     constexpr int kSide = 2 * kTrustReach + 1;
     static_assert(kSide == 5 && kTrustReach <= kMargin, "sums are written out");
     const float* lines[kSide];
@@ -55,14 +66,32 @@ void mean_row(const Plane& from, const Plane& to, int row, const F& each) {
         }
         for (int i = 0; i < size; ++i)
             to.row(row)[begin + i] =
-                each((down[i] + down[i + 1] + down[i + 2] + down[i + 3] + down[i + 4]) /
-                     (kSide * kSide));
+                (down[i] + down[i + 1] + down[i + 2] + down[i + 3] + down[i + 4]) /
+                (kSide * kSide);
     }
     to.mirror(row);
 }
 
 STYLEFORGE_INLINE float trust_of(float change) {
     return least(greatest((kUnknown - change) / (kUnknown - kCertain), 0.f), 1.f);
+}
+
+// Returns how much of a motion counts, from the mean changes without and with it. Noise has motions
+// too, which would shake the painting of a wall.
+STYLEFORGE_INLINE float gain_of(float still, float moved) {
+    return least(greatest((still - moved - kLeastGain) / (kFullGain - kLeastGain), 0.f), 1.f);
+}
+
+// Computes trust and gain of a row from the mean changes with and without the motion.
+inline void trust_row(const Plane& moved, const Plane& still, const Plane& trust, const Plane& gain,
+                      int row) {
+    const float *with = moved.row(row), *without = still.row(row);
+    float *trusted = trust.row(row), *gained = gain.row(row);
+    for (int at = 0; at < trust.columns; ++at) {
+        trusted[at] = trust_of(with[at]);
+        gained[at] = gain_of(without[at], with[at]);
+    }
+    trust.mirror(row), gain.mirror(row);
 }
 
 inline bool shows_another_scene(const Plane& trust) {
@@ -72,14 +101,16 @@ inline bool shows_another_scene(const Plane& trust) {
     return sum < kSameTrust * trust.rows * trust.columns;
 }
 
-// Multiplies the motion by its trust, and stores both in the painting. `share` is 0 to ignore them.
-inline void trusted_row(const Level& level, const Plane& trust, float share,
+// Multiplies the motion by its trust and gain, and stores motion and trust in the painting. `share`
+// is 0 to ignore them.
+inline void trusted_row(const Level& level, const Plane& trust, const Plane& gain, float share,
                         const MovablePainting& to, int row) {
-    const float *x = level.x[1].row(row), *y = level.y[1].row(row), *each = trust.row(row);
+    const float *x = level.x[1].row(row), *y = level.y[1].row(row);
+    const float *each = trust.row(row), *gained = gain.row(row);
     for (int column = 0; column < trust.columns; ++column) {
-        const float certain = each[column] * share;
-        to.x.row(row)[column] = x[column] * certain;
-        to.y.row(row)[column] = y[column] * certain;
+        const float certain = each[column] * share, counts = certain * gained[column];
+        to.x.row(row)[column] = x[column] * counts;
+        to.y.row(row)[column] = y[column] * counts;
         to.trust.row(row)[column] = certain;
     }
 }
@@ -160,7 +191,7 @@ struct Mover {
     CubicTable* table;
     ColumnTaps taps;
     MovablePainting paintings[2];
-    Plane colors[3], change, trust[2];
+    Plane colors[3], change, trust[2], gain[2];
     Pyramid pyramid;
     int64_t bytes;
 
@@ -171,7 +202,8 @@ struct Mover {
         taps = ColumnTaps::in(parts, width);
         for (MovablePainting& each : paintings)
             each = MovablePainting::in(parts, height, width, rows, columns);
-        for (Plane* each : {&colors[0], &colors[1], &colors[2], &change, &trust[0], &trust[1]})
+        for (Plane* each : {&colors[0], &colors[1], &colors[2], &change, &trust[0], &trust[1],
+                            &gain[0], &gain[1]})
             *each = parts.plane(rows, columns);
         pyramid = Pyramid::in(parts, rows, columns);
         bytes = parts.used();
@@ -204,12 +236,14 @@ struct Mover {
         });
         find_motion(pyramid.levels, pyramid.count, threads);
         every([&](int row) { moved_change_row(level, change, row); });
-        every([&](int row) { mean_row(change, trust[0], row, trust_of); });
-        const auto itself = [](float mean) { return mean; };
-        every([&](int row) { mean_row(trust[0], trust[1], row, itself); });
-        every([&](int row) { mean_row(trust[1], trust[0], row, itself); });
+        every([&](int row) { mean_row(change, trust[1], row); });
+        every([&](int row) { still_change_row(level, change, row); });
+        every([&](int row) { mean_row(change, gain[1], row); });
+        every([&](int row) { trust_row(trust[1], gain[1], trust[0], gain[0], row); });
+        every([&](int row) { mean_row(trust[0], trust[1], row), mean_row(gain[0], gain[1], row); });
+        every([&](int row) { mean_row(trust[1], trust[0], row), mean_row(gain[1], gain[0], row); });
         const float share = shows_another_scene(trust[0]) ? 0.f : 1.f;
-        every([&](int row) { trusted_row(level, trust[0], share, painting, row); });
+        every([&](int row) { trusted_row(level, trust[0], gain[0], share, painting, row); });
     }
 };
 

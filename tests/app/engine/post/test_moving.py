@@ -47,6 +47,23 @@ def test_a_scene_that_stands_still_shows_the_painting_itself(mover):
         assert (mover.shown(frame) == painted(frame)).all()
 
 
+def test_noise_does_not_shake_the_painting_of_a_still_scene(mover):
+    """A thing moves at the left; everything else differs by the noise of a camera alone."""
+    rng = np.random.default_rng(1)
+    quiet = np.clip(part(scene()).astype(int) // 8 + 100, 0, 255)  # a wall with faint marks
+
+    def frame(right: int) -> np.ndarray:
+        noisy = quiet + rng.integers(-4, 5, quiet.shape)
+        noisy[20:60, 10 + right : 40 + right] = part(scene(2))[20:60, 10:40]
+        return np.clip(noisy, 0, 255).astype(np.uint8)
+
+    painting = painted(part(scene(3)))  # strong strokes
+    mover.painted(painting, frame(0))
+    away = np.s_[:, 90:]
+    shaken = np.abs(mover.shown(frame(4))[away].astype(int) - painting[away])
+    assert (shaken > 2).mean() < 0.02
+
+
 @pytest.mark.parametrize("motion", [(1, 0), (3, 2), (-5, 4)], ids=str)
 def test_the_painting_moves_with_the_scene(mover, motion):
     wide = scene()
