@@ -2,10 +2,10 @@
 
 A painting takes several frames. Until the next one is there, the last one moves with the scene, by
 the dense motion between its source and the newest frame. Where the moved source is not the newest
-frame (uncovered areas, motion that is too fast), the motion shrinks smoothly to none, so that
-nothing tears. A motion that explains no more than standing still, as that of noise, does not count.
-After a cut, the painting stays as it is. A new painting, moved in the same way, fades in over FADE
-frames, where both paintings can be moved.
+frame (uncovered areas, motion that is too fast), or the motion changes much from cell to cell, it
+shrinks smoothly to none, so that nothing tears or melts. A motion that explains no more than
+standing still, as that of noise, does not count. After a cut, the painting stays as it is. A new
+painting, moved in the same way, fades in over FADE frames, where both paintings can be moved.
 kernels/frames/native/smoothing/moving.h computes the same.
 """
 
@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from app.engine.post.optical_flow import displaced, motion, sampled, slopes
 from app.engine.post.smoothing_reference import SLOPE_TOLERANCE, settled
-from kernels.frames.moving import CERTAIN, FADE, FULL_GAIN, LEAST_GAIN, SAME_SCENE, UNKNOWN
+from kernels.frames.moving import (
+    CERTAIN,
+    FADE,
+    FULL_GAIN,
+    LEAST_GAIN,
+    SAME_SCENE,
+    TORN,
+    UNKNOWN,
+    WHOLE,
+)
 from kernels.frames.smoothing import CELL
 from utils.opencv import cv2
 
@@ -106,9 +115,19 @@ def _trust_and_gain(now: _Floats, known: _Floats, flow: _Floats) -> tuple[_Float
     moving, still = change(sampled(known, flow)), change(known)
     known_share = (np.float32(UNKNOWN) - moving) / np.float32(UNKNOWN - CERTAIN)
     saved = (still - moving - np.float32(LEAST_GAIN)) / np.float32(FULL_GAIN - LEAST_GAIN)
-    trust, gain = (_mean(_mean(np.clip(share, 0, 1))) for share in (known_share, saved))
+    certain = np.clip(known_share, 0, 1) * _agreement(flow)
+    trust, gain = (_mean(_mean(share)) for share in (certain, np.clip(saved, 0, 1)))
     same = trust.mean(dtype=np.float64) >= SAME_SCENE
     return (trust if same else np.zeros_like(trust)), gain
+
+
+def _agreement(flow: _Floats) -> _Floats:
+    """Return how far each cell's motion agrees with that of its neighbors, 0 to 1."""
+    beyond = np.pad(flow, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    across = np.abs(beyond[1:-1, 2:] - beyond[1:-1, :-2]) / 2
+    down = np.abs(beyond[2:, 1:-1] - beyond[:-2, 1:-1]) / 2
+    change = np.maximum(across, down).max(axis=2)
+    return np.clip((np.float32(TORN) - change) / np.float32(TORN - WHOLE), 0, 1)
 
 
 def _mean(values: _Floats) -> _Floats:

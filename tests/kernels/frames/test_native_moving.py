@@ -93,6 +93,8 @@ def test_the_reference_and_the_header_have_the_same_constants():
         "FadeFrames": moving.FADE,
         "Certain": moving.CERTAIN,
         "Unknown": moving.UNKNOWN,
+        "Whole": moving.WHOLE,
+        "Torn": moving.TORN,
         "LeastGain": moving.LEAST_GAIN,
         "FullGain": moving.FULL_GAIN,
         "SameTrust": moving.SAME_SCENE,

@@ -57,6 +57,13 @@ MUTANTS = (
         (f"{_NATIVE}::test_paintings_move_as_in_the_reference",),
     ),
     Mutant(
+        "a painting melts where its motion disagrees",
+        "kernels/frames/native/smoothing/moving.h",
+        " * agreement_of(level, row, at);",
+        ";",
+        (f"{_MOVING}::test_a_thing_that_turns_at_once_is_not_melted",),
+    ),
+    Mutant(
         "noise shakes the painting of a still scene",
         "kernels/frames/native/smoothing/moving.h",
         "counts = certain * gained[column];",

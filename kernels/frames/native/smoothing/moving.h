@@ -13,6 +13,8 @@ constexpr float kCertain = 4.f;     // levels of change: the motion is certain u
 constexpr float kUnknown = 16.f;    // and unknown from it on
 constexpr float kLeastGain = 0.05f;  // levels of change that a motion saves: none counts below,
 constexpr float kFullGain = 0.3f;    // and all of it from here on
+constexpr float kWhole = 0.3f;       // change of the motion per cell, up to which shapes stay whole,
+constexpr float kTorn = 0.8f;        // and from which on they would melt
 constexpr double kSameTrust = 0.4;  // mean, below which the frame shows another scene
 constexpr int kTrustReach = 2;      // cells of a window on each side of its center
 
@@ -82,13 +84,26 @@ STYLEFORGE_INLINE float gain_of(float still, float moved) {
     return least(greatest((still - moved - kLeastGain) / (kFullGain - kLeastGain), 0.f), 1.f);
 }
 
+// Returns how far a cell's motion agrees with that of its neighbors.
+inline float agreement_of(const Level& level, int row, int column) {
+    const int rows = level.now.rows, columns = level.now.columns;
+    const int left = clamp(column - 1, 0, columns - 1), right = clamp(column + 1, 0, columns - 1);
+    const int above = clamp(row - 1, 0, rows - 1), below = clamp(row + 1, 0, rows - 1);
+    float most = 0;
+    for (const Plane* each : {&level.x[1], &level.y[1]}) {
+        most = greatest(most, fabsf(each->row(row)[right] - each->row(row)[left]) / 2);
+        most = greatest(most, fabsf(each->row(below)[column] - each->row(above)[column]) / 2);
+    }
+    return least(greatest((kTorn - most) / (kTorn - kWhole), 0.f), 1.f);
+}
+
 // Computes trust and gain of a row from the mean changes with and without the motion.
-inline void trust_row(const Plane& moved, const Plane& still, const Plane& trust, const Plane& gain,
-                      int row) {
+inline void trust_row(const Level& level, const Plane& moved, const Plane& still,
+                      const Plane& trust, const Plane& gain, int row) {
     const float *with = moved.row(row), *without = still.row(row);
     float *trusted = trust.row(row), *gained = gain.row(row);
     for (int at = 0; at < trust.columns; ++at) {
-        trusted[at] = trust_of(with[at]);
+        trusted[at] = trust_of(with[at]) * agreement_of(level, row, at);
         gained[at] = gain_of(without[at], with[at]);
     }
     trust.mirror(row), gain.mirror(row);
@@ -239,7 +254,7 @@ struct Mover {
         every([&](int row) { mean_row(change, trust[1], row); });
         every([&](int row) { still_change_row(level, change, row); });
         every([&](int row) { mean_row(change, gain[1], row); });
-        every([&](int row) { trust_row(trust[1], gain[1], trust[0], gain[0], row); });
+        every([&](int row) { trust_row(level, trust[1], gain[1], trust[0], gain[0], row); });
         every([&](int row) { mean_row(trust[0], trust[1], row), mean_row(gain[0], gain[1], row); });
         every([&](int row) { mean_row(trust[1], trust[0], row), mean_row(gain[1], gain[0], row); });
         const float share = shows_another_scene(trust[0]) ? 0.f : 1.f;

@@ -64,6 +64,19 @@ def test_noise_does_not_shake_the_painting_of_a_still_scene(mover):
     assert (shaken > 2).mean() < 0.02
 
 
+def test_a_thing_that_turns_at_once_is_not_melted(mover):
+    """A disk turns by a third: its motion is right inside, and tears everything at its edge."""
+    wide = part(scene())
+    turned = cv2.warpAffine(wide, cv2.getRotationMatrix2D((80, 45), 40, 1.0), (160, 90))
+    disk = cv2.circle(np.zeros(SIZE, np.uint8), (80, 45), 30, 1, -1)[..., None]
+    now = np.where(disk == 1, turned, wide).astype(np.uint8)
+    stripes = np.zeros((*SIZE, 3), np.uint8)
+    stripes[:, ::8] = stripes[:, 1::8] = stripes[:, 2::8] = stripes[:, 3::8] = 255
+    mover.painted(stripes, wide)
+    bent = (mover.shown(now).astype(int) != stripes).mean()
+    assert bent < 0.093
+
+
 @pytest.mark.parametrize("motion", [(1, 0), (3, 2), (-5, 4)], ids=str)
 def test_the_painting_moves_with_the_scene(mover, motion):
     wide = scene()
