@@ -57,7 +57,7 @@ class Moves:
         self.under_way = self._fluid.active and self._show(taken)
 
     def painted(self, seconds: float) -> None:
-        """Record the time of a painting, without that of moves."""
+        """Record the time of a painting in seconds, without the moves."""
         self._fluid.painted(seconds)
 
     def show_newer(self, timeout: float = 0.0) -> None:

@@ -4,8 +4,8 @@ A painting takes several frames. Until the next one is there, the last one moves
 the dense motion between its source and the newest frame. Where the moved source is not the newest
 frame (uncovered areas, motion that is too fast), or the motion changes much from cell to cell, it
 shrinks smoothly to none, so that nothing tears or melts. A motion that explains no more than
-standing still, as that of noise, does not count. After a cut, the painting stays as it is. A new
-painting, moved in the same way, fades in over FADE frames, where both paintings can be moved.
+standing still does not count, such as a motion of noise. After a cut, the painting stays as it is.
+A new painting, moved in the same way, fades in over FADE frames, where both can be moved.
 kernels/frames/native/smoothing/moving.h computes the same.
 """
 
@@ -122,7 +122,7 @@ def _trust_and_gain(now: _Floats, known: _Floats, flow: _Floats) -> tuple[_Float
 
 
 def _agreement(flow: _Floats) -> _Floats:
-    """Return how far each cell's motion agrees with that of its neighbors, 0 to 1."""
+    """Return how far each cell's motion agrees with the motion of its neighbors, 0 to 1."""
     beyond = np.pad(flow, ((1, 1), (1, 1), (0, 0)), mode="edge")
     across = np.abs(beyond[1:-1, 2:] - beyond[1:-1, :-2]) / 2
     down = np.abs(beyond[2:, 1:-1] - beyond[:-2, 1:-1]) / 2

@@ -33,8 +33,8 @@ def products(network: Dimensions, width: int, height: int) -> dict[str, float]:
 def finished_shares(network: Dimensions) -> dict[str, float]:
     """Return the share of all products that is done after each mark of a network, 0 to 1.
 
-    The marks are those of a network that marks every layer: "encoder/conv1", "residual
-    blocks/res1.conv1", and "residual blocks/res1" for a whole block.
+    A network marks every layer, such as "encoder/conv1" and "residual blocks/res1.conv1", or
+    whole blocks, such as "residual blocks/res1".
     """
     needed = products(network, 4, 4)  # the shares are the same at every size
     total, done, shares = sum(needed.values()), 0.0, dict[str, float]()

@@ -1,4 +1,4 @@
-"""Displayed pictures on the CPU are those of the portable code that a GPU runs, bit for bit."""
+"""The CPU makes displayed pictures as the portable code of a GPU does, bit for bit."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ STYLEFORGE_INLINE float gain_of(float still, float moved) {
     return least(greatest((still - moved - kLeastGain) / (kFullGain - kLeastGain), 0.f), 1.f);
 }
 
-// Returns how far a cell's motion agrees with that of its neighbors.
+// Returns how far a cell's motion agrees with the motion of its neighbors.
 inline float agreement_of(const Level& level, int row, int column) {
     const int rows = level.now.rows, columns = level.now.columns;
     const int left = clamp(column - 1, 0, columns - 1), right = clamp(column + 1, 0, columns - 1);

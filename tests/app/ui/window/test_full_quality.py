@@ -1,4 +1,4 @@
-"""What is saved or copied has full quality, rendered if it is not there yet."""
+"""Saved and copied pictures have full quality, rendered if it is not there yet."""
 
 from __future__ import annotations
 
