@@ -32,6 +32,9 @@ PACKAGES = (
 BUDGET_S = 220.0
 NEW_MODULE_S = 3.0  # for a test module without a stored time
 FAR = 9  # imports, for tests that do not import the changed module
+# Tests that run a package by a command, which imports it late, and the imports that this counts as.
+BY_COMMAND = {"app/batch/": "tests/app/commands/test_stylize"}
+LATE = 1
 # Files that no module imports, by pattern, and the folders of tests that read them.
 TESTS_OF = {
     "kernels/*": ("tests/kernels",),
@@ -93,10 +96,12 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
         shared = common / max(len(own), 1)
         same_name = stem in path or Path(path).stem.removeprefix("test_") in stem
         listed = not near and path.startswith(folders)
-        if path != file and test not in near and not (shared >= 0.5 or same_name or listed):
+        late = any(file.startswith(p) and path.startswith(t) for p, t in BY_COMMAND.items())
+        related = late or shared >= 0.5 or same_name or listed
+        if path != file and test not in near and not related:
             continue
         # Twenty seconds weigh as much as one import.
-        rank = near.get(test, FAR) - 2 * shared - 2 * same_name
+        rank = (LATE if late else near.get(test, FAR)) - 2 * shared - 2 * same_name
         ranks[path] = rank + seconds.get(path, NEW_MODULE_S) / 20
     return ranks
 

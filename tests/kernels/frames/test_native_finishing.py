@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from app.engine.post.blending import Pixels
 from kernels.frames.native_finishing import NativeFinisher
 from tests.helpers.daily import matrix
 from tests.kernels.frames.emulated import EmulatedFrameKernels
@@ -15,9 +16,15 @@ SIZES = [(90, 161), (60, 107), (121, 200), (7, 300), (1, 1), (2, 3), (200, 350)]
 CPU = torch.device("cpu")
 
 
-def finish(result, source, frame, *mixing):
-    height, width, _ = result.shape
-    return NativeFinisher(height, width).finish(result, source, frame, *mixing)
+def finish(
+    result: Pixels,
+    source: Pixels | None,
+    frame: Pixels,
+    strength: float = 1.0,
+    keep_colors: bool = False,
+) -> Pixels:
+    finisher = NativeFinisher(*result.shape[:2])
+    return finisher.finish(result, source, frame, strength, keep_colors)
 
 
 @matrix(
@@ -37,7 +44,7 @@ def test_a_displayed_picture_is_that_of_the_portable_code(
     source = scaled(frame, size)
     given, slopes = torch.from_numpy(result), None
     if detailed:
-        slopes = kernels.new_slopes(*size, CPU)
+        slopes = kernels.new_slopes(size[0], size[1], CPU)
         kernels.slopes(given, torch.from_numpy(source), slopes)
     expected = torch.zeros(*FRAME, 3, dtype=torch.uint8)
     there = torch.from_numpy(frame)
