@@ -61,6 +61,7 @@ def test_a_source_that_ails_says_so_and_says_when_it_is_well(session, qtbot):
 
 
 def test_every_stretch_of_a_frame_is_timed(session, qtbot):
+    session.config = replace(session.config, fluid=False)  # a busy machine would move paintings
     give(session, Clockwork())
     painted: list = []
 
