@@ -44,6 +44,17 @@ STROKES: dict[str, Stroke] = {
     "bold": Stroke("Bold", "Takes about a third of the time", 0.6),
 }
 
+AS_THEY_ARE, FOLLOW, SWIRL, ONE_WAY = "none", "follow", "swirl", "one"  # directions of strokes
+STROKE_DIRECTIONS: dict[str, Option] = {
+    AS_THEY_ARE: Option("As they are", "Strokes as the style was trained"),
+    FOLLOW: Option("Follow the picture", "Along the lines of the picture, as in a Van Gogh"),
+    SWIRL: Option("Swirl", "In eddies"),
+    ONE_WAY: Option("One direction", "At an angle, as rain falls"),
+}
+DEFAULT_LENGTH = 0.5  # of strokes with a direction, 0 to 1
+DEFAULT_ANGLE = 45.0  # degrees, counterclockwise from the horizontal
+HALF_TURN = 180  # degrees, after which strokes lie as before
+
 UPSAMPLING: dict[str, Option] = {
     "guided": Option("Keep fine detail", "Restores edges and fine detail from the original"),
     "smooth": Option("Smooth", "Only scales the result up"),

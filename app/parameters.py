@@ -16,7 +16,16 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
-from app.options import DEFAULT_MIX_AMOUNT, NETWORKS, STROKES, UPSAMPLING, Option
+from app.options import (
+    DEFAULT_MIX_AMOUNT,
+    HALF_TURN,
+    NETWORKS,
+    ONE_WAY,
+    STROKE_DIRECTIONS,
+    STROKES,
+    UPSAMPLING,
+    Option,
+)
 from utils.translation.mnemonics import without_mnemonic
 
 T = TypeVar("T")
@@ -106,6 +115,32 @@ class AmountParameter(Parameter):
 
     def text(self, value: float | str) -> str:
         return value if isinstance(value, str) else f"{value:.2f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionParameter(Parameter):
+    """A key of STROKE_DIRECTIONS except ONE_WAY, an angle, or AUTO to let the style choose.
+
+    It is a drop-down list, with a slider `angle` for the option ONE_WAY. Angles are in degrees,
+    counterclockwise from the horizontal, and less than HALF_TURN.
+    """
+
+    automatic: Option
+    angle: str
+
+    @property
+    def angle_title(self) -> str:
+        return without_mnemonic(self.angle)
+
+    def valid(self, value: object) -> bool:
+        if isinstance(value, str):
+            return value == AUTO or (value in STROKE_DIRECTIONS and value != ONE_WAY)
+        return isinstance(value, float) and 0 <= value < HALF_TURN
+
+    def text(self, value: float | str) -> str:
+        if isinstance(value, str):
+            return value
+        return f"{value:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +266,35 @@ class Parameters:
             help="how much to paint where the picture is flat, 0 to 1, or auto for the style's own "
             "amount",
             metadata="Texture",
+        ),
+    )
+    strokes_direction: float | str = _row(
+        AUTO,
+        DirectionParameter(
+            label="&Brushwork",
+            tip="How strokes lie in skies, walls and other flat parts",
+            group=Group.DETAIL,
+            stage=Stage.NETWORK,
+            automatic=Option("As the style", "The direction that suits the style"),
+            angle="Turned b&y",
+            help="how strokes lie where the picture is flat: none (as they are), follow (along the "
+            "lines of the picture), swirl, an angle in degrees, or auto for the style's own "
+            "direction",
+            metadata="Brushwork",
+        ),
+    )
+    strokes_length: float | str = _row(
+        AUTO,
+        AmountParameter(
+            label="Stroke lengt&h",
+            tip="How long strokes with a direction are",
+            group=Group.DETAIL,
+            stage=Stage.NETWORK,
+            zero="Short",
+            automatic="&Automatic length",
+            help="how long strokes with a direction are, 0 to 1, or auto for the style's own "
+            "length",
+            metadata="Stroke length",
         ),
     )
     upsampling: str = _row(

@@ -13,7 +13,7 @@ from typing import Any
 import platformdirs
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
-from app.parameters import PARAMETERS, AmountParameter, Parameters
+from app.parameters import PARAMETERS, AmountParameter, DirectionParameter, Parameters
 from utils.files import small_json
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
@@ -243,7 +243,9 @@ def _recover_settings(text: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_number(name: str, default: object) -> bool:
-    return isinstance(default, float) or isinstance(PARAMETERS.get(name), AmountParameter)
+    return isinstance(default, float) or isinstance(
+        PARAMETERS.get(name), AmountParameter | DirectionParameter
+    )
 
 
 def _valid(name: str, value: object, default: object) -> bool:

@@ -15,8 +15,15 @@ from string import Formatter
 
 from app.diagnostics.questions import QUESTIONS, TITLE
 from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL
-from app.options import CAMERA_FITS, CAMERA_FORMATS, NETWORKS, STROKES, UPSAMPLING
-from app.parameters import PARAMETERS, AmountParameter, FractionParameter, Group
+from app.options import (
+    CAMERA_FITS,
+    CAMERA_FORMATS,
+    NETWORKS,
+    STROKE_DIRECTIONS,
+    STROKES,
+    UPSAMPLING,
+)
+from app.parameters import PARAMETERS, AmountParameter, DirectionParameter, FractionParameter, Group
 from app.ui.actions import ACTIONS, GROUPS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models import precision
@@ -50,10 +57,12 @@ def _of_parameters() -> Iterator[str]:
             yield row.zero
         if isinstance(row, AmountParameter):
             yield from (row.automatic, without_mnemonic(row.automatic))
+        if isinstance(row, DirectionParameter):
+            yield from (row.automatic.title, row.automatic.remark, row.angle, row.angle_title)
 
 
 def _of_options() -> Iterator[str]:
-    for table in (NETWORKS, STROKES, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS):
+    for table in (NETWORKS, STROKES, STROKE_DIRECTIONS, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS):
         for option in table.values():
             yield from (option.title, option.remark)
 

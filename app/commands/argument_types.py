@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterable
 
+from app.options import HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
 from app.parameters import AUTO
 
 
@@ -39,6 +41,22 @@ def int_in_range(text: str, low: int, high: int, what: str) -> int:
 def amount(text: str, what: str) -> float | str:
     """Parse a number from 0 to 1, or "auto"; `what` names it in the error message."""
     return AUTO if text == AUTO else unit_interval(text, what, f"{AUTO} or ")
+
+
+def direction(text: str, what: str) -> float | str:
+    """Parse the direction of strokes: a key, an angle in degrees, or "auto"."""
+    keys = AUTO, *(key for key in STROKE_DIRECTIONS if key != ONE_WAY)
+    if text in keys:
+        return text
+    try:
+        angle = float(text)
+    except ValueError:
+        angle = math.nan
+    if not math.isfinite(angle):
+        raise argparse.ArgumentTypeError(
+            f"{what} must be {', '.join(keys)} or an angle in degrees, not {text}"
+        )
+    return angle % HALF_TURN
 
 
 def unit_interval(text: str, what: str, besides: str = "") -> float:

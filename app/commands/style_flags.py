@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from app.commands.argument_types import amount, unit_interval
+from app.commands.argument_types import amount, direction, unit_interval
 from app.options import Option, parse_mix
 from app.parameters import (
     AUTO,
     PARAMETERS,
     AmountParameter,
     ChoiceParameter,
+    DirectionParameter,
     FractionParameter,
     Parameter,
     Parameters,
@@ -64,6 +65,15 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
             type=lambda text: amount(text, f"the {what}"),
             default=default,
             metavar=f"{AUTO}|0-1",
+            help=f"{row.help} (default: {words})",
+        )
+    elif isinstance(row, DirectionParameter):
+        words = "the last value" if kept else default
+        parser.add_argument(
+            flag,
+            type=lambda text: direction(text, f"the {what}"),
+            default=default,
+            metavar=f"{AUTO}|none|follow|swirl|ANGLE",
             help=f"{row.help} (default: {words})",
         )
     elif isinstance(row, ChoiceParameter):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.options import DEFAULT_MIX_AMOUNT, Part
+from app.options import AS_THEY_ARE, DEFAULT_MIX_AMOUNT, Part
 from app.parameters import AUTO, PARAMETERS, FractionParameter, Parameters, Stage
+from kernels.frames.combing import Comb
 from models.precision import Precision
 
 
@@ -57,6 +58,16 @@ class EngineConfig(Parameters):
     def texture_or(self, automatic: float) -> float:
         """Return the amount of texture, or `automatic` if it is set to automatic."""
         return automatic if self.texture == AUTO else float(self.texture)
+
+    def comb_or(self, direction: float | str, length: float) -> Comb | None:
+        """Return how strokes lie, from automatic values where they are set to automatic."""
+        if self.strokes_direction != AUTO:
+            direction = self.strokes_direction
+        if direction == AS_THEY_ARE:
+            return None
+        if self.strokes_length != AUTO:
+            length = float(self.strokes_length)
+        return Comb(direction, length)
 
 
 _FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)

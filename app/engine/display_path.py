@@ -13,6 +13,7 @@ from app.engine.post.blending import Pixels
 from app.engine.resolution import Sizes
 from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
+from kernels.frames.combing import Comb
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.stream_state import StateError, StreamState
 from models.inference.frame_styler import Finish, FrameStyler, Submission
@@ -178,7 +179,9 @@ class DisplayPath:
         self.reset_history()
 
 
-def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finish:
+def finish_of(
+    config: EngineConfig, *, texture: float, continues: bool, comb: Comb | None = None
+) -> Finish:
     """Return the steps from the network's output to the displayed picture, for a config.
 
     Args:
@@ -191,4 +194,5 @@ def finish_of(config: EngineConfig, *, texture: float, continues: bool) -> Finis
         config.smoothing if continues else 0.0,
         texture,
         follows=continues and texture > 0,
+        comb=comb,
     )

@@ -15,6 +15,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
 from app.engine.style_weights import ActiveWeights
 from app.frame import Frame
+from kernels.frames.combing import Comb
 from models.inference.frame_styler import Finish
 from models.precision import Precision
 
@@ -33,6 +34,7 @@ class Inferred:
         resize_ms: The time of scaling the frame and adding the texture.
         bands: Why the network runs in bands of rows, as a clause; "" if it runs at once.
         elsewhere: Why the CPU computes and not the config's GPU, as a clause; "" if it does not.
+        comb: How the texture's strokes lie; None as they are.
     """
 
     frame: Frame
@@ -49,6 +51,7 @@ class Inferred:
     resize_ms: float
     bands: str = ""
     elsewhere: str = ""
+    comb: Comb | None = None
 
     @property
     def variant(self) -> Variant:
@@ -63,7 +66,7 @@ class Inferred:
     def finish(self) -> Finish:
         """How the displayed picture is made if the frame stays on a GPU."""
         continues = self.mode.has_history
-        return finish_of(self.config, texture=self.texture, continues=continues)
+        return finish_of(self.config, texture=self.texture, comb=self.comb, continues=continues)
 
     @property
     def deep(self) -> bool:

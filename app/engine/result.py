@@ -9,6 +9,7 @@ from typing import Any
 
 from app.engine.config import EngineConfig
 from app.frame import Frame
+from kernels.frames.combing import Comb
 from models.precision import Precision
 from utils.translation.joints import clauses, labeled
 from utils.translation.texts import tr
@@ -191,6 +192,7 @@ class StyledFrame:
         finished_at: `time.perf_counter()` when the engine's thread was done with it.
         batch: How many frames went through the network together.
         texture: The amount of texture in the network's input, 0 to 1.
+        comb: How its strokes lie; None as they are.
         bands: Why the network ran in bands of rows, as a clause; "" if it ran at once.
         moved: Whether the result is the painting of an earlier frame, moved with the scene.
     """
@@ -206,5 +208,6 @@ class StyledFrame:
     finished_at: float = 0.0
     batch: int = 1
     texture: float = 0.0
+    comb: Comb | None = None
     bands: str = ""
     moved: bool = False

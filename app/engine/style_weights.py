@@ -115,6 +115,13 @@ class StyleWeights:
         return sum(a * share for a, share in zip(amounts, self._shares, strict=True))
 
     @property
+    def strokes(self) -> tuple[float | str, float]:
+        """The automatic direction and length of strokes: the ones of a mix's main style."""
+        shares = self._shares
+        main = self._chosen[shares.index(max(shares))]
+        return main.strokes_direction, main.strokes_length
+
+    @property
     def family(self) -> NetworkFamily[Any]:
         return FAMILIES[self._chosen[0].family]
 

@@ -37,6 +37,8 @@ class Look:
     keep_colors: bool = False
     strokes: str = "medium"
     texture: float | str = AUTO
+    strokes_direction: float | str = AUTO
+    strokes_length: float | str = AUTO
 
     @classmethod
     def of(cls, config: EngineConfig) -> Look:

@@ -8,12 +8,13 @@ from typing import Any
 
 from app.engine.resolution import SHORTEST
 from app.errors import StyleForgeError
-from app.options import parse_mix
+from app.options import HALF_TURN, ONE_WAY, STROKE_DIRECTIONS, parse_mix
 from app.parameters import (
     AUTO,
     PARAMETERS,
     AmountParameter,
     ChoiceParameter,
+    DirectionParameter,
     FractionParameter,
     Parameter,
     Parameters,
@@ -134,6 +135,21 @@ def _share(text: str, name: str, besides: str = "") -> float:
     return value
 
 
+def _direction(text: str, name: str, keys: Iterable[str]) -> float | str:
+    if text in keys:
+        return text
+    try:
+        angle = float(text)
+    except ValueError:
+        angle = -1.0
+    if not 0 <= angle < HALF_TURN:
+        raise ValueError(
+            f"{name} must be one of {', '.join(keys)} or an angle from 0 to less than {HALF_TURN} "
+            f"degrees, not '{text}'"
+        )
+    return angle
+
+
 def _one_of(known: Iterable[str], text: str, name: str) -> str:
     known = list(known)
     if text not in known:
@@ -168,6 +184,14 @@ def _of_row(name: str, row: Parameter) -> LookOption:
             about | either,
             lambda text: AUTO if text == AUTO else _share(text, name, f"{AUTO} or "),
         )
+    if isinstance(row, DirectionParameter):
+        keys = {
+            AUTO: row.automatic.title,
+            **{key: option.title for key, option in STROKE_DIRECTIONS.items() if key != ONE_WAY},
+        }
+        angle = {"type": "number", "minimum": 0, "exclusiveMaximum": HALF_TURN}
+        either = {"anyOf": [*_titled(keys), {"title": STROKE_DIRECTIONS[ONE_WAY].title, **angle}]}
+        return LookOption(name, row.help, about | either, lambda text: _direction(text, name, keys))
     if isinstance(row, ChoiceParameter):
         titles = {key: option.title for key, option in row.options.items()}
         listed: dict[str, Any] = {"type": "string", "oneOf": _titled(titles)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import StyleForgeError
+from app.options import AS_THEY_ARE, DEFAULT_LENGTH, HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
 from utils.files import toml
 from utils.files.byte_planes import unpack
@@ -46,7 +47,8 @@ class Style:
     `sha256` and `lite_sha256` are the hashes of the weight files, empty if the pack states none.
     `lite` is None for a pack without a lite network. `family` is a key of
     models.families.table.FAMILIES, and `picture` is the style picture if the pack has it. `texture`
-    and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams. `group` is
+    and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams, and
+    `strokes_direction` and `strokes_length` the automatic values of these parameters. `group` is
     the heading under which the gallery shows the style; empty for none.
     """
 
@@ -64,6 +66,8 @@ class Style:
     picture: Path | None = None
     texture: float = 0.0
     stream_texture: float = 0.0
+    strokes_direction: float | str = AS_THEY_ARE
+    strokes_length: float = DEFAULT_LENGTH
     group: str = ""
 
 
@@ -95,6 +99,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))
         texture = _share(spec, "texture", still)
         stream_texture = _share(spec, "stream_texture", moving)
+        direction = _direction(spec, "strokes_direction")
+        length = _share(spec, "strokes_length", DEFAULT_LENGTH)
         if not weights:
             raise KeyError(tr("'{field}' is empty", field="weights"))
     except (KeyError, TypeError) as exc:
@@ -135,6 +141,8 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         folder / style_picture if kept else None,
         texture,
         stream_texture,
+        direction,
+        length,
         group,
     )
 
@@ -177,6 +185,24 @@ def _share(spec: dict[str, object], name: str, default: float) -> float:
             tr("'{field}' should be a number from 0 to 1, not {value}", field=name, value=shown)
         )
     return float(value)
+
+
+def _direction(spec: dict[str, object], name: str) -> float | str:
+    keys = [key for key in STROKE_DIRECTIONS if key != ONE_WAY]
+    value = spec.get(name, AS_THEY_ARE)
+    if isinstance(value, str) and value in keys:
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and 0 <= value < HALF_TURN:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
+    raise TypeError(
+        tr(
+            "'{field}' should be one of {keys} or an angle from 0 to less than 180, not {value}",
+            field=name,
+            keys=", ".join(keys),
+            value=printable(repr(value), MAX_NAME_LENGTH),
+        )
+    )
 
 
 def one_line(text: str) -> str:

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from kernels.frames.combing import BLURS, LONGEST, MARGIN, Comb
 from kernels.frames.noise import BANDS, TRACKED
-from kernels.frames.structs import EnlargeTextureParams, TextureParams
+from kernels.frames.structs import CombParams, EnlargeTextureParams, TextureParams
 from kernels.frames.texture import TextureHistory
 from kernels.jit import build
 from kernels.jit.errors import BuildError
@@ -23,7 +24,7 @@ from kernels.table.status import use_native
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 _CPU = torch.device("cpu")
-_SIZES = 9
+_SIZES = 14
 
 
 class CpuTexture:
@@ -36,14 +37,17 @@ class CpuTexture:
     def __init__(self, library: ctypes.CDLL) -> None:
         sizes = (c_int * _SIZES)()
         _function(library, "texture_sizes", POINTER(c_int))(sizes)
-        params, enlarge, cell, state, close, wide, fine, coarse, tracked = sizes
-        expected = ctypes.sizeof(TextureParams), ctypes.sizeof(EnlargeTextureParams)
-        if (params, enlarge) != expected:
+        *structs, cell, state, close, wide, fine, coarse, tracked = sizes[:10]
+        expected = [TextureParams, EnlargeTextureParams, CombParams]
+        if structs != [ctypes.sizeof(each) for each in expected]:
             raise BuildError("the library of texture and kernels/frames/structs.py differ")
         if ((fine, coarse), tracked) != (tuple(side for _, side in BANDS), TRACKED):
             raise BuildError("the library of texture and kernels/frames/noise.py differ in sizes")
+        if sizes[10:] != [*(reach for _, reach in BLURS), LONGEST, MARGIN]:
+            raise BuildError("the library of texture and kernels/frames/combing.py differ in sizes")
         self._told = {"close": close, "wide": wide, "cell_bytes": cell, "state_bytes": state}
-        self._add = _function(library, "texture_add", c_longlong, POINTER(TextureParams), c_void_p)
+        adds = c_longlong, POINTER(TextureParams), POINTER(CombParams), c_void_p
+        self._add = _function(library, "texture_add", *adds)
         enlarges = c_longlong, POINTER(EnlargeTextureParams)
         self._enlarge = _function(library, "texture_enlarge", *enlarges)
 
@@ -59,6 +63,7 @@ class CpuTexture:
         amount: float,
         *,
         continues: bool,
+        comb: Comb | None = None,
     ) -> None:
         """Texture a stream's next picture like `FrameKernels.texture`.
 
@@ -66,9 +71,9 @@ class CpuTexture:
             MemoryError: If memory runs out.
         """
         addresses = picture.ctypes.data, textured.ctypes.data
-        p = history.params(*addresses, amount, continues=continues)
+        p, combs = history.params(*addresses, amount, continues=continues, comb=comb)
         gray = np.empty(history.size, np.uint8)
-        if self._add(torch.get_num_threads(), p, gray.ctypes.data):
+        if self._add(torch.get_num_threads(), p, combs, gray.ctypes.data):
             raise MemoryError("texture: not enough memory")
 
     def enlarge_texture(self, history: TextureHistory, picture: Pixels, textured: Pixels) -> None:

@@ -15,6 +15,7 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
+from kernels.frames.combing import BLURS, FOLLOW, LONGEST, MARGIN, MODES, Comb
 from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.smoothing import SmoothingHistory
 from kernels.frames.structs import (
@@ -60,6 +61,9 @@ class FrameKernels:
         sides = texture["fine_side"], texture["coarse_side"]
         if sides != tuple(side for _, side in BANDS) or texture["tracked"] != TRACKED:
             raise BuildError("the library and kernels/frames/noise.py differ in sizes")
+        combing = [texture[name] for name in ("narrow_reach", "carry_reach", "longest", "margin")]
+        if combing != [*(reach for _, reach in BLURS), LONGEST, MARGIN]:
+            raise BuildError("the library and kernels/frames/combing.py differ in sizes")
         self._told, self._smoothing = told["frame"], told["smoothing"]
         self._names: Mapping[str, str] = self._told["kernels"] | self._smoothing["kernels"]
 
@@ -147,6 +151,7 @@ class FrameKernels:
         amount: float,
         *,
         continues: bool,
+        comb: Comb | None = None,
     ) -> None:
         """Add texture to the next picture of a stream.
 
@@ -156,14 +161,24 @@ class FrameKernels:
             amount: 0 for none, 1 for the most.
             continues: Whether the frame continues the previous one, so that the pattern must move
                 with the scene. The texture fades while the scene's motion is unknown.
+            comb: The direction and length of the strokes; None for strokes without a direction.
         """
         addresses = picture.data_ptr(), textured.data_ptr()
-        p = history.params(*addresses, amount, continues=continues)
+        p, combs = history.params(*addresses, amount, continues=continues, comb=comb)
         (rows, columns), (height, width) = history.cells.shape[:2], history.tracked.shape
         grid = -(-max(columns, width) // self._told["threads"]), rows + height, 1
         self._launch(self._names["texture_cells"], p, grid)
         team = self._told["texture"]["team"]
         self._launch(self._names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
+        if combs is not None:
+            assert history.combed is not None
+            assert history.noise is not None
+            if combs.mode == MODES[FOLLOW]:
+                self._cover("texture_lines", combs, history.tracked)
+            rows, columns = history.noise.shape
+            grid = -(-max(columns, width) // self._told["threads"]), height + rows, 1
+            self._launch(self._names["texture_axes"], combs, grid)
+            self._cover("texture_comb", combs, history.combed)
         height, width = history.size
         grid = -(-width // self._told["texture"]["add_pixels"]), height, 1
         self._launch(self._names["texture_add"], p, grid)

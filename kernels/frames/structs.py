@@ -87,11 +87,23 @@ class TextureParams(Structure):
 
     _fields_ = [
         *((name, c_void_p) for name in ("picture", "textured", "fine", "coarse", "taps")),
-        *((name, c_void_p) for name in ("cells", "flat", "field")),
+        *((name, c_void_p) for name in ("cells", "flat", "field", "combed")),
         *((name, c_void_p) for name in ("tracked", "before", "reference", "state")),
         *((name, c_int) for name in ("height", "width", "rows", "columns")),
         *((name, c_int) for name in ("small_height", "small_width", "first", "continues")),
         ("amount", c_float),
+    ]
+
+
+class CombParams(Structure):
+    """Mirror of CombParams in frames/native/combing.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("tracked", "fine", "coarse", "taps", "lines")),
+        *((name, c_void_p) for name in ("kept", "axes", "noise", "combed", "state")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
+        *((name, c_int) for name in ("mode", "steps")),
+        *((name, c_float) for name in ("axis_x", "axis_y", "gain", "tall", "wide")),
     ]
 
 
@@ -108,6 +120,7 @@ STRUCTURES: dict[str, type[Structure]] = {
     each.__name__: each
     for each in (
         *(ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams),
-        *(HalveParams, FlowParams, MedianParams, TextureParams, EnlargeTextureParams),
+        *(HalveParams, FlowParams, MedianParams),
+        *(TextureParams, CombParams, EnlargeTextureParams),
     )
 }

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kernels.frames.combing import MARGIN, Comb, tensor_taps
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile, tracked_size
 from kernels.frames.stream_state import StreamState, copied, refill
-from kernels.frames.structs import TextureParams
+from kernels.frames.structs import CombParams, TextureParams
 
 
 class TextureHistory:
@@ -22,6 +23,9 @@ class TextureHistory:
         cells: [h / CELL, w / CELL, bytes] uint8, the measurements of each cell.
         tracked: [small h, small w] uint8, the gray copy of the newest picture.
         field: [h, w] float32, the levels added to the newest picture; None without `keep_field`.
+        combed: [ceil(h / 2), ceil(w / 2)] float32, the noise of strokes with a direction; None
+            before the first.
+        noise: The same before it is combed, with MARGIN pixels around it.
     """
 
     def __init__(
@@ -37,6 +41,8 @@ class TextureHistory:
         self.tracked, self._before, self._reference = copies
         self._state = torch.zeros(told["state_bytes"], dtype=torch.uint8, device=device)
         self.field: Tensor | None = None
+        self.combed: Tensor | None = None
+        self.noise: Tensor | None = None
         self.begins = True
 
     @property
@@ -71,8 +77,13 @@ class TextureHistory:
         Raises:
             StateError: If `state` has another frame size or comes from other kernels.
         """
+        if "axes" in state:
+            self._make_combing()
         if state:
-            refill(self._lasting, state)
+            lasting = self._lasting
+            refill(
+                {name: lasting[name] for name in lasting if name in state or name != "axes"}, state
+            )
         self.begins = not state
 
     @property
@@ -82,19 +93,65 @@ class TextureHistory:
             "before": self._before,
             "reference": self._reference,
             "state": self._state,
+            **({} if self.combed is None else {"axes": self._kept}),
         }
 
     def params(
-        self, picture: int, textured: int, amount: float, *, continues: bool
-    ) -> TextureParams:
+        self,
+        picture: int,
+        textured: int,
+        amount: float,
+        *,
+        continues: bool,
+        comb: Comb | None = None,
+    ) -> tuple[TextureParams, CombParams | None]:
         first, self.begins = self.begins, False
+        combs = None if comb is None else self._comb_params(comb)
         buffers = (
-            *(*self._noise, self.cells, self._flat, self.field),
+            *(*self._noise, self.cells, self._flat, self.field, self.combed if comb else None),
             *(self.tracked, self._before, self._reference, self._state),
         )
         sizes = *self.size, *self.cells.shape[:2], *self.tracked.shape
         addresses = (None if each is None else each.data_ptr() for each in buffers)
-        return TextureParams(picture, textured, *addresses, *sizes, first, continues, amount)
+        p = TextureParams(picture, textured, *addresses, *sizes, first, continues, amount)
+        return p, combs
+
+    def _comb_params(self, comb: Comb) -> CombParams:
+        combed, noise = self._make_combing()
+        fine, coarse, _ = self._noise
+        buffers = (
+            *(self.tracked, fine, coarse, _tensor_taps(self.cells.device), self._lines),
+            *(self._kept, self._axes, noise, combed, self._state),
+        )
+        return CombParams(
+            *(each.data_ptr() for each in buffers),
+            *(*self.size, *self.tracked.shape, comb.mode, comb.steps),
+            *(*comb.axis, comb.gain),
+            *(few / many for few, many in zip(self.tracked.shape, combed.shape, strict=True)),
+        )
+
+    def _make_combing(self) -> tuple[Tensor, Tensor]:
+        """Return `combed` and `noise`, created before the first strokes with a direction."""
+        if self.combed is not None and self.noise is not None:
+            return self.combed, self.noise
+        height, width = ((side + 1) // 2 for side in self.size)
+        with torch.inference_mode(False):
+            rows, columns = self.tracked.shape
+            self.combed, self.noise, copies = (
+                torch.zeros(*shape, dtype=torch.float32, device=self.cells.device)
+                for shape in (
+                    (height, width),
+                    (height + 2 * MARGIN, width + 2 * MARGIN),
+                    (8, rows, columns),
+                )
+            )
+            self._lines, self._axes, self._kept = copies[:4], copies[4:6], copies[6:]
+        return self.combed, self.noise
+
+
+@lru_cache(maxsize=16)
+def _tensor_taps(device: torch.device) -> Tensor:
+    return torch.as_tensor(tensor_taps(), device=device)
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kernels.frames import smoothing
+from kernels.frames.combing import FOLLOW, MARGIN, Comb
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.native_smoothing import Pixels
@@ -21,6 +22,8 @@ FRAME, SMALL = (66, 100), (33, 50)  # height, width
 NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # as in frames/native/guided.h
 STRENGTH, AMOUNT = 0.6, 0.5
 DEVIATION, FLAT = 20.0, 18.0  # as in frames/native/texture.h
+LEVEL = Comb(0.0, 0.0)  # short strokes along the rows
+LINES = Comb(FOLLOW, 0.0)
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
 # The new result's share at this amount; nearly the same where something moves.
 STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASING)
@@ -49,13 +52,20 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     kernels.texture(texture, views[1], moving, AMOUNT, continues=True)
     enlarged = torch.zeros_like(textured)
     kernels.enlarge_texture(texture, views[1], enlarged)
+    offset = texture.offset.clone()
+    slope = _slope().to(device)
+    level, lines = torch.zeros_like(slope), torch.zeros_like(slope)
+    for comb, made in ((LEVEL, level), (LINES, lines)):
+        kernels.texture(texture, slope, made, AMOUNT, continues=False, comb=comb)
     expected = {
         "resize": (small, _planes(F.avg_pool2d(_planar(frame), 2))),
         "screen": (screen, F.pad(small, (0, 1), value=255)[..., [2, 1, 0, 3]]),
         "finish": (picture, _finished(frame, result, small)),
         "texture": (textured, _textured(views[0])),
-        "motion": (texture.offset, torch.tensor(MOVED, device=device)),
+        "motion": (offset, torch.tensor(MOVED, device=device)),
         "enlarge": (enlarged, moving),
+        "level strokes": (level, _textured(slope, _combed_noise())),
+        "strokes along lines": (lines, level),
     }
     return max(_most_apart(expected), self_test_smoothing(_stream_on(kernels, device)))
 
@@ -136,10 +146,17 @@ def self_test_texture(kernels: CpuTexture) -> int:
     kernels.texture(history, views[0], textured, AMOUNT, continues=True)
     kernels.texture(history, views[1], moving, AMOUNT, continues=True)
     kernels.enlarge_texture(history, views[1], enlarged)
+    offset = history.offset.clone()
+    slope = _slope()
+    level, lines = np.zeros_like(views[0]), np.zeros_like(views[0])
+    for comb, made in ((LEVEL, level), (LINES, lines)):
+        kernels.texture(history, slope.numpy(), made, AMOUNT, continues=False, comb=comb)
     expected = (
         (torch.as_tensor(textured), _textured(torch.as_tensor(views[0]))),
-        (history.offset, torch.tensor(MOVED)),
+        (offset, torch.tensor(MOVED)),
         (torch.as_tensor(enlarged), torch.as_tensor(moving)),
+        (torch.as_tensor(level), _textured(slope, _combed_noise())),
+        (torch.as_tensor(lines), torch.as_tensor(level)),
     )
     return max(int((got.double() - wanted.double()).abs().max().ceil()) for got, wanted in expected)
 
@@ -163,7 +180,8 @@ def _finished(frame: Tensor, result: Tensor, small: Tensor) -> Tensor:
     return colored * STRENGTH + frame * (1 - STRENGTH)
 
 
-def _textured(pixels: Tensor) -> Tensor:
+def _textured(pixels: Tensor, noise: Tensor | None = None) -> Tensor:
+    """Return a picture with the texture of its first frame, or with other noise."""
     red, green, blue = pixels.float().unbind(dim=-1)
     gray = (0.299 * red + 0.587 * green + 0.114 * blue).round()[None, None]
     cells = F.avg_pool2d(torch.cat([gray, gray * gray]), CELL)
@@ -176,10 +194,32 @@ def _textured(pixels: Tensor) -> Tensor:
         variance = torch.maximum(variance, square - mean * mean)
     flat = (1 - variance.clamp(min=0).sqrt() / FLAT).clamp(0, 1)
     flat = F.interpolate(flat[None], size=VIEW, mode="bilinear")[0, 0]
-    tiles = [tile(number)[: VIEW[0], : VIEW[1]] for number in range(len(BANDS))]
-    noise = torch.as_tensor(sum(tiles) / len(BANDS) ** 0.5, device=pixels.device)
-    added = (noise * flat * (AMOUNT * DEVIATION)).round()
+    if noise is None:
+        tiles = [tile(number)[: VIEW[0], : VIEW[1]] for number in range(len(BANDS))]
+        noise = torch.as_tensor(sum(tiles) / len(BANDS) ** 0.5)
+    added = (noise.to(pixels.device) * flat * (AMOUNT * DEVIATION)).round()
     return (pixels + added[..., None]).clamp(0, 255)
+
+
+def _combed_noise() -> Tensor:
+    """Return the noise of a first frame, combed as LEVEL demands."""
+    rows, columns = (np.arange(-2 * MARGIN, side + 2 * MARGIN) for side in VIEW)
+    summed = torch.as_tensor(
+        sum(
+            tile(number).take(rows, 0, mode="wrap").take(columns, 1, mode="wrap")
+            for number in range(len(BANDS))
+        )
+    )
+    half = F.avg_pool2d(summed[None, None], 2)[..., MARGIN:-MARGIN, :]
+    weights = torch.tensor([0.75, 1.0, 0.75]) * LEVEL.gain
+    combed = F.conv2d(half, weights[None, None, None])[..., MARGIN - 1 : 1 - MARGIN]
+    return F.interpolate(combed, size=VIEW, mode="bilinear")[0, 0]
+
+
+def _slope() -> Tensor:
+    """Return a picture that becomes brighter downwards, so that its lines are level."""
+    rows = 60 + torch.arange(VIEW[0]) // 2
+    return rows[:, None, None].expand(*VIEW, 3).to(torch.uint8).contiguous()
 
 
 def _flat_picture() -> Tensor:

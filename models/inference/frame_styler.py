@@ -13,6 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from kernels.frames.combing import Comb
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.stream_state import StreamState, part_of, under
 from kernels.network.graph_plan import GraphPlan, StageCallback
@@ -37,6 +38,7 @@ class Finish:
         smoothing: Smoothing over time; 0 for none, 1 for the maximum.
         texture: Texture in the network's input; 0 for none, 1 for the maximum.
         follows: Whether each frame continues the one before, so that texture moves with the scene.
+        comb: How the texture's strokes lie; None as they are.
     """
 
     strength: float = 1.0
@@ -45,6 +47,7 @@ class Finish:
     smoothing: float = 0.0
     texture: float = 0.0
     follows: bool = False
+    comb: Comb | None = None
 
     @property
     def mixes(self) -> bool:
@@ -205,7 +208,9 @@ class FrameStyler:
         slot.detail, slot.small = slot.textured if finish.texture else clean, small
         if finish.texture:
             self._textured.add(
-                *(clean, slot.detail, small), finish.texture, continues=finish.follows
+                *(clean, slot.detail, small, finish.texture),
+                continues=finish.follows,
+                comb=finish.comb,
             )
         elif self._texture is not None:
             self._texture.forget()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from kernels.frames.combing import Comb
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.stream_state import StreamState
 from kernels.network.graph_plan import GraphPlan
@@ -51,6 +52,7 @@ class FrameTexture:
         amount: float,
         *,
         continues: bool,
+        comb: Comb | None = None,
     ) -> None:
         """Submit the texture of a batch, one frame after the other.
 
@@ -58,12 +60,13 @@ class FrameTexture:
             clean: [N, H, W, 3] uint8, the frames without texture; `textured`, the output, is alike.
             small: [N, h, w, 3] uint8, smaller frames, textured in place; None with one size.
             amount: 0 for none, 1 for the maximum.
+            comb: The direction and length of the strokes; None for strokes without a direction.
         """
         history, kernels = self._history, self._kernels
         for place, (frame, made) in enumerate(zip(clean, textured, strict=True)):
             if small is None:
-                kernels.texture(history, frame, made, amount, continues=continues)
+                kernels.texture(history, frame, made, amount, continues=continues, comb=comb)
             else:
                 own = small[place]
-                kernels.texture(history, own, own, amount, continues=continues)
+                kernels.texture(history, own, own, amount, continues=continues, comb=comb)
                 kernels.enlarge_texture(history, frame, made)

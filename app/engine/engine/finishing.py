@@ -91,6 +91,7 @@ class Finishing:
             comparison,
             batch=rendering.batch,
             texture=inferred.texture,
+            comb=inferred.comb,
             bands=inferred.bands,
         )
         if config.fluid and inferred.mode is ProcessMode.LIVE and not config.compare:

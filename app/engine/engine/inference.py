@@ -152,4 +152,7 @@ class Inference:
         return self._networks.get(kernels, precision, device, active, by_layer=by_layer)
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
-        return self._texture.apply(inputs, inferred.texture, continues=inferred.mode.has_history)
+        continues = inferred.mode.has_history
+        return self._texture.apply(
+            inputs, inferred.texture, continues=continues, comb=inferred.comb
+        )

@@ -62,6 +62,7 @@ class Preparation:
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
+        comb = config.comb_or(*self._style_weights.strokes) if texture > 0 else None
         bands = ""
         if not config.compare and not is_webgpu(device):
             bands = self._networks.bands_reason(family, precision, device, sizes.detail)
@@ -69,7 +70,20 @@ class Preparation:
             refusal = tr("{runtime} cannot compute in bands of rows", runtime=runtime.title)
             raise EngineError(clauses((refusal, bands)))
         return Inferred(
-            frame, config, mode, device, precision, active, sizes, texture, (), (), {}, 0.0, bands
+            frame,
+            config,
+            mode,
+            device,
+            precision,
+            active,
+            sizes,
+            texture,
+            (),
+            (),
+            {},
+            0.0,
+            bands,
+            comb=comb,
         )
 
     def step_down(self, inferred: Inferred) -> bool:

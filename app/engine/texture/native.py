@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.engine.texture.reference import Pixels, TextureReference
+from kernels.frames.combing import Comb
 from kernels.frames.cpu_texture import CpuTexture, cpu_texture
 from kernels.frames.stream_state import StreamState, taken
 from kernels.frames.texture import TextureHistory
@@ -44,7 +45,12 @@ class Texture:
             self._history.forget()
 
     def apply(
-        self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
+        self,
+        inputs: tuple[Pixels, ...],
+        amount: float,
+        *,
+        continues: bool,
+        comb: Comb | None = None,
     ) -> tuple[Pixels, ...]:
         """Add texture to a frame.
 
@@ -53,6 +59,7 @@ class Texture:
             amount: 0 for none, 1 for the most.
             continues: Whether the frame continues the one before, so that the pattern has to move
                 with the scene; if its motion is not known, the texture fades.
+            comb: The direction and length of the strokes; None for strokes without a direction.
 
         Returns:
             `inputs` themselves if the amount is 0, else new pictures of their sizes.
@@ -65,14 +72,14 @@ class Texture:
             return inputs
         kernels = cpu_texture()
         if kernels is None:
-            return self._reference.apply(inputs, amount, continues=continues)
+            return self._reference.apply(inputs, amount, continues=continues, comb=comb)
         given = [np.ascontiguousarray(picture) for picture in inputs]
         *larger, strokes = given
         history = self._history_of(kernels, *strokes.shape[:2])
         if larger:
             history.keep_field()
         textured = tuple(np.empty_like(picture) for picture in given)
-        kernels.texture(history, strokes, textured[-1], amount, continues=continues)
+        kernels.texture(history, strokes, textured[-1], amount, continues=continues, comb=comb)
         for picture, made in zip(larger, textured, strict=False):
             kernels.enlarge_texture(history, picture, made)
         return textured

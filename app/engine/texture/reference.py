@@ -8,6 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.engine.texture.combing import Axes, averaged, axes_of, combed_noise
+from kernels.frames.combing import FOLLOW, Comb
 from kernels.frames.noise import BANDS, CELL, TRACKED, WINDOWS, tile, tracked_size
 from kernels.frames.stream_state import StreamState, taken
 from utils.opencv import cv2
@@ -48,21 +50,34 @@ class TextureReference:
         # which ignores the noise of that measurement.
         self._anchor = self._moved = self.offset = (0.0, 0.0)
         self.presence = 1.0
+        self._followed = False  # whether the motion since the last frame is known
+        self._axes: Axes | None = None  # of strokes that followed the last frame
 
     def apply(
-        self, inputs: tuple[Pixels, ...], amount: float, *, continues: bool
+        self,
+        inputs: tuple[Pixels, ...],
+        amount: float,
+        *,
+        continues: bool,
+        comb: Comb | None = None,
     ) -> tuple[Pixels, ...]:
         if amount <= 0:
             self.reset()
             return inputs
         strokes = inputs[-1]
         gray = np.asarray(cv2.cvtColor(strokes, cv2.COLOR_RGB2GRAY), np.uint8)
+        earlier = self.offset
         if continues:
             self._follow(gray)
         else:
             self.reset()
         height, width = gray.shape
-        field = _noise(height, width, *self.offset) * flatness(gray)
+        if comb is None:
+            self._axes = None
+            noise = _noise(height, width, *self.offset)
+        else:
+            noise = self._combed(gray, comb, earlier)
+        field = noise * flatness(gray)
         field *= np.float32(amount * DEVIATION * self.presence)
         return tuple(_added(picture, field) for picture in inputs)
 
@@ -75,6 +90,7 @@ class TextureReference:
             "before": self._before.copy(),
             "places": places,
             "presence": np.array(self.presence),
+            **({} if self._axes is None else {"axes": self._axes.copy()}),
         }
 
     def restore(self, state: StreamState) -> None:
@@ -84,6 +100,18 @@ class TextureReference:
             places = ((float(x), float(y)) for x, y in taken(state, "places"))
             self._anchor, self._moved, self.offset = places
             self.presence = float(taken(state, "presence"))
+            self._axes = taken(state, "axes") if "axes" in state else None
+
+    def _combed(self, gray: NDArray[np.uint8], comb: Comb, earlier: tuple[float, float]) -> _Floats:
+        height, width = gray.shape
+        rows, columns = tracked_size(height, width)
+        small = cv2.resize(gray, (columns, rows), interpolation=cv2.INTER_AREA)
+        axes = axes_of(comb, np.asarray(small, np.uint8), (height, width), self.offset)
+        if self._axes is not None and self._followed:
+            x, y = self.offset[0] - earlier[0], self.offset[1] - earlier[1]
+            axes = averaged(self._axes, axes, x * columns / width, y * rows / height)
+        self._axes = axes if comb.direction == FOLLOW else None
+        return combed_noise(comb, axes, (height, width), self.offset)
 
     def _follow(self, gray: NDArray[np.uint8]) -> None:
         height, width = gray.shape
@@ -93,6 +121,7 @@ class TextureReference:
             self.reset()
             self._reference = self._before = small
             return
+        self._followed = False
         motion = _motion(self._reference, small)
         if motion is None:  # perhaps too far from the reference, but not from the frame before
             self._reference, self._anchor = self._before, self._moved
@@ -102,6 +131,7 @@ class TextureReference:
             self._reference, self._anchor = small, self._moved
             self.presence = max(0.0, self.presence - FADES)
             return
+        self._followed = True
         self.presence = min(1.0, self.presence + RETURNS)
         x, y = motion
         self._moved = self._anchor[0] + x * width / size[0], self._anchor[1] + y * height / size[1]

@@ -46,6 +46,21 @@ function amount(id, schema, automatic) {
   ];
 }
 
+// A list whose last option is an angle, set by a slider.
+function direction(id, schema) {
+  const keys = schema.anyOf.filter((one) => "const" in one);
+  const angle = schema.anyOf.find((one) => !("const" in one));
+  const list = element("select", { id });
+  for (const { const: value, title } of keys) list.append(element("option", { value }, title));
+  list.append(element("option", { value: "" }, angle.title));
+  const most = angle.exclusiveMaximum - 1;
+  const input = element("input", { type: "range", min: 0, max: most, value: 45, "aria-label": angle.title });
+  const update = () => { input.disabled = list.value !== ""; };
+  list.addEventListener("input", update);
+  update();
+  return [[row(id, schema.title, list), input], () => list.value || input.value];
+}
+
 function choice(id, schema, options) {
   const input = element("select", { id });
   for (const { value, title } of options) {
@@ -75,6 +90,7 @@ function make(id, schema) {
     const listed = schema.examples.map((one) => ({ value: String(one), title: String(one) }));
     return choice(id, schema, [automatic, ...listed]);
   }
+  if (schema.anyOf?.length > 2) return direction(id, schema);
   if (schema.anyOf) return amount(id, schema, schema.anyOf[0].const);
   if (schema.enum) {
     return choice(id, schema, [automatic, ...schema.enum.map((one) => ({ value: String(one), title: String(one) }))]);

@@ -10,7 +10,7 @@ from app.batch.queue.description import Kind, described, inputs_of, kind_of
 from app.batch.queue.job import QueuedJob
 from app.engine.config import EngineConfig
 from app.export.film.codecs import CONTAINERS
-from app.parameters import PARAMETERS, AmountParameter, FractionParameter, SwitchParameter
+from app.parameters import PARAMETERS, SwitchParameter
 from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
 from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
@@ -88,7 +88,7 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
         flag = name.replace("_", "-")
         if isinstance(row, SwitchParameter):
             words.append(f"--{flag}" if value else f"--no-{flag}")
-        elif isinstance(row, FractionParameter | AmountParameter) and not isinstance(value, str):
+        elif isinstance(value, float):
             words.append(f"--{flag}={value:.6g}")
         else:
             words.append(f"--{flag}={value}")

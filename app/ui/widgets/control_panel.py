@@ -382,6 +382,10 @@ class ControlPanel(QScrollArea):
             texture = self.controls["texture"]
             assert isinstance(texture, AmountControl)
             texture.show_automatic(styled.texture)
+        if styled.config.strokes_length == AUTO and styled.comb is not None:
+            length = self.controls["strokes_length"]
+            assert isinstance(length, AmountControl)
+            length.show_automatic(styled.comb.length)
         if styled.config.size is not None:
             return
         now = f"{styled.size[0]}x{styled.size[1]}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
 
+from app.options import DEFAULT_ANGLE, HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
 from app.parameters import (
     AUTO,
     AmountParameter,
     ChoiceParameter,
+    DirectionParameter,
     FractionParameter,
     Parameter,
     SwitchParameter,
@@ -89,6 +91,51 @@ class ListControl(OptionBox):
         form.add(tr(self._row.label), self)
 
 
+class DirectionControl(OptionBox):
+    """A drop-down list of directions, and a slider with the angle of the last option."""
+
+    def __init__(self, row: DirectionParameter) -> None:
+        super().__init__(tr(row.title), tr(row.tip))
+        self._row = row
+        self._angle = DEFAULT_ANGLE
+        self.angle = NoWheelSlider(tr(row.angle_title), tr(row.tip))
+        self.angle.setRange(0, HALF_TURN - 1)
+        self.degrees = QLabel()
+        self._set_angle(self._angle)
+        self.angle.valueChanged.connect(self._pick_angle)
+
+    def show_value(self, value: float | str) -> None:
+        """Show a direction, without emitting signals; the slider works for an angle alone."""
+        if not isinstance(value, str):
+            self._set_angle(value)
+        self.show_choice(value)
+        for part in (self.angle, self.degrees):
+            part.setEnabled(self.isEnabled() and not isinstance(value, str))
+
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        return self, self.angle, self.degrees
+
+    def add_to(self, form: FormLayout) -> None:
+        form.add(tr(self._row.label), self)
+        form.add(tr(self._row.angle), self.angle, self.degrees)
+
+    def _set_angle(self, angle: float) -> None:
+        self._angle = angle
+        blocked = self.angle.blockSignals(True)
+        self.angle.setValue(round(angle) % HALF_TURN)
+        self.angle.blockSignals(blocked)
+        self.degrees.setText(f"{angle:.0f}°")
+        titled = {AUTO: self._row.automatic} | STROKE_DIRECTIONS
+        self.set_options(
+            Choice(angle if key == ONE_WAY else key, tr(each.title), tr(each.remark))
+            for key, each in titled.items()
+        )
+
+    def _pick_angle(self, angle: int) -> None:
+        self.picked.emit(float(angle))
+
+
 class AmountControl(FractionControl):
     """A slider that follows the automatic amount of its check box until the user moves it."""
 
@@ -121,7 +168,7 @@ class AmountControl(FractionControl):
         self.picked.emit(AUTO if checked else self.value() / 100)
 
 
-Control = FractionControl | AmountControl | CheckControl | ListControl
+Control = FractionControl | AmountControl | CheckControl | ListControl | DirectionControl
 
 
 def control_of(row: Parameter) -> Control:
@@ -130,6 +177,8 @@ def control_of(row: Parameter) -> Control:
             return FractionControl(row)
         case AmountParameter():
             return AmountControl(row)
+        case DirectionParameter():
+            return DirectionControl(row)
         case SwitchParameter():
             return CheckControl(row, row.title, on=True, off=False)
         case ChoiceParameter(checked=""):

@@ -49,7 +49,7 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
                       styleforge::finished(p, row, column));
 }
 
-// The four steps of texture. The grid of the first covers the cells and, below them, the copy for
+// The steps of texture. The grid of the first covers the cells and, below them, the copy for
 // measuring motion.
 extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p) {
     using namespace styleforge;
@@ -81,6 +81,33 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     }
     const int across = (p.columns + kTileColumns - 1) / kTileColumns, tile = blockIdx.x - 1;
     measure_flatness(team, p, tile / across * kTileRows, tile % across * kTileColumns, work.flat);
+}
+
+// The three steps of combing. The grid of the second covers the copy and, below it, the noise.
+extern "C" __global__ void frame_texture_lines(const styleforge::CombParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (column >= p.small_width) return;
+    static_cast<styleforge::Blurred*>(p.lines)[1ll * row * p.small_width + column] =
+        styleforge::blurred_lines(p, row, column);
+}
+
+extern "C" __global__ void frame_texture_axes(const styleforge::CombParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const int row = blockIdx.y, below = row - p.small_height;
+    if (below < 0 && column < p.small_width)
+        static_cast<styleforge::Axis*>(p.axes)[1ll * row * p.small_width + column] =
+            styleforge::axis_at(p, row, column);
+    else if (below >= 0 && column < styleforge::noise_columns(p))
+        p.noise[1ll * below * styleforge::noise_columns(p) + column] =
+            styleforge::summed_noise(p, below, column);
+}
+
+extern "C" __global__ void frame_texture_comb(const styleforge::CombParams p) {
+    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    const int width = styleforge::half_of(p.width);
+    styleforge::keep_axes(p, 1ll * row * gridDim.x * blockDim.x + column,
+                          1ll * gridDim.y * gridDim.x * blockDim.x);
+    if (column < width) p.combed[1ll * row * width + column] = styleforge::combed_at(p, row, column);
 }
 
 extern "C" __global__ void __launch_bounds__(styleforge::kThreads)

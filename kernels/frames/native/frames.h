@@ -1,6 +1,7 @@
 // Shared declarations of the library `frames`: the kernels' structs, and sizes that the host needs.
 #pragma once
 
+#include "combing.h"
 #include "finish.h"
 #include "motion.h"
 #include "smooth.h"

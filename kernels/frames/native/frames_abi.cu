@@ -19,6 +19,7 @@ std::string structs() {
     using M = MedianParams;
     using X = TextureParams;
     using E = EnlargeTextureParams;
+    using B = CombParams;
     return object({
         {"ResizeParams",
          layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
@@ -51,11 +52,19 @@ std::string structs() {
         {"TextureParams",
          layout(sizeof(X), {OFFSET(X, picture), OFFSET(X, textured), OFFSET(X, fine),
                             OFFSET(X, coarse), OFFSET(X, taps), OFFSET(X, cells), OFFSET(X, flat),
-                            OFFSET(X, field), OFFSET(X, tracked), OFFSET(X, before),
-                            OFFSET(X, reference), OFFSET(X, state), OFFSET(X, height),
-                            OFFSET(X, width), OFFSET(X, rows), OFFSET(X, columns),
-                            OFFSET(X, small_height), OFFSET(X, small_width), OFFSET(X, first),
-                            OFFSET(X, continues), OFFSET(X, amount)})},
+                            OFFSET(X, field), OFFSET(X, combed), OFFSET(X, tracked),
+                            OFFSET(X, before), OFFSET(X, reference), OFFSET(X, state),
+                            OFFSET(X, height), OFFSET(X, width), OFFSET(X, rows),
+                            OFFSET(X, columns), OFFSET(X, small_height), OFFSET(X, small_width),
+                            OFFSET(X, first), OFFSET(X, continues), OFFSET(X, amount)})},
+        {"CombParams",
+         layout(sizeof(B), {OFFSET(B, tracked), OFFSET(B, fine), OFFSET(B, coarse), OFFSET(B, taps),
+                            OFFSET(B, lines), OFFSET(B, kept), OFFSET(B, axes),
+                            OFFSET(B, noise), OFFSET(B, combed), OFFSET(B, state),
+                            OFFSET(B, height), OFFSET(B, width), OFFSET(B, small_height),
+                            OFFSET(B, small_width), OFFSET(B, mode), OFFSET(B, steps),
+                            OFFSET(B, axis_x), OFFSET(B, axis_y), OFFSET(B, gain),
+                            OFFSET(B, tall), OFFSET(B, wide)})},
         {"EnlargeTextureParams",
          layout(sizeof(E), {OFFSET(E, picture), OFFSET(E, textured), OFFSET(E, field),
                             OFFSET(E, height), OFFSET(E, width), OFFSET(E, small_height),
@@ -66,7 +75,8 @@ std::string structs() {
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish),
-                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_add),
+                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_lines),
+                   KERNEL(texture_axes), KERNEL(texture_comb), KERNEL(texture_add),
                    KERNEL(texture_enlarge)});
 #undef KERNEL
 }
@@ -84,6 +94,10 @@ std::string texture() {
                    {"tile_rows", number(kTileRows)},
                    {"tile_columns", number(kTileColumns)},
                    {"add_pixels", number(kAddPixels)},
+                   {"narrow_reach", number(kNarrowReach)},
+                   {"carry_reach", number(kCarryReach)},
+                   {"longest", number(kLongest)},
+                   {"margin", number(kMargin)},
                    {"cell_bytes", number(sizeof(Cell))},
                    {"state_bytes", number(sizeof(TextureState))}});
 }

@@ -276,6 +276,8 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
     TextureState s = state;
     const int count = p.small_height * p.small_width;
     bool newest_is_reference = false;
+    s.followed = 0;
+    if (p.combed == nullptr) s.keeps_axes = 0;
     if (!p.continues || p.first || !s.known) {
         s = first_state(p.continues);
         newest_is_reference = p.continues;
@@ -301,7 +303,10 @@ STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, Motion
             s.moved[0] = s.anchor[0] + m.x * scale[0], s.moved[1] = s.anchor[1] + m.y * scale[1];
             const double x = s.moved[0] - s.offset[0], y = s.moved[1] - s.offset[1];
             const double still = kStillPixels * fmax(scale[0], scale[1]);
-            if (x * x + y * y > still * still) s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];
+            const bool moves = x * x + y * y > still * still;
+            s.followed = 1;
+            s.shift[0] = moves ? x : 0, s.shift[1] = moves ? y : 0;
+            if (moves) s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];
         } else {
             s.presence = fmaxf(0.f, s.presence - kFades);
         }

@@ -7,6 +7,7 @@
 #include "include/cpu/buffer.h"
 #include "include/cpu/export.h"
 #include "include/cpu/parallel.h"
+#include "combing.h"
 #include "motion.h"
 
 namespace {
@@ -201,7 +202,7 @@ bool measure(int64_t threads, const TextureParams& p, uint8_t* gray_pixels) {
     const Areas down(p.height, p.rows), across(p.width, p.columns);
     const Areas small_down(p.height, p.small_height), small_across(p.width, p.small_width);
     if (!down || !across || !small_down || !small_across) return false;
-    const int tracked = p.continues ? p.small_height : 0;
+    const int tracked = p.continues || p.combed != nullptr ? p.small_height : 0;
     return each_row(p.rows + tracked, threads, 2ll * p.width, 0, [&](int row, float* sums, short*) {
         if (row < p.rows) {
             Cell* const cells = static_cast<Cell*>(p.cells) + 1ll * row * p.columns;
@@ -244,14 +245,112 @@ bool follow_and_measure_flatness(int64_t threads, const TextureParams& p) {
     return enough;
 }
 
+// Blurs the axes of a row's lines; `line` holds kCarryReach extra axes on both sides.
+void lines_row(const CombParams& p, int row, Axis* line) {
+    const int width = p.small_width;
+    Axis* const middle = line + kCarryReach;
+    for (int j = 0; j < width; ++j) middle[j] = line_at(p, row, j);
+    for (int k = 1; k <= kCarryReach; ++k) {
+        middle[-k] = middle[reflected_often(-k, width)];
+        middle[width - 1 + k] = middle[reflected_often(width - 1 + k, width)];
+    }
+    auto* const blurred = static_cast<Blurred*>(p.lines) + 1ll * row * width;
+    const float *narrow = p.taps, *wide = p.taps + kNarrowReach + 1;
+    for (int j = 0; j < width; ++j) {
+        Blurred sum = {{0, 0}, {0, 0}};
+        for (int k = -kCarryReach; k <= kCarryReach; ++k)
+            add_axis(sum.wide, wide[k < 0 ? -k : k], middle[j + k]);
+        for (int k = -kNarrowReach; k <= kNarrowReach; ++k)
+            add_axis(sum.narrow, narrow[k < 0 ? -k : k], middle[j + k]);
+        blurred[j] = sum;
+    }
+}
+
+// Blurs a row of blurred lines down; sums whole rows. `sums` holds a Blurred per column.
+void followed_row(const CombParams& p, int row, Blurred* sums) {
+    const auto& s = *static_cast<const TextureState*>(p.state);
+    const int width = p.small_width;
+    const float *narrow = p.taps, *wide = p.taps + kNarrowReach + 1;
+    for (int j = 0; j < width; ++j) sums[j] = {{0, 0}, {0, 0}};
+    for (int k = -kCarryReach; k <= kCarryReach; ++k) {
+        const auto* const at = static_cast<const Blurred*>(p.lines) +
+                               1ll * reflected_often(row + k, p.small_height) * width;
+        const int away = k < 0 ? -k : k;
+        const float close = away <= kNarrowReach ? narrow[away] : 0.f;
+        for (int j = 0; j < width; ++j) {
+            add_axis(sums[j].narrow, close, at[j].narrow);
+            add_axis(sums[j].wide, wide[away], at[j].wide);
+        }
+    }
+    auto* const axes = static_cast<Axis*>(p.axes) + 1ll * row * width;
+    for (int j = 0; j < width; ++j)
+        axes[j] = averaged(p, s, row, j, joined(sums[j].narrow, sums[j].wide));
+}
+
+// Calls `run(row, items)` for every row, with `count` items per thread. Returns false without
+// memory.
+template <typename Item, typename Run>
+bool each_row_with(int64_t rows, int64_t threads, int64_t count, const Run& run) {
+    std::atomic<bool> enough{true};
+    parallel_for(rows, threads, [&](int64_t begin, int64_t end) {
+        Buffer<Item> items(count);
+        if (!items) {
+            enough = false;
+            return;
+        }
+        for (int64_t row = begin; row < end; ++row) run(static_cast<int>(row), &items[0]);
+    });
+    return enough;
+}
+
+bool find_axes(int64_t threads, const CombParams& p) {
+    if (p.mode != kFollow) {
+        parallel_for(p.small_height, threads, [&](int64_t begin, int64_t end) {
+            for (int row = static_cast<int>(begin); row < end; ++row)
+                for (int column = 0; column < p.small_width; ++column)
+                    static_cast<Axis*>(p.axes)[1ll * row * p.small_width + column] =
+                        axis_at(p, row, column);
+        });
+        return true;
+    }
+    return each_row_with<Axis>(p.small_height, threads, p.small_width + 2 * kCarryReach,
+                               [&](int row, Axis* line) { lines_row(p, row, line); }) &&
+           each_row_with<Blurred>(p.small_height, threads, p.small_width,
+                                  [&](int row, Blurred* sums) { followed_row(p, row, sums); });
+}
+
+bool comb(int64_t threads, const CombParams& p) {
+    if (!find_axes(threads, p)) return false;
+    parallel_for(noise_rows(p), threads, [&](int64_t begin, int64_t end) {
+        for (int row = static_cast<int>(begin); row < end; ++row)
+            for (int column = 0; column < noise_columns(p); ++column)
+                p.noise[1ll * row * noise_columns(p) + column] = summed_noise(p, row, column);
+    });
+    const int width = half_of(p.width);
+    parallel_for(half_of(p.height), threads, [&](int64_t begin, int64_t end) {
+        for (int row = static_cast<int>(begin); row < end; ++row)
+            for (int column = 0; column < width; ++column)
+                p.combed[1ll * row * width + column] = combed_at(p, row, column);
+    });
+    keep_axes(p, 0, 1);
+    return true;
+}
+
 bool add_texture(int64_t threads, const TextureParams& p) {
     const TextureState& s = *static_cast<const TextureState*>(p.state);
     Buffer<LinearTaps> across(p.width);
     if (!across) return false;
     for (int column = 0; column < p.width; ++column)
         across[column] = linear_taps(source_of(column, p.width, p.columns), p.columns);
-    const float most = 0.70710678f * (p.amount * kDeviation * s.presence);
-    const int64_t floats = p.width + p.columns;
+    const float most = (p.combed != nullptr ? 1.f : 0.70710678f) *
+                       (p.amount * kDeviation * s.presence);
+    const int half = half_of(p.height), half_width = half_of(p.width);
+    const int64_t halves = p.combed != nullptr ? half_width : 0;
+    Buffer<LinearTaps> combed(halves > 0 ? p.width : 1);
+    if (!combed) return false;
+    for (int column = 0; halves > 0 && column < p.width; ++column)
+        combed[column] = linear_taps(source_of(column, p.width, half_width), half_width);
+    const int64_t floats = p.width + p.columns + halves;
     return each_row(p.height, threads, floats, 3ll * p.width, [&](int row, float* by, short* each) {
         float* const flat = by + p.width;
         const LinearTaps down = linear_taps(source_of(row, p.height, p.rows), p.rows);
@@ -259,9 +358,23 @@ bool add_texture(int64_t threads, const TextureParams& p) {
                     *lower = p.flat + 1ll * down.second * p.columns;
         for (int j = 0; j < p.columns; ++j)
             flat[j] = most * (upper[j] + (lower[j] - upper[j]) * down.share);
-        for (int j = 0; j < p.width; ++j) by[j] = 0;
-        add_noise<kFineSide>(p.fine, s.top[0] + row, s.left[0], s.right, s.down, p.width, by);
-        add_noise<kCoarseSide>(p.coarse, s.top[1] + row, s.left[1], s.right, s.down, p.width, by);
+        if (halves > 0) {
+            float* const line = flat + p.columns;
+            const LinearTaps at = linear_taps(source_of(row, p.height, half), half);
+            const float *first = p.combed + at.first * halves,
+                        *second = p.combed + at.second * halves;
+            for (int j = 0; j < half_width; ++j)
+                line[j] = first[j] + (second[j] - first[j]) * at.share;
+            for (int j = 0; j < p.width; ++j) {
+                const LinearTaps& taps = combed[j];
+                by[j] = line[taps.first] + (line[taps.second] - line[taps.first]) * taps.share;
+            }
+        } else {
+            for (int j = 0; j < p.width; ++j) by[j] = 0;
+            add_noise<kFineSide>(p.fine, s.top[0] + row, s.left[0], s.right, s.down, p.width, by);
+            add_noise<kCoarseSide>(p.coarse, s.top[1] + row, s.left[1], s.right, s.down, p.width,
+                                   by);
+        }
         for (int j = 0; j < p.width; ++j) {
             const LinearTaps& taps = across[j];
             const float first = flat[taps.first];
@@ -276,23 +389,27 @@ bool add_texture(int64_t threads, const TextureParams& p) {
 
 }  // namespace
 
-// Writes the sizes that the host needs: bytes of both structs, of a cell and of the state between
-// frames, reach of the blurs in cells, sides of the tiles of noise, and the maximum tracked side.
+// Writes the sizes that the host needs: bytes of the three structs, of a cell and of the state
+// between frames, reach of the blurs in cells, sides of the tiles of noise, the maximum tracked
+// side, reach of the blurs of directions, and sizes of the combed noise.
 STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
     const int all[] = {static_cast<int>(sizeof(TextureParams)),
                        static_cast<int>(sizeof(EnlargeTextureParams)),
+                       static_cast<int>(sizeof(CombParams)),
                        static_cast<int>(sizeof(Cell)),
                        static_cast<int>(sizeof(TextureState)),
-                       kClose, kWide, kFineSide, kCoarseSide, kTracked};
-    for (int i = 0; i < 9; ++i) sizes[i] = all[i];
+                       kClose, kWide, kFineSide, kCoarseSide, kTracked, kNarrowReach, kCarryReach, kLongest,
+                       kMargin};
+    for (int i = 0; i < 14; ++i) sizes[i] = all[i];
     return 0;
 }
 
-// Adds texture to the next picture of a stream; `gray` holds one byte per pixel. Returns 1 if an
-// allocation failed.
-STYLEFORGE_EXPORT int texture_add(long long threads, const TextureParams* p, uint8_t* gray) {
+// Adds texture to the next picture of a stream; `gray` holds one byte per pixel, and `combs` is
+// null for strokes without a direction. Returns 1 if an allocation failed.
+STYLEFORGE_EXPORT int texture_add(long long threads, const TextureParams* p, const CombParams* combs,
+                                  uint8_t* gray) {
     return !(measure(threads, *p, gray) && follow_and_measure_flatness(threads, *p) &&
-             add_texture(threads, *p));
+             (combs == nullptr || comb(threads, *combs)) && add_texture(threads, *p));
 }
 
 // Adds the same texture to a larger copy, like `textured`; returns 1 if an allocation failed.

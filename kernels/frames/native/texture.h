@@ -28,6 +28,8 @@ struct TextureParams {
     void* cells;             // [cells] of Cell
     float* flat;             // [cells], 1 if flat, 0 if structured
     float* field;            // [height, width], receives the added levels, or null
+    const float* combed;     // [half_of(height), half_of(width)], noise of strokes with a
+                             // direction, or null for noise without
     uint8_t* tracked;        // gray, of this frame
     uint8_t* before;         // gray, of the previous frame
     uint8_t* reference;      // gray, of the reference frame for motion
@@ -57,7 +59,12 @@ struct TextureState {
     // Position of the picture's first pixel in the tiles: whole pixels, and the fraction.
     int left[2], top[2];
     float right, down;
+    double shift[2];  // of the pattern since the previous frame
+    int followed;     // whether the motion since then is known
+    int keeps_axes;   // whether the strokes of the previous frame followed its lines
 };
+
+STYLEFORGE_PORTABLE int half_of(int side) { return (side + 1) / 2; }
 
 // OpenCV's gray conversion with 15 fractional bits.
 constexpr int kGrayBits = 15, kRedShare = 9798, kGreenShare = 19235, kBlueShare = 3735;
@@ -167,6 +174,17 @@ STYLEFORGE_PORTABLE float noise_at(const float* tile, int row, int column, float
     return above + (under - above) * down;
 }
 
+// The combed noise at a pixel.
+STYLEFORGE_PORTABLE float combed_noise(const TextureParams& p, int row, int column) {
+    const int height = half_of(p.height), width = half_of(p.width);
+    const LinearTaps down = linear_taps(source_of(row, p.height, height), height);
+    const LinearTaps across = linear_taps(source_of(column, p.width, width), width);
+    const float *upper = p.combed + 1ll * down.first * width,
+                *lower = p.combed + 1ll * down.second * width;
+    return interpolated(down, across, upper[across.first], upper[across.second],
+                        lower[across.first], lower[across.second]);
+}
+
 // The texture to add to a pixel, in levels.
 STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column) {
     const TextureState& s = *static_cast<const TextureState*>(p.state);
@@ -176,10 +194,12 @@ STYLEFORGE_PORTABLE float texture_at(const TextureParams& p, int row, int column
                 *lower = p.flat + 1ll * down.second * p.columns;
     const float flat = interpolated(down, across, upper[across.first], upper[across.second],
                                     lower[across.first], lower[across.second]);
+    const float most = p.amount * kDeviation * s.presence;
+    if (p.combed != nullptr) return combed_noise(p, row, column) * flat * most;
     const float noise =
         noise_at<kFineSide>(p.fine, s.top[0] + row, s.left[0] + column, s.right, s.down) +
         noise_at<kCoarseSide>(p.coarse, s.top[1] + row, s.left[1] + column, s.right, s.down);
-    return noise * 0.70710678f * flat * (p.amount * kDeviation * s.presence);
+    return noise * 0.70710678f * flat * most;
 }
 
 STYLEFORGE_PORTABLE Color lighter(Color c, int levels) {

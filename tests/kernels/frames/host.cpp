@@ -149,6 +149,30 @@ void frame_texture_flat(const TextureParams* p) {
             measure_flatness(Alone(), *p, row, column, flat);
 }
 
+void frame_texture_lines(const CombParams* p) {
+    every(p->small_height, p->small_width, [&](int row, int column) {
+        static_cast<Blurred*>(p->lines)[row * p->small_width + column] =
+            blurred_lines(*p, row, column);
+    });
+}
+
+void frame_texture_axes(const CombParams* p) {
+    every(p->small_height, p->small_width, [&](int row, int column) {
+        static_cast<Axis*>(p->axes)[row * p->small_width + column] = axis_at(*p, row, column);
+    });
+    every(noise_rows(*p), noise_columns(*p), [&](int row, int column) {
+        p->noise[row * noise_columns(*p) + column] = summed_noise(*p, row, column);
+    });
+}
+
+void frame_texture_comb(const CombParams* p) {
+    const int width = half_of(p->width);
+    every(half_of(p->height), width, [&](int row, int column) {
+        p->combed[row * width + column] = combed_at(*p, row, column);
+    });
+    keep_axes(*p, 0, 1);
+}
+
 void frame_texture_add(const TextureParams* p) {
     every(p->height, p->width, [&](int row, int column) {
         store(p->textured, row * p->width + column,

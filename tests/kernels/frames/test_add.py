@@ -41,7 +41,7 @@ def test_a_block_adds_the_texture_of_single_pixels(size, first, library, host):
     random[: count // 2] //= 32  # some of them go below 0
     given = torch.from_numpy(random)[first:]
     one, other = torch.zeros(2, count, dtype=torch.uint8)
-    p = history.params(given.data_ptr(), one.data_ptr(), 1.0, continues=False)
+    p, _ = history.params(given.data_ptr(), one.data_ptr(), 1.0, continues=False)
     host.frame_texture_cells(byref(p))
     host.frame_texture_flat(byref(p))
     history._flat.fill_(1)

@@ -102,7 +102,7 @@ def test_a_block_follows_a_scene_as_one_thread_does(library, host):
         left, top = 20 + 5 * number, 30 - 2 * number
         view = np.ascontiguousarray(scene[top : top + VIEW[0], left : left + VIEW[1]])
         address = view.ctypes.data
-        block, alone = (each.params(address, address, 1.0, continues=True) for each in kernels)
+        block, alone = (each.params(address, address, 1.0, continues=True)[0] for each in kernels)
         host.frame_texture_cells(byref(block))
         host.frame_texture_cells(byref(alone))
         launch("emulated_follow", 1, TEAM, block)

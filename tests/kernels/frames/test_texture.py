@@ -14,6 +14,7 @@ import torch
 from app.engine.post.blending import Pixels
 from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
+from kernels.frames.combing import FOLLOW, LONGEST, SWIRL, Comb
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.noise import TRACKED, tracked_size
@@ -39,9 +40,9 @@ class NativeTexture:
     def new_texture(self, height, width, _device):
         return self._library.new_texture(height, width)
 
-    def texture(self, history, picture, textured, amount, *, continues):
+    def texture(self, history, picture, textured, amount, *, continues, comb=None):
         given, made = picture.numpy(), textured.numpy()
-        self._library.texture(history, given, made, amount, continues=continues)
+        self._library.texture(history, given, made, amount, continues=continues, comb=comb)
 
     def enlarge_texture(self, history, picture, textured):
         self._library.enlarge_texture(history, picture.numpy(), textured.numpy())
@@ -74,10 +75,10 @@ def painting(key: str, height: int, width: int) -> Pixels:
     return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_CUBIC), np.uint8)
 
 
-def textured(kernels, history, pixels, amount=1.0, *, continues=False) -> np.ndarray:
+def textured(kernels, history, pixels, amount=1.0, *, continues=False, comb=None) -> np.ndarray:
     given = torch.from_numpy(np.ascontiguousarray(pixels)).to(history.cells.device)
     made = torch.zeros_like(given)
-    kernels.texture(history, given, made, amount, continues=continues)
+    kernels.texture(history, given, made, amount, continues=continues, comb=comb)
     return made.cpu().numpy()
 
 
@@ -258,4 +259,125 @@ def test_a_library_of_other_noise_is_refused(host):
     told = json.loads(host.styleforge_frames_abi())
     told["frame"]["texture"]["fine_side"] += 1
     with pytest.raises(BuildError, match="differ in sizes"):
+        EmulatedFrameKernels(host)._describe(told)
+
+
+def pale(key: str, height: int, width: int) -> Pixels:
+    """Return a painting with so little contrast that texture covers it."""
+    return np.asarray(100 + 0.1 * painting(key, height, width), np.uint8)
+
+
+def added(kernels, device, pixels, comb) -> np.ndarray:
+    """Return the levels that a picture gets, [H, W]."""
+    history = kernels.new_texture(*pixels.shape[:2], device)
+    made = textured(kernels, history, pixels, comb=comb)
+    return made[..., 0].astype(float) - pixels[..., 0]
+
+
+def lean(field: np.ndarray) -> tuple[float, float]:
+    """Return the direction of a field's lines in degrees, and how many agree, 0 to 1."""
+    down, right = np.gradient(field)
+    across, both = (right * right - down * down).mean(), (2 * right * down).mean()
+    energy = (right * right + down * down).mean()
+    angle = math.degrees(math.atan2(-both, across)) / 2 + 90
+    return angle % 180, math.hypot(across, both) / energy
+
+
+COMBS = (Comb(FOLLOW), Comb(FOLLOW, 1.0), Comb(SWIRL, 0.7), Comb(30.0), Comb(135.0, 0.0))
+
+
+@matrix(
+    {
+        "size": [(180, 320), (181, 323), (360, 640), (90, 37), (9, 7), (1, 1), (600, 16)],
+        "comb": range(len(COMBS)),
+    }
+)
+def test_strokes_with_a_direction_are_those_of_the_reference(size, comb, kernels, device):
+    pixels = pale("great_wave", *size)
+    (expected,) = TextureReference().apply((pixels,), 1.0, continues=False, comb=COMBS[comb])
+    most, share = shares(
+        textured(kernels, kernels.new_texture(*size, device), pixels, comb=COMBS[comb]), expected
+    )
+    assert most <= 1
+    assert share < 0.01 or size[0] * size[1] < 100
+
+
+def test_directed_strokes_of_an_animated_scene_are_those_of_the_reference(kernels, device):
+    height, width = 360, 640
+    history, texture = kernels.new_texture(height, width, device), TextureReference()
+    for number in range(5):
+        view = np.ascontiguousarray(render(number / 25, width, height))
+        got = textured(kernels, history, view, continues=True, comb=COMBS[0])
+        (expected,) = texture.apply((view,), 1.0, continues=True, comb=COMBS[0])
+        most, share = shares(got, expected)
+        assert most <= 1
+        assert share < 0.01
+
+
+@pytest.mark.parametrize("angle", [0.0, 30.0, 90.0, 150.0], ids=str)
+def test_strokes_in_one_direction_lie_there(angle, kernels, device):
+    direction, agree = lean(added(kernels, device, np.full((*VIEW, 3), 120, np.uint8), Comb(angle)))
+    assert abs((direction - angle + 90) % 180 - 90) < 5
+    assert agree > 0.5
+
+
+def test_longer_strokes_agree_more_and_are_no_stronger(kernels, device):
+    gray = np.full((*VIEW, 3), 120, np.uint8)
+    fields = [added(kernels, device, gray, Comb(45.0, length)) for length in (0.0, 0.5, 1.0)]
+    agree = [lean(field)[1] for field in fields]
+    assert agree == sorted(agree)
+    for field in fields:
+        assert field.std() == pytest.approx(fields[0].std(), rel=0.15)
+
+
+@pytest.mark.parametrize("angle", [20.0, 110.0], ids=str)
+def test_strokes_that_follow_lie_along_the_lines_of_the_picture(angle, kernels, device):
+    rows, columns = np.indices(VIEW)
+    across = columns * math.sin(math.radians(angle)) + rows * math.cos(math.radians(angle))
+    slope = np.clip(100 + across / 3, 0, 255).astype(np.uint8)
+    pixels = np.ascontiguousarray(np.repeat(slope[..., None], 3, 2))
+    direction, agree = lean(added(kernels, device, pixels, Comb(FOLLOW)))
+    assert abs((direction - angle + 90) % 180 - 90) < 8
+    assert agree > 0.4
+
+
+def test_eddies_lie_in_every_direction(kernels, device):
+    field = added(kernels, device, np.full((360, 640, 3), 120, np.uint8), Comb(SWIRL))
+    parts = [lean(part) for rows in np.split(field, 6) for part in np.split(rows, 10, 1)]
+    assert lean(field)[1] < 0.3
+    assert np.mean([agree for _, agree in parts]) > 0.3
+
+
+@pytest.mark.parametrize("comb", [COMBS[0], COMBS[2]], ids=["follow", "swirl"])
+def test_directed_strokes_move_with_the_scene(comb, kernels, device):
+    history, fields = kernels.new_texture(*VIEW, device), []
+    for view in views(4.0, 0, 6):
+        pixels = view // 4 + 90
+        made = textured(kernels, history, pixels, continues=True, comb=comb)
+        fields.append(made[..., 0].astype(float) - pixels[..., 0])
+    assert history.offset.tolist() == pytest.approx([-20, 0], abs=1.0)
+    before, now = fields[-2:]
+    assert np.corrcoef(now[:, :-4].ravel(), before[:, 4:].ravel())[0, 1] > 0.9
+
+
+def test_a_stream_of_directed_strokes_goes_on_in_another_one(kernels, device):
+    first, seen = kernels.new_texture(*VIEW, device), list(views(3.0, 1.0, 6))
+    for view in seen[:4]:
+        textured(kernels, first, view, continues=True, comb=COMBS[0])
+    second = kernels.new_texture(*VIEW, device)
+    second.restore(first.state())
+    for view in seen[4:]:
+        expected = textured(kernels, first, view, continues=True, comb=COMBS[0])
+        got = textured(kernels, second, view, continues=True, comb=COMBS[0])
+        assert np.array_equal(got, expected)
+
+
+def test_the_longest_strokes_read_no_noise_beyond_its_margin():
+    assert Comb(FOLLOW, 1.0).steps == LONGEST
+
+
+def test_a_library_of_other_combing_is_refused(host):
+    told = json.loads(host.styleforge_frames_abi())
+    told["frame"]["texture"]["margin"] += 1
+    with pytest.raises(BuildError, match=r"combing\.py differ in sizes"):
         EmulatedFrameKernels(host)._describe(told)

@@ -76,7 +76,7 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
     assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
         "Smooth or sharp",
         "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title, "Keep colors",
-        "Detail", "Texture", "Keep fine detail",
+        "Detail", "Texture", "Brushwork", "Stroke length", "Keep fine detail",
         "Motion", "Less flicker", "Fluid",
         "Device",
         "Advanced settings", "Detail", "Style version", "Strokes", "Keep stroke width", "Precision",

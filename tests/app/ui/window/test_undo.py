@@ -39,7 +39,8 @@ CHANGES = (
     {"kernels": "baseline"},
     *({name: value} for name, value in {
         "strength": 0.3, "keep_colors": True, "network": "lite", "strokes": "bold",
-        "keep_strokes": True, "texture": 0.7, "upsampling": "smooth", "smoothing": 0.5,
+        "keep_strokes": True, "texture": 0.7, "strokes_direction": "follow",
+        "strokes_length": 0.7, "upsampling": "smooth", "smoothing": 0.5,
         "fluid": False,
     }.items()),
 )  # fmt: skip
