@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
 
 from app.options import DEFAULT_ANGLE, HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
@@ -109,12 +109,17 @@ class DirectionControl(OptionBox):
         if not isinstance(value, str):
             self._set_angle(value)
         self.show_choice(value)
-        for part in (self.angle, self.degrees):
-            part.setEnabled(self.isEnabled() and not isinstance(value, str))
+        self._enable_angle()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Disable the angle together with the list."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.EnabledChange:
+            self._enable_angle()
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        return self, self.angle, self.degrees
+        return (self,)
 
     def add_to(self, form: FormLayout) -> None:
         form.add(tr(self._row.label), self)
@@ -131,6 +136,11 @@ class DirectionControl(OptionBox):
             Choice(angle if key == ONE_WAY else key, tr(each.title), tr(each.remark))
             for key, each in titled.items()
         )
+
+    def _enable_angle(self) -> None:
+        turned = self.isEnabled() and isinstance(self.currentData(), float)
+        for part in (self.angle, self.degrees):
+            part.setEnabled(turned)
 
     def _pick_angle(self, angle: int) -> None:
         self.picked.emit(float(angle))

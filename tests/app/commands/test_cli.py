@@ -66,6 +66,10 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["stylize", "a.png", "-o", "b.png", "--strokes", "thick"], "thick"),
         (["stylize", "a.png", "-o", "b.png", "--smoothing", "9"], "0 to 1"),
         (["stylize", "a.png", "-o", "b.png", "--texture", "much"], "auto or a number from 0 to 1"),
+        (
+            ["stylize", "a.png", "-o", "b.png", "--strokes-direction", "up"],
+            "must be auto, none, follow, swirl or an angle in degrees, not up",
+        ),
         (["--network", "tiny"], "tiny"),
         (["--mix", ":1"], "udnie:0.4"),
         (["bench", "--sizes", "big"], "'big' is not a size"),

@@ -243,3 +243,14 @@ def test_the_automatic_texture_of_a_mix_lies_between_those_of_its_styles(weights
     weights.choose(replace(config, mix="second", mix_amount=0.6))
     assert weights.texture(moving=False) == pytest.approx(0.7)
     assert weights.texture(moving=True) == pytest.approx(0.2)
+
+
+def test_a_mix_takes_the_direction_of_strokes_of_its_main_style(weights, tmp_path):
+    for key, direction in (("first", '"follow"'), ("second", "30")):
+        spec = tmp_path / "styles" / key / "style.toml"
+        added = f"strokes_direction = {direction}\n"
+        spec.write_text(spec.read_text("utf-8") + added, "utf-8")
+    weights._catalog.reload()
+    for amount, expected in ((0.4, "follow"), (0.6, 30.0)):
+        weights.choose(EngineConfig("first", mix="second", mix_amount=amount))
+        assert weights.strokes == (expected, 0.5)

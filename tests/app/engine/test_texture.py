@@ -15,6 +15,7 @@ from app.engine.texture.reference import DEVIATION, TextureReference, _noise
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
 from app.parameters import AUTO
+from kernels.frames.combing import Comb
 from kernels.frames.noise import BANDS, tile
 from tests.conftest import picture
 from tests.kernels.frames.native import native_texture
@@ -253,3 +254,25 @@ def test_automatic_is_the_styles_own_amount_in_pictures_and_a_steady_one_in_stre
         np.testing.assert_array_equal(shown[AUTO, mode].frame.pixels, expected)
     assert shown[0.6, ProcessMode.LIVE].texture == 0.6, "a number is one everywhere"
     assert image_metadata(shown[AUTO, ProcessMode.REFINE])["Texture"] == "0.60"
+
+
+def test_the_direction_of_strokes_is_the_styles_or_the_users_and_reaches_networks(
+    engine, config, monkeypatch
+):
+    monkeypatch.setattr(StyleWeights, "strokes", property(lambda _: ("follow", 0.8)))
+    shown = {}
+    for direction in (AUTO, "follow", "none", 30.0):
+        engine.configure(replace(config, texture=1.0, strokes_direction=direction))
+        shown[direction] = engine.process(Frame(GRAY), ProcessMode.SINGLE)
+    assert shown[AUTO].comb == shown["follow"].comb == Comb("follow", 0.8)
+    assert (shown["none"].comb, shown[30.0].comb) == (None, Comb(30.0, 0.8))
+    pictures = {key: styled.frame.pixels.tobytes() for key, styled in shown.items()}
+    assert pictures[AUTO] == pictures["follow"]
+    assert len(set(pictures.values())) == 3
+    kept = image_metadata(shown[AUTO])
+    assert (kept["Brushwork"], kept["Stroke length"]) == ("follow", "0.80")
+
+
+def test_texture_without_an_amount_has_no_strokes(engine, config):
+    engine.configure(replace(config, texture=0.0, strokes_direction="swirl"))
+    assert engine.process(Frame(GRAY), ProcessMode.SINGLE).comb is None

@@ -54,6 +54,8 @@ def head(client: httpx.Client, *lines: str) -> bytes:
     [
         {"style": "udnie"},
         {"style": "candy", "strength": "0.5", "keep_colors": "true", "texture": "0.4"},
+        {"style": "candy", "strokes_direction": "follow", "strokes_length": "0.7"},
+        {"style": "candy", "strokes_direction": "30", "texture": "1"},
         {"style": "mosaic", "mix": "scream:0.3", "strokes": "bold", "upsampling": "smooth"},
     ],
 )
@@ -104,6 +106,11 @@ def test_what_a_result_lacks_is_said(start, engine_painter, tmp_path):
         ({"style": "cand"}, "there is no style 'cand'; did you mean candy?"),
         ({"strength": "2"}, "strength must be a number from 0 to 1, not '2'"),
         ({"strength": "nan"}, "a number from 0 to 1"),
+        (
+            {"strokes_direction": "200"},
+            "strokes_direction must be one of auto, none, follow, swirl or an angle from 0 to "
+            "less than 180 degrees, not '200'",
+        ),
         ({"texture": "much"}, "texture must be auto or a number from 0 to 1, not 'much'"),
         ({"keep_colors": "maybe"}, "keep_colors must be one of true, false, not 'maybe'"),
         ({"strokes": "thick"}, "strokes must be one of fine, medium, bold, not 'thick'"),

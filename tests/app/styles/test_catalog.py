@@ -44,6 +44,18 @@ from utils.files import toml
             'title = "C"\nweights = "w"\nstream_texture = "much"',
             "'stream_texture' should be a number from 0 to 1, not 'much'",
         ),
+        (
+            'title = "C"\nweights = "w"\nstrokes_direction = 180',
+            "'strokes_direction' should be one of none, follow, swirl or an angle",
+        ),
+        (
+            'title = "C"\nweights = "w"\nstrokes_direction = "auto"',
+            "'strokes_direction' should be one of none, follow, swirl or an angle",
+        ),
+        (
+            'title = "C"\nweights = "w"\nstrokes_length = 2',
+            "'strokes_length' should be a number from 0 to 1, not 2",
+        ),
         ('title = "C"\nweights = "w"\ntexture = true', "'texture' should be a number"),
         (
             'title = "C"\nweights = "w"\ntexture = nan',
@@ -72,6 +84,20 @@ def test_a_pack_names_its_texture_or_gets_the_default(tmp_path):
     (pack / "style.toml").write_text(f"{spec}texture = 1\nstream_texture = 0.25\n")
     style = load_pack(pack)
     assert (style.texture, style.stream_texture) == (1.0, 0.25)
+
+
+def test_a_pack_names_the_direction_of_its_strokes_or_leaves_them_as_they_are(tmp_path):
+    (pack := tmp_path / "pack").mkdir()
+    (pack / "w").touch()
+    spec = 'title = "C"\nweights = "w"\n'
+    for added, expected in (
+        ("", ("none", 0.5)),
+        ('strokes_direction = "follow"\nstrokes_length = 1', ("follow", 1.0)),
+        ("strokes_direction = 30", (30.0, 0.5)),
+    ):
+        (pack / "style.toml").write_text(spec + added)
+        style = load_pack(pack)
+        assert (style.strokes_direction, style.strokes_length) == expected
 
 
 def test_every_shipped_style_is_whole():

@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant(
         "without its library there is no texture",
         "app/engine/texture/native.py",
-        "return self._reference.apply(inputs, amount, continues=continues)",
+        "return self._reference.apply(inputs, amount, continues=continues, comb=comb)",
         "return inputs",
         (f"{_TEXTURE}::test_without_the_library_the_reference_adds_the_texture",),
     ),

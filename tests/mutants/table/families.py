@@ -92,7 +92,7 @@ MUTANTS = (
         "app/export/image_metadata.py",
         'running.network or ("Lite"',
         '("Lite"',
-        (f"{_STYLE_IMAGES}::test_a_picture_is_painted_in_the_style_of_another",),
+        ("tests/app/export/test_image_metadata.py::test_they_name_the_network_that_painted",),
     ),
     Mutant(
         "a control can be used that has no meaning for the family",

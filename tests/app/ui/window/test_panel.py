@@ -470,6 +470,21 @@ def test_moving_the_slider_ends_the_automatic_texture_and_the_box_brings_it_back
     assert session.config.texture == 0.25, "the amount that it was"
 
 
+def test_the_angle_is_for_strokes_in_one_direction_alone(window, session):
+    brushwork = window.panel.controls["strokes_direction"]
+    assert not brushwork.angle.isEnabled()
+    brushwork.setFocus()
+    QTest.keyClick(brushwork, Qt.Key.Key_End)
+    assert session.config.strokes_direction == 45.0
+    assert brushwork.angle.isEnabled()
+    QTest.keyClick(brushwork.angle, Qt.Key.Key_End)
+    assert session.config.strokes_direction == 179.0
+    assert brushwork.degrees.text() == "179°"
+    session.config = replace(session.config, strokes_direction="follow")
+    assert brushwork.currentData() == "follow"
+    assert not brushwork.angle.isEnabled()
+
+
 def test_where_a_family_has_no_texture_its_check_box_says_so_too(window, session, monkeypatch):
     family = type(FAMILIES[FEED_FORWARD])
     monkeypatch.setattr(family, "unavailable", {"texture": "there is none here"})
