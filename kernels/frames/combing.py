@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import cmath
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.frames.noise import BANDS, TRACKED
+from kernels.frames.noise import BANDS
+from utils.stroke_directions import FOLLOW, HAND, SWIRL, Handles
 
-FOLLOW, SWIRL = "follow", "swirl"
-MODES, ONE_WAY = {FOLLOW: 1, SWIRL: 2}, 3  # as in frames/native/combing.h
+MODES, ONE_WAY = {FOLLOW: 1, SWIRL: 2, HAND: 4}, 3  # as in frames/native/combing.h
 
 STEP = 2  # pixels of the network's input: the resolution of the combed noise
 LONGEST = 14  # samples of the noise on each side of a pixel, STEP apart, for the longest strokes
 MARGIN = LONGEST + 2  # pixels around the noise at half size
 
-# Pixels of the copies of TRACKED: the blurs of the structure tensor, and how far they reach. The
-# narrow one decides where the picture has lines; the wide one carries lines into flat parts.
+# Pixels of the copies for measuring motion: the blurs of the structure tensor, and how far they
+# reach. The narrow one decides where the picture has lines; the wide one carries lines into flat
+# parts.
 BLURS = ((2.4, 6), (9.6, 24))
+
+# Twice the angle of strokes where nothing gives them a direction, in pixels to the right and down.
+LEAN = 0.36, -0.93
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,19 @@ class Comb:
     """How strokes lie in the flat parts of a picture.
 
     Attributes:
-        direction: FOLLOW for the lines of the picture, SWIRL for eddies, or an angle in degrees,
-            counterclockwise from the horizontal.
+        direction: FOLLOW for the lines of the picture, SWIRL for eddies, HAND for `handles`, or an
+            angle in degrees, counterclockwise from the horizontal.
         length: 0 for the shortest strokes, 1 for the longest.
+        handles: At least one with HAND; otherwise none.
     """
 
     direction: float | str
     length: float = 0.5
+    handles: Handles = ()
+
+    def __post_init__(self) -> None:
+        if (self.direction == HAND) != bool(self.handles):
+            raise ValueError("strokes combed by hand have handles, and no other strokes have")
 
     @property
     def mode(self) -> int:
@@ -41,11 +53,17 @@ class Comb:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """The vector of twice the angle, in pixels to the right and down; zeros without one."""
-        if isinstance(self.direction, str):
-            return 0.0, 0.0
-        twice = 2 * math.radians(self.direction)
-        return math.cos(twice), -math.sin(twice)
+        """The vector of twice the angle, in pixels to the right and down; zeros without one.
+
+        With HAND, the vector of places where the handles cancel each other out.
+        """
+        if self.direction == HAND:
+            return _between(self.handle_axes)
+        return (0.0, 0.0) if isinstance(self.direction, str) else axis_of(self.direction)
+
+    @property
+    def handle_axes(self) -> tuple[tuple[float, float], ...]:
+        return tuple(axis_of(each.angle) for each in self.handles)
 
     @property
     def steps(self) -> int:
@@ -66,6 +84,34 @@ class Comb:
         return 1 / math.sqrt(float(variance))
 
 
+def axis_of(angle: float) -> tuple[float, float]:
+    """Return the vector of twice an angle in degrees, in pixels to the right and down."""
+    twice = 2 * math.radians(angle)
+    return math.cos(twice), -math.sin(twice)
+
+
+def _between(axes: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the axis by way of which strokes turn where `axes` cancel each other out.
+
+    Two axes that are opposite, as of a horizontal and a vertical handle, have no mean, so a blend
+    would jump from one to the other. This axis is at right angles to the line on which the axes
+    lie, on the side of their mean or else of LEAN; axes on no line give LEAN.
+    """
+    given = [complex(*axis) for axis in axes]
+    mean, lean = sum(given) / len(given), complex(*LEAN)
+    squares = [(axis - mean) ** 2 for axis in given]
+    spread = sum(map(abs, squares))
+    if spread < 1e-9:
+        return LEAN
+    line = sum(squares) / spread  # its size is 1 for axes on one line, 0 for axes on none
+    across = 1j * cmath.sqrt(line)
+    side = mean + 0.01 * lean
+    if (across * side.conjugate()).real < 0:
+        across = -across
+    turned = across + (1 - abs(across)) * lean
+    return turned.real, turned.imag
+
+
 def tensor_taps() -> NDArray[np.float32]:
     """Return the weights of both BLURS from the middle outwards, one after the other."""
     return np.concatenate([_taps(*each) for each in BLURS])
@@ -74,6 +120,3 @@ def tensor_taps() -> NDArray[np.float32]:
 def _taps(blur: float, reach: int) -> NDArray[np.float32]:
     weights = np.exp(-((np.arange(reach + 1) / blur) ** 2) / 2)
     return np.asarray(weights / (2 * weights.sum() - weights[0]), np.float32)
-
-
-assert TRACKED == 128  # BLURS are in pixels of such copies

@@ -20,11 +20,12 @@ from kernels.jit import build
 from kernels.jit.errors import BuildError
 from kernels.table.names import TEXTURE
 from kernels.table.status import use_native
+from utils.stroke_directions import MOST_HANDLES
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 _CPU = torch.device("cpu")
-_SIZES = 14
+_SIZES = 15
 
 
 class CpuTexture:
@@ -43,7 +44,7 @@ class CpuTexture:
             raise BuildError("the library of texture and kernels/frames/structs.py differ")
         if ((fine, coarse), tracked) != (tuple(side for _, side in BANDS), TRACKED):
             raise BuildError("the library of texture and kernels/frames/noise.py differ in sizes")
-        if sizes[10:] != [*(reach for _, reach in BLURS), LONGEST, MARGIN]:
+        if sizes[10:] != [*(reach for _, reach in BLURS), LONGEST, MARGIN, MOST_HANDLES]:
             raise BuildError("the library of texture and kernels/frames/combing.py differ in sizes")
         self._told = {"close": close, "wide": wide, "cell_bytes": cell, "state_bytes": state}
         adds = c_longlong, POINTER(TextureParams), POINTER(CombParams), c_void_p

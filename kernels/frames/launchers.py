@@ -15,7 +15,7 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
-from kernels.frames.combing import BLURS, FOLLOW, LONGEST, MARGIN, MODES, Comb
+from kernels.frames.combing import BLURS, LONGEST, MARGIN, MODES, Comb
 from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.smoothing import SmoothingHistory
 from kernels.frames.structs import (
@@ -33,6 +33,7 @@ from kernels.jit.errors import BuildError
 from kernels.table.names import FRAMES
 from kernels.table.status import use_native
 from utils.cuda_streams import raw_stream
+from utils.stroke_directions import FOLLOW, MOST_HANDLES
 from utils.translation.texts import tr
 
 
@@ -61,8 +62,9 @@ class FrameKernels:
         sides = texture["fine_side"], texture["coarse_side"]
         if sides != tuple(side for _, side in BANDS) or texture["tracked"] != TRACKED:
             raise BuildError("the library and kernels/frames/noise.py differ in sizes")
-        combing = [texture[name] for name in ("narrow_reach", "carry_reach", "longest", "margin")]
-        if combing != [*(reach for _, reach in BLURS), LONGEST, MARGIN]:
+        names = "narrow_reach", "carry_reach", "longest", "margin", "most_handles"
+        combing = [texture[name] for name in names]
+        if combing != [*(reach for _, reach in BLURS), LONGEST, MARGIN, MOST_HANDLES]:
             raise BuildError("the library and kernels/frames/combing.py differ in sizes")
         self._told, self._smoothing = told["frame"], told["smoothing"]
         self._names: Mapping[str, str] = self._told["kernels"] | self._smoothing["kernels"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ctypes import Structure, c_float, c_int, c_void_p
 
+from utils.stroke_directions import MOST_HANDLES
+
 
 class ResizeParams(Structure):
     """Mirror of ResizeParams in frames/native/frames.h."""
@@ -95,6 +97,12 @@ class TextureParams(Structure):
     ]
 
 
+class HandleAxis(Structure):
+    """Mirror of HandleAxis in frames/native/combing.h."""
+
+    _fields_ = [(name, c_float) for name in ("x", "y", "axis_x", "axis_y")]
+
+
 class CombParams(Structure):
     """Mirror of CombParams in frames/native/combing.h."""
 
@@ -104,6 +112,8 @@ class CombParams(Structure):
         *((name, c_int) for name in ("height", "width", "small_height", "small_width")),
         *((name, c_int) for name in ("mode", "steps")),
         *((name, c_float) for name in ("axis_x", "axis_y", "gain", "tall", "wide")),
+        ("count", c_int),
+        ("handles", HandleAxis * MOST_HANDLES),
     ]
 
 

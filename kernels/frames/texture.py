@@ -13,7 +13,8 @@ from torch import Tensor
 from kernels.frames.combing import MARGIN, Comb, tensor_taps
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile, tracked_size
 from kernels.frames.stream_state import StreamState, copied, refill
-from kernels.frames.structs import CombParams, TextureParams
+from kernels.frames.structs import CombParams, HandleAxis, TextureParams
+from utils.stroke_directions import MOST_HANDLES
 
 
 class TextureHistory:
@@ -119,6 +120,10 @@ class TextureHistory:
     def _comb_params(self, comb: Comb) -> CombParams:
         combed, noise = self._make_combing()
         fine, coarse, _ = self._noise
+        handles = [
+            HandleAxis(each.x, each.y, *axis)
+            for each, axis in zip(comb.handles, comb.handle_axes, strict=True)
+        ]
         buffers = (
             *(self.tracked, fine, coarse, _tensor_taps(self.cells.device), self._lines),
             *(self._kept, self._axes, noise, combed, self._state),
@@ -128,6 +133,7 @@ class TextureHistory:
             *(*self.size, *self.tracked.shape, comb.mode, comb.steps),
             *(*comb.axis, comb.gain),
             *(few / many for few, many in zip(self.tracked.shape, combed.shape, strict=True)),
+            *(len(handles), (HandleAxis * MOST_HANDLES)(*handles)),
         )
 
     def _make_combing(self) -> tuple[Tensor, Tensor]:

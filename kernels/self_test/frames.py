@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kernels.frames import smoothing
-from kernels.frames.combing import FOLLOW, MARGIN, Comb
+from kernels.frames.combing import MARGIN, Comb
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.native_smoothing import Pixels
 from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile
+from utils.stroke_directions import FOLLOW, HAND, Handle
 
 FRAME, SMALL = (66, 100), (33, 50)  # height, width
 NOISE, NOISE_FLOOR, MAX_SLOPE = 50.0, 4, 1.5  # as in frames/native/guided.h
@@ -24,6 +25,7 @@ STRENGTH, AMOUNT = 0.6, 0.5
 DEVIATION, FLAT = 20.0, 18.0  # as in frames/native/texture.h
 LEVEL = Comb(0.0, 0.0)  # short strokes along the rows
 LINES = Comb(FOLLOW, 0.0)
+BY_HAND = Comb(HAND, 0.0, (Handle(0.3, 0.6, 0.0),))  # lies like LEVEL
 VIEW, MOVED = (160, 224), (6, 4)  # height, width; pixels to the right and down
 # The new result's share at this amount; nearly the same where something moves.
 STEADY = 1 - smoothing.MAX_HISTORY_WEIGHT * (1 - (1 - AMOUNT) ** smoothing.EASING)
@@ -54,8 +56,8 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
     kernels.enlarge_texture(texture, views[1], enlarged)
     offset = texture.offset.clone()
     slope = _slope().to(device)
-    level, lines = torch.zeros_like(slope), torch.zeros_like(slope)
-    for comb, made in ((LEVEL, level), (LINES, lines)):
+    level, lines, by_hand = (torch.zeros_like(slope) for _ in range(3))
+    for comb, made in ((LEVEL, level), (LINES, lines), (BY_HAND, by_hand)):
         kernels.texture(texture, slope, made, AMOUNT, continues=False, comb=comb)
     expected = {
         "resize": (small, _planes(F.avg_pool2d(_planar(frame), 2))),
@@ -66,6 +68,7 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
         "enlarge": (enlarged, moving),
         "level strokes": (level, _textured(slope, _combed_noise())),
         "strokes along lines": (lines, level),
+        "strokes by hand": (by_hand, level),
     }
     return max(_most_apart(expected), self_test_smoothing(_stream_on(kernels, device)))
 
@@ -148,8 +151,8 @@ def self_test_texture(kernels: CpuTexture) -> int:
     kernels.enlarge_texture(history, views[1], enlarged)
     offset = history.offset.clone()
     slope = _slope()
-    level, lines = np.zeros_like(views[0]), np.zeros_like(views[0])
-    for comb, made in ((LEVEL, level), (LINES, lines)):
+    level, lines, by_hand = (np.zeros_like(views[0]) for _ in range(3))
+    for comb, made in ((LEVEL, level), (LINES, lines), (BY_HAND, by_hand)):
         kernels.texture(history, slope.numpy(), made, AMOUNT, continues=False, comb=comb)
     expected = (
         (torch.as_tensor(textured), _textured(torch.as_tensor(views[0]))),
@@ -157,6 +160,7 @@ def self_test_texture(kernels: CpuTexture) -> int:
         (torch.as_tensor(enlarged), torch.as_tensor(moving)),
         (torch.as_tensor(level), _textured(slope, _combed_noise())),
         (torch.as_tensor(lines), torch.as_tensor(level)),
+        (torch.as_tensor(by_hand), torch.as_tensor(level)),
     )
     return max(int((got.double() - wanted.double()).abs().max().ceil()) for got, wanted in expected)
 

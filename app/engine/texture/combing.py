@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.frames.combing import BLURS, FOLLOW, MARGIN, SWIRL, Comb
+from kernels.frames.combing import BLURS, LEAN, MARGIN, Comb
 from kernels.frames.noise import BANDS, tile
 from utils.opencv import cv2
+from utils.stroke_directions import FOLLOW, HAND, SWIRL
 
 _Floats = NDArray[Any]  # [H, W]
 Axes = NDArray[Any]  # [H, W, 2]: twice the angle, in pixels to the right and down
 
 CARRIED = 0.05  # share of the wide blur, which matters in flat parts only
-LEAN = np.array((0.02 * 0.36, 0.02 * -0.93), np.float32)  # the axis of a picture without lines
+LEAST_SLOPE = 0.02  # levels^2: lines of smaller slopes have the axis LEAN
+NEAR = 0.08  # of the long side: a handle rules the picture closer to it
+TURN = 0.5  # share of the axis between handles that cancel each other out
 AVERAGED = 0.85  # share of the last frame's axes in a stream
 _BACK = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
 
@@ -35,6 +38,8 @@ def axes_of(
     rows, columns = small.shape
     if comb.direction == SWIRL:
         return _swirl(rows, columns, *size, *offset)
+    if comb.direction == HAND:
+        return _handled(comb, rows, columns, *size)
     return np.broadcast_to(np.array(comb.axis, np.float32), (rows, columns, 2))
 
 
@@ -80,7 +85,7 @@ def _lines(gray: _Floats) -> Axes:
     down = (edges[2:, 1:-1] - edges[:-2, 1:-1]) / 2
     lines = _across(right, down)
     narrow, wide = (_blurred(lines, *each) for each in BLURS)
-    return narrow + np.float32(CARRIED) * wide + LEAN
+    return narrow + np.float32(CARRIED) * wide + LEAST_SLOPE * np.array(LEAN, np.float32)
 
 
 def _across(right: NDArray[Any], down: NDArray[Any]) -> NDArray[Any]:
@@ -102,6 +107,23 @@ def _swirl(rows: int, columns: int, height: int, width: int, x0: float, y0: floa
     axes = _across(1.3 * a - 1.1 * b + 1.6 * c, 0.9 * a + 1.7 * b - 0.3 * c)
     axes[..., 0] += 0.02
     return np.asarray(axes, np.float32)
+
+
+def _handled(comb: Comb, rows: int, columns: int, height: int, width: int) -> Axes:
+    """Return the mean axes of the handles, of which nearer ones weigh more."""
+    side = max(height, width)
+    x = ((np.arange(columns) + 0.5) / columns)[None]
+    y = ((np.arange(rows) + 0.5) / rows)[:, None]
+    away = np.stack(
+        [
+            ((x - each.x) * width / side) ** 2 + ((y - each.y) * height / side) ** 2
+            for each in comb.handles
+        ]
+    )
+    weights = (away + NEAR**2) ** -2.0
+    axes = np.einsum("nij,nk->ijk", weights / weights.sum(0), np.array(comb.handle_axes))
+    turn = TURN * (1 - (axes**2).sum(-1, keepdims=True))
+    return np.asarray(axes + turn * np.array(comb.axis), np.float32)
 
 
 def _source(many: int, few: int, margin: int = 0) -> NDArray[Any]:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.engine.texture.combing import Axes, averaged, axes_of, combed_noise
-from kernels.frames.combing import FOLLOW, Comb
+from kernels.frames.combing import Comb
 from kernels.frames.noise import BANDS, CELL, TRACKED, WINDOWS, tile, tracked_size
 from kernels.frames.stream_state import StreamState, taken
 from utils.opencv import cv2
+from utils.stroke_directions import FOLLOW
 
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 _Floats = NDArray[np.float32]  # [H, W]
@@ -107,7 +108,7 @@ class TextureReference:
         rows, columns = tracked_size(height, width)
         small = cv2.resize(gray, (columns, rows), interpolation=cv2.INTER_AREA)
         axes = axes_of(comb, np.asarray(small, np.uint8), (height, width), self.offset)
-        if self._axes is not None and self._followed:
+        if comb.direction == FOLLOW and self._axes is not None and self._followed:
             x, y = self.offset[0] - earlier[0], self.offset[1] - earlier[1]
             axes = averaged(self._axes, axes, x * columns / width, y * rows / height)
         self._axes = axes if comb.direction == FOLLOW else None

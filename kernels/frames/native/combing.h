@@ -21,7 +21,17 @@ struct Axis {
     float x, y;
 };
 
-enum Direction { kFollow = 1, kSwirl = 2, kOneWay = 3 };
+enum Direction { kFollow = 1, kSwirl = 2, kOneWay = 3, kHand = 4 };
+
+constexpr int kMostHandles = 12;
+constexpr float kNear = 0.08f;  // of the long side: a handle rules the picture closer to it
+constexpr float kTurn = 0.5f;   // share of the axis between handles that cancel each other out
+
+// A direction at a place, in shares of the picture's width and height.
+struct HandleAxis {
+    float x, y;
+    float axis_x, axis_y;
+};
 
 // The noise of a frame's texture, after its motion is measured. Copies are
 // [small_height, small_width].
@@ -39,9 +49,11 @@ struct CombParams {
     int height, width, small_height, small_width;
     int mode;      // a Direction
     int steps;     // samples of the noise on each side of a pixel, kLongest at most
-    float axis_x, axis_y;  // the Axis of kOneWay
+    float axis_x, axis_y;  // the Axis of kOneWay, or between the handles of kHand
     float gain;    // of the weighted sum of the samples
     float tall, wide;  // pixels of the copies per pixel of the picture at half its size
+    int count;         // of handles
+    HandleAxis handles[kMostHandles];
 };
 
 STYLEFORGE_PORTABLE int gray_at(const CombParams& p, int row, int column) {
@@ -96,6 +108,27 @@ STYLEFORGE_PORTABLE Axis swirl_at(const CombParams& p, const TextureState& s, in
     return {line.x + 0.02f, line.y};
 }
 
+// The mean axis of the handles, of which nearer ones weigh more. Where they cancel each other out,
+// the axis turns by way of another one, so that strokes have no seam.
+STYLEFORGE_PORTABLE Axis handled_at(const CombParams& p, int row, int column) {
+    const float side = static_cast<float>(p.height > p.width ? p.height : p.width);
+    const float x = (column + 0.5f) / p.small_width, y = (row + 0.5f) / p.small_height;
+    Axis sum = {0, 0};
+    float weights = 0;
+    for (int i = 0; i < p.count; ++i) {
+        const HandleAxis& handle = p.handles[i];
+        const float right = (x - handle.x) * (p.width / side);
+        const float down = (y - handle.y) * (p.height / side);
+        const float away = right * right + down * down + kNear * kNear;
+        const float weight = 1 / (away * away);
+        add_axis(sum, weight, {handle.axis_x, handle.axis_y});
+        weights += weight;
+    }
+    sum = {sum.x / weights, sum.y / weights};
+    const float turn = kTurn * (1 - (sum.x * sum.x + sum.y * sum.y));
+    return {sum.x + turn * p.axis_x, sum.y + turn * p.axis_y};
+}
+
 // The axis between pixels of a small copy. Positions beyond its edge repeat it.
 STYLEFORGE_PORTABLE Axis axis_between(const Axis* axes, float row, float column, int rows,
                                       int columns) {
@@ -144,6 +177,7 @@ STYLEFORGE_PORTABLE Axis followed_at(const CombParams& p, const TextureState& s,
 STYLEFORGE_PORTABLE Axis axis_at(const CombParams& p, int row, int column) {
     const TextureState& s = *static_cast<const TextureState*>(p.state);
     if (p.mode == kOneWay) return {p.axis_x, p.axis_y};
+    if (p.mode == kHand) return handled_at(p, row, column);
     return p.mode == kSwirl ? swirl_at(p, s, row, column) : followed_at(p, s, row, column);
 }
 

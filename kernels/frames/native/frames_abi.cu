@@ -64,7 +64,8 @@ std::string structs() {
                             OFFSET(B, height), OFFSET(B, width), OFFSET(B, small_height),
                             OFFSET(B, small_width), OFFSET(B, mode), OFFSET(B, steps),
                             OFFSET(B, axis_x), OFFSET(B, axis_y), OFFSET(B, gain),
-                            OFFSET(B, tall), OFFSET(B, wide)})},
+                            OFFSET(B, tall), OFFSET(B, wide), OFFSET(B, count),
+                            OFFSET(B, handles)})},
         {"EnlargeTextureParams",
          layout(sizeof(E), {OFFSET(E, picture), OFFSET(E, textured), OFFSET(E, field),
                             OFFSET(E, height), OFFSET(E, width), OFFSET(E, small_height),
@@ -98,6 +99,7 @@ std::string texture() {
                    {"carry_reach", number(kCarryReach)},
                    {"longest", number(kLongest)},
                    {"margin", number(kMargin)},
+                   {"most_handles", number(kMostHandles)},
                    {"cell_bytes", number(sizeof(Cell))},
                    {"state_bytes", number(sizeof(TextureState))}});
 }

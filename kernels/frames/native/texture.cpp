@@ -391,7 +391,7 @@ bool add_texture(int64_t threads, const TextureParams& p) {
 
 // Writes the sizes that the host needs: bytes of the three structs, of a cell and of the state
 // between frames, reach of the blurs in cells, sides of the tiles of noise, the maximum tracked
-// side, reach of the blurs of directions, and sizes of the combed noise.
+// side, reach of the blurs of directions, sizes of the combed noise, and the most handles.
 STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
     const int all[] = {static_cast<int>(sizeof(TextureParams)),
                        static_cast<int>(sizeof(EnlargeTextureParams)),
@@ -399,8 +399,8 @@ STYLEFORGE_EXPORT int texture_sizes(int* sizes) {
                        static_cast<int>(sizeof(Cell)),
                        static_cast<int>(sizeof(TextureState)),
                        kClose, kWide, kFineSide, kCoarseSide, kTracked, kNarrowReach, kCarryReach, kLongest,
-                       kMargin};
-    for (int i = 0; i < 14; ++i) sizes[i] = all[i];
+                       kMargin, kMostHandles};
+    for (int i = 0; i < 15; ++i) sizes[i] = all[i];
     return 0;
 }
 

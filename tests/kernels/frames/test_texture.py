@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import re
 from typing import cast
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 import torch
 
 from app.engine.post.blending import Pixels
+from app.engine.texture import combing
 from app.engine.texture.reference import TextureReference
 from app.sources.scene import render
-from kernels.frames.combing import FOLLOW, LONGEST, SWIRL, Comb
+from kernels.frames.combing import LEAN, LONGEST, MODES, ONE_WAY, Comb
 from kernels.frames.cpu_texture import CpuTexture
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.noise import TRACKED, tracked_size
@@ -25,6 +27,7 @@ from tests.kernels.frames.emulated import EmulatedFrameKernels
 from tests.kernels.frames.native import native_texture
 from utils.images.reading import read_pixels
 from utils.opencv import cv2
+from utils.stroke_directions import FOLLOW, HAND, MOST_HANDLES, SWIRL, Handle
 
 PAINTINGS = FOLDER.parent / "assets" / "styles"
 VIEW = 180, 320  # height, width
@@ -283,7 +286,14 @@ def lean(field: np.ndarray) -> tuple[float, float]:
     return angle % 180, math.hypot(across, both) / energy
 
 
-COMBS = (Comb(FOLLOW), Comb(FOLLOW, 1.0), Comb(SWIRL, 0.7), Comb(30.0), Comb(135.0, 0.0))
+MANY = tuple(
+    Handle((n * 5 % 12 + 0.5) / 12, (n * 7 % 12 + 0.5) / 12, n * 50.0 % 180)
+    for n in range(MOST_HANDLES)
+)
+COMBS = (
+    Comb(FOLLOW), Comb(FOLLOW, 1.0), Comb(SWIRL, 0.7), Comb(30.0), Comb(135.0, 0.0),
+    Comb(HAND, 0.6, (Handle(0.2, 0.3, 30.0), Handle(0.8, 0.7, 120.0))), Comb(HAND, 0.5, MANY),
+)  # fmt: skip
 
 
 @matrix(
@@ -348,6 +358,70 @@ def test_eddies_lie_in_every_direction(kernels, device):
     assert np.mean([agree for _, agree in parts]) > 0.3
 
 
+def test_strokes_lie_as_the_nearest_handle_says_wherever_the_scene_moves(kernels, device):
+    comb = Comb(HAND, 0.5, (Handle(0.1, 0.5, 20.0), Handle(0.9, 0.5, 100.0)))
+    history = kernels.new_texture(*VIEW, device)
+    for view in views(12.0, 0, 5):
+        pixels = view // 4 + 90
+        made = textured(kernels, history, pixels, continues=True, comb=comb)
+        field = made[..., 0].astype(float) - pixels[..., 0]
+        for part, angle in ((field[:, :80], 20.0), (field[:, -80:], 100.0)):
+            direction, agree = lean(part)
+            assert abs((direction - angle + 90) % 180 - 90) < 8
+            assert agree > 0.4
+
+
+def test_one_handle_combs_the_whole_picture(kernels, device):
+    gray = np.full((*VIEW, 3), 120, np.uint8)
+    by_hand = Comb(HAND, 0.5, (Handle(0.05, 0.9, 30.0),))
+    expected = added(kernels, device, gray, Comb(30.0, 0.5))
+    assert np.abs(added(kernels, device, gray, by_hand) - expected).max() <= 1
+
+
+PAIRS = ((0.0, 90.0), (33.0, 123.0), (34.4, 124.4), (10.0, 95.0), (60.0, 170.0))
+
+
+@pytest.mark.parametrize(
+    "angles", [*PAIRS, (5.0, 65.0, 125.0)], ids=lambda angles: "-".join(f"{a:g}" for a in angles)
+)
+def test_strokes_turn_from_handle_to_handle_without_a_seam(angles):
+    places = ((0.3, 0.4), (0.7, 0.5), (0.5, 0.9))
+    handles = tuple(Handle(*at, angle) for at, angle in zip(places, angles, strict=False))
+    small = np.zeros((72, 128), np.uint8)
+    axes = combing.axes_of(Comb(HAND, 0.5, handles), small, (360, 640), (0.0, 0.0))
+    angle = np.arctan2(axes[..., 1], axes[..., 0])
+    lengths = np.linalg.norm(axes, axis=-1)
+    for axis in (0, 1):
+        turn = np.abs((np.diff(angle, axis=axis) + math.pi) % (2 * math.pi) - math.pi) / 2
+        sure = np.delete(lengths, 0, axis) > 0.2
+        assert np.degrees(turn[sure]).max() < 20
+    assert (lengths < 0.2).mean() < 0.01, "more than points where strokes meet from all sides"
+
+
+def test_strokes_turn_from_handle_to_handle_on_the_shorter_way():
+    handles = Handle(0.2, 0.5, 150.0), Handle(0.8, 0.5, 30.0)
+    small = np.zeros((72, 128), np.uint8)
+    axes = combing.axes_of(Comb(HAND, 0.5, handles), small, (360, 640), (0.0, 0.0))
+    between = axes[36, 26:102]
+    assert between[:, 0].min() > 0.4, "through the horizontal, not through the vertical"
+
+
+def test_combs_without_handles_and_handles_without_a_comb_are_refused():
+    for given in ((HAND,), (30.0, 0.5, MANY), (FOLLOW, 0.5, MANY)):
+        with pytest.raises(ValueError, match="handles"):
+            Comb(*given)
+
+
+def test_each_direction_in_a_stream_begins_without_the_last_one(kernels, device):
+    history, texture = kernels.new_texture(*VIEW, device), TextureReference()
+    modes = COMBS[0], COMBS[0], COMBS[5], COMBS[0], COMBS[2], COMBS[6]
+    for view, comb in zip(views(0, 0, len(modes)), modes, strict=True):
+        pixels = view // 4 + 90
+        got = textured(kernels, history, pixels, continues=True, comb=comb)
+        (expected,) = texture.apply((pixels,), 1.0, continues=True, comb=comb)
+        assert shares(got, expected)[0] <= 1
+
+
 @pytest.mark.parametrize("comb", [COMBS[0], COMBS[2]], ids=["follow", "swirl"])
 def test_directed_strokes_move_with_the_scene(comb, kernels, device):
     history, fields = kernels.new_texture(*VIEW, device), []
@@ -376,8 +450,28 @@ def test_the_longest_strokes_read_no_noise_beyond_its_margin():
     assert Comb(FOLLOW, 1.0).steps == LONGEST
 
 
+def test_the_blurs_of_the_tensor_are_made_for_copies_of_this_size():
+    assert TRACKED == 128
+
+
+def test_the_kernels_and_the_reference_comb_with_the_same_numbers():
+    header = (FOLDER / "frames" / "native" / "combing.h").read_text("utf-8")
+    told = {name: float(n) for name, n in re.findall(r"\b(k[A-Z]\w*) = (-?[0-9.]+)f?\b", header)}
+    expected = {
+        "kNarrowReach": combing.BLURS[0][1], "kCarryReach": combing.BLURS[1][1],
+        "kCarried": combing.CARRIED, "kLeastSlope": combing.LEAST_SLOPE,
+        "kLeanX": LEAN[0], "kLeanY": LEAN[1], "kAveraged": combing.AVERAGED,
+        "kLongest": LONGEST, "kNear": combing.NEAR, "kTurn": combing.TURN,
+        "kMostHandles": MOST_HANDLES, "kOneWay": ONE_WAY,
+        "kFollow": MODES[FOLLOW], "kSwirl": MODES[SWIRL], "kHand": MODES[HAND],
+    }  # fmt: skip
+    assert told == expected
+
+
 def test_a_library_of_other_combing_is_refused(host):
     told = json.loads(host.styleforge_frames_abi())
-    told["frame"]["texture"]["margin"] += 1
-    with pytest.raises(BuildError, match=r"combing\.py differ in sizes"):
-        EmulatedFrameKernels(host)._describe(told)
+    for name in ("margin", "most_handles"):
+        other = json.loads(json.dumps(told))
+        other["frame"]["texture"][name] += 1
+        with pytest.raises(BuildError, match=r"combing\.py differ in sizes"):
+            EmulatedFrameKernels(host)._describe(other)
