@@ -7,8 +7,10 @@ options; the engine implements them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+
+from utils.stroke_directions import FOLLOW, HALF_TURN, HAND, SWIRL
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,17 @@ STROKES: dict[str, Stroke] = {
     "bold": Stroke("Bold", "Takes about a third of the time", 0.6),
 }
 
-AS_THEY_ARE, FOLLOW, SWIRL, ONE_WAY = "none", "follow", "swirl", "one"  # directions of strokes
+AS_THEY_ARE, ONE_WAY = "none", "one"  # directions of strokes that no kernel combs
 STROKE_DIRECTIONS: dict[str, Option] = {
     AS_THEY_ARE: Option("As they are", "Strokes as the style was trained"),
     FOLLOW: Option("Follow the picture", "Along the lines of the picture, as in a Van Gogh"),
     SWIRL: Option("Swirl", "In eddies"),
     ONE_WAY: Option("One direction", "At an angle, as rain falls"),
+    HAND: Option("By hand", "As you drag across the picture"),
 }
+NAMED_DIRECTIONS = tuple(key for key in STROKE_DIRECTIONS if key != ONE_WAY)
 DEFAULT_LENGTH = 0.5  # of strokes with a direction, 0 to 1
 DEFAULT_ANGLE = 45.0  # degrees, counterclockwise from the horizontal
-HALF_TURN = 180  # degrees, after which strokes lie as before
 
 UPSAMPLING: dict[str, Option] = {
     "guided": Option("Keep fine detail", "Restores edges and fine detail from the original"),
@@ -80,6 +83,19 @@ DEFAULT_MIX_AMOUNT = 0.5  # share of the second style
 MOST_MIXED = 4  # styles of one any-style network; at most two of single-style networks
 
 Part = tuple[str, float]  # a style and its share of a mix, 0 to 1
+
+
+def direction_of(value: object, keys: Collection[str]) -> float | str | None:
+    """Return a direction of strokes; None if `value` is none.
+
+    Args:
+        value: One of `keys`, or an angle in degrees from 0 to less than HALF_TURN.
+    """
+    if isinstance(value, str):
+        return value if value in keys else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < HALF_TURN else None
 
 
 def percentages(shares: Sequence[float]) -> list[int]:

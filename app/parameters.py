@@ -16,15 +16,24 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from typing import Any, TypeVar
 
+from app.errors import StyleForgeError
 from app.options import (
     DEFAULT_MIX_AMOUNT,
-    HALF_TURN,
+    NAMED_DIRECTIONS,
     NETWORKS,
-    ONE_WAY,
-    STROKE_DIRECTIONS,
     STROKES,
     UPSAMPLING,
     Option,
+    direction_of,
+)
+from utils.stroke_directions import (
+    HAND,
+    MOST_HANDLES,
+    Handle,
+    Handles,
+    are_handles,
+    format_handles,
+    parse_handles,
 )
 from utils.translation.mnemonics import without_mnemonic
 
@@ -86,6 +95,14 @@ class Parameter:
     def text(self, value: Any) -> str:
         raise NotImplementedError
 
+    def stored(self, value: Any) -> Any:
+        """Return `value` as JSON and flags have it."""
+        return value
+
+    def restored(self, stored: object) -> object:
+        """Return the value of what `stored` returned; anything else is returned as it is."""
+        return stored
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FractionParameter(Parameter):
@@ -122,7 +139,8 @@ class DirectionParameter(Parameter):
     """A key of STROKE_DIRECTIONS except ONE_WAY, an angle, or AUTO to let the style choose.
 
     It is a drop-down list, with a slider `angle` for the option ONE_WAY. Angles are in degrees,
-    counterclockwise from the horizontal, and less than HALF_TURN.
+    counterclockwise from the horizontal, and less than HALF_TURN. With HAND, strokes lie as the
+    handles say, and as with FOLLOW before there is one.
     """
 
     automatic: Option
@@ -133,14 +151,38 @@ class DirectionParameter(Parameter):
         return without_mnemonic(self.angle)
 
     def valid(self, value: object) -> bool:
-        if isinstance(value, str):
-            return value == AUTO or (value in STROKE_DIRECTIONS and value != ONE_WAY)
-        return isinstance(value, float) and 0 <= value < HALF_TURN
+        named = (AUTO, *NAMED_DIRECTIONS)
+        return not isinstance(value, int) and direction_of(value, named) is not None
 
     def text(self, value: float | str) -> str:
         if isinstance(value, str):
             return value
         return f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlesParameter(Parameter):
+    """The handles of strokes that are combed by hand, a tuple of at most MOST_HANDLES.
+
+    They are set on the picture; the control removes them all.
+    """
+
+    def valid(self, value: object) -> bool:
+        return are_handles(value)
+
+    def text(self, value: Handles) -> str:
+        return format_handles(value)
+
+    def stored(self, value: Handles) -> str:
+        """Return `value` as JSON and flags have it."""
+        return format_handles(value)
+
+    def restored(self, stored: object) -> object:
+        """Return the handles of a text; anything else is returned as it is."""
+        try:
+            return parse_handles(stored) if isinstance(stored, str) else stored
+        except ValueError:
+            return stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,9 +320,23 @@ class Parameters:
             automatic=Option("As the style", "The direction that suits the style"),
             angle="Turned b&y",
             help="how strokes lie where the picture is flat: none (as they are), follow (along the "
-            "lines of the picture), swirl, an angle in degrees, or auto for the style's own "
-            "direction",
+            "lines of the picture), swirl, hand (by --strokes-handles), an angle in degrees, or "
+            "auto for the style's own direction",
             metadata="Brushwork",
+        ),
+    )
+    strokes_handles: tuple[Handle, ...] = _row(
+        (),
+        HandlesParameter(
+            label="Remove handles (&J)",
+            title="Strokes by hand",
+            tip="Remove all handles, so that strokes follow the picture again",
+            group=Group.DETAIL,
+            stage=Stage.NETWORK,
+            help="directions of strokes at places of the picture: x,y,angle of up to "
+            f"{MOST_HANDLES} handles, separated by semicolons, with x and y from 0 to 1 from the top left and the angle in "
+            "degrees counterclockwise",
+            metadata="Strokes by hand",
         ),
     )
     strokes_length: float | str = _row(
@@ -351,6 +407,37 @@ def parameter_values(parameters: Parameters) -> dict[str, Any]:
 
 
 def given_values(options: Namespace) -> dict[str, Any]:
-    """Return the values of the rows whose flags were passed or have a default, by name."""
+    """Return the values of the rows whose flags were passed or have a default, by name.
+
+    Raises:
+        StyleForgeError: If flags contradict each other. The message is one sentence.
+    """
     flags = {name: getattr(options, name, None) for name in PARAMETERS}
-    return {name: value for name, value in flags.items() if value is not None}
+    try:
+        return combed({name: value for name, value in flags.items() if value is not None})
+    except ValueError as exc:
+        raise StyleForgeError(str(exc)) from exc
+
+
+def combed(values: dict[str, Any]) -> dict[str, Any]:
+    """Return given values of rows by name; handles without a direction comb strokes by hand.
+
+    Raises:
+        ValueError: If there are handles and another direction. The message is one sentence.
+    """
+    direction = values.get("strokes_direction", AUTO)
+    if not values.get("strokes_handles") or direction == HAND:
+        return values
+    if direction != AUTO:
+        raise ValueError(f"handles comb strokes with the direction {HAND} only, not {direction}")
+    return {**values, "strokes_direction": HAND}
+
+
+def stored_value(name: str, value: Any) -> Any:
+    """Return the value of a field of `Parameters`, or of a class that extends it, for JSON."""
+    return PARAMETERS[name].stored(value) if name in PARAMETERS else value
+
+
+def restored_value(name: str, stored: Any) -> Any:
+    """Return the value of a field from the output of `stored_value`, not checked."""
+    return PARAMETERS[name].restored(stored) if name in PARAMETERS else stored

@@ -13,7 +13,14 @@ from typing import Any
 import platformdirs
 
 from app.options import CAMERA_FITS, CAMERA_FORMATS, CAMERA_RATES, CAMERA_SIZES
-from app.parameters import PARAMETERS, AmountParameter, DirectionParameter, Parameters
+from app.parameters import (
+    PARAMETERS,
+    AmountParameter,
+    DirectionParameter,
+    Parameters,
+    restored_value,
+    stored_value,
+)
 from utils.files import small_json
 from utils.files.atomic import replacing
 from utils.files.regular import read_regular
@@ -167,7 +174,7 @@ class Settings(Parameters):
         kept: dict[str, Any] = {}
         damaged: list[str] = []
         for field in (field for field in fields(cls) if field.name in _PERSISTED):
-            value = stored.get(field.name, field.default)
+            value = restored_value(field.name, stored.get(field.name, field.default))
             if _is_number(field.name, field.default) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
             if not _valid(field.name, value, field.default):
@@ -186,7 +193,7 @@ class Settings(Parameters):
 
     def save(self, path: Path) -> None:
         """Write a temporary file next to `path` and rename it, so that none is incomplete."""
-        stored = {name: getattr(self, name) for name in _PERSISTED}
+        stored = {name: stored_value(name, getattr(self, name)) for name in _PERSISTED}
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
             temporary.touch(mode=0o600)  # a camera's address may contain its password

@@ -23,7 +23,7 @@ from app.engine.resolution import MAX_SIZE, SHORTEST, requested_sizes, unhurried
 from app.errors import StyleForgeError
 from app.frame import Frame
 from app.options import mixed_parts
-from app.parameters import PARAMETERS, FractionParameter
+from app.parameters import PARAMETERS, FractionParameter, combed
 from app.styles.catalog import Catalog
 from models.precision import Precision
 
@@ -61,7 +61,8 @@ class Stylist:
             pictures go in smaller groups. None for 8 on a GPU and 1 on the CPU.
         column: Key of the pictures in batches that are mappings, as in Ray Data.
         **parameters: Parameters of the look by the names of `app.parameters.PARAMETERS`, such as
-            `strength=0.7`, `keep_colors=True`, `strokes="bold"`, `texture="auto"`.
+            `strength=0.7`, `keep_colors=True`, `strokes="bold"`, `texture="auto"`,
+            `strokes_handles="0.25,0.4,30"`.
 
     Raises:
         StylistError: If an argument is invalid.
@@ -227,12 +228,16 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
                 if each not in _NO_ARGUMENTS and not other.of_streams
             )
             raise StylistError(f"there is no parameter '{name}', only {known}")
+        value = row.restored(value)
         if isinstance(row, FractionParameter) and type(value) is int:
             value = float(value)
         if not row.valid(value):
             raise StylistError(f"{name} cannot be {value!r}")
         checked[name] = value
-    return checked
+    try:
+        return combed(checked)
+    except ValueError as exc:
+        raise StylistError(str(exc)) from exc
 
 
 def _picture(given: Any) -> Picture:

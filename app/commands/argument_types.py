@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterable
 
-from app.options import HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
+from app.options import NAMED_DIRECTIONS, direction_of
 from app.parameters import AUTO
+from utils.stroke_directions import HALF_TURN, Handles, parse_handles
 
 
 def comma_separated(names: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
@@ -45,18 +45,25 @@ def amount(text: str, what: str) -> float | str:
 
 def direction(text: str, what: str) -> float | str:
     """Parse the direction of strokes: a key, an angle in degrees, or "auto"."""
-    keys = AUTO, *(key for key in STROKE_DIRECTIONS if key != ONE_WAY)
-    if text in keys:
-        return text
+    keys = AUTO, *NAMED_DIRECTIONS
     try:
-        angle = float(text)
+        value = float(text) % HALF_TURN % HALF_TURN  # twice, since -1e-20 % 180 is 180
     except ValueError:
-        angle = math.nan
-    if not math.isfinite(angle):
+        value = text
+    found = direction_of(value, keys)
+    if found is None:
         raise argparse.ArgumentTypeError(
             f"{what} must be {', '.join(keys)} or an angle in degrees, not {text}"
         )
-    return angle % HALF_TURN
+    return found
+
+
+def handles(text: str) -> Handles:
+    """Parse the handles of strokes that are combed by hand."""
+    try:
+        return parse_handles(text)
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(str(exc)) from exc
 
 
 def unit_interval(text: str, what: str, besides: str = "") -> float:

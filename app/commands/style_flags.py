@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from app.commands.argument_types import amount, direction, unit_interval
+from app.commands.argument_types import amount, direction, handles, unit_interval
 from app.options import Option, parse_mix
 from app.parameters import (
     AUTO,
@@ -14,6 +14,7 @@ from app.parameters import (
     ChoiceParameter,
     DirectionParameter,
     FractionParameter,
+    HandlesParameter,
     Parameter,
     Parameters,
 )
@@ -73,7 +74,16 @@ def _add(parser: argparse.ArgumentParser, name: str, row: Parameter, kept: bool)
             flag,
             type=lambda text: direction(text, f"the {what}"),
             default=default,
-            metavar=f"{AUTO}|none|follow|swirl|ANGLE",
+            metavar=f"{AUTO}|none|follow|swirl|hand|ANGLE",
+            help=f"{row.help} (default: {words})",
+        )
+    elif isinstance(row, HandlesParameter):
+        words = "the last ones" if kept else "none"
+        parser.add_argument(
+            flag,
+            type=handles,
+            default=default,
+            metavar="X,Y,ANGLE;...",
             help=f"{row.help} (default: {words})",
         )
     elif isinstance(row, ChoiceParameter):

@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.options import AS_THEY_ARE, DEFAULT_MIX_AMOUNT, Part
-from app.parameters import AUTO, PARAMETERS, FractionParameter, Parameters, Stage
+from app.parameters import (
+    AUTO,
+    PARAMETERS,
+    FractionParameter,
+    HandlesParameter,
+    Parameters,
+    Stage,
+)
 from kernels.frames.combing import Comb
 from models.precision import Precision
+from utils.stroke_directions import FOLLOW, HAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +68,25 @@ class EngineConfig(Parameters):
         return automatic if self.texture == AUTO else float(self.texture)
 
     def comb_or(self, direction: float | str, length: float) -> Comb | None:
-        """Return how strokes lie, from automatic values where they are set to automatic."""
+        """Return how strokes lie, from automatic values where they are set to automatic.
+
+        Strokes that are combed by hand follow the picture until there is a handle.
+        """
         if self.strokes_direction != AUTO:
             direction = self.strokes_direction
         if direction == AS_THEY_ARE:
             return None
         if self.strokes_length != AUTO:
             length = float(self.strokes_length)
+        if direction == HAND:
+            handles = self.strokes_handles
+            return Comb(HAND, length, handles) if handles else Comb(FOLLOW, length)
         return Comb(direction, length)
 
 
 _FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)
-_SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, FractionParameter))
+_DRAGGED = FractionParameter, HandlesParameter
+_SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, _DRAGGED))
 
 
 def same_network(a: EngineConfig, b: EngineConfig) -> bool:
@@ -81,9 +96,9 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """Return whether two configs differ at most in the values of sliders.
+    """Return whether two configs differ at most in the values of sliders and in handles.
 
-    While the user drags a slider, the previous result may still be displayed.
+    While the user drags one, the previous result may still be displayed.
     """
     if a.styles == b.styles:
         a = replace(a, mix_more=b.mix_more)

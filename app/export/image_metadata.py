@@ -10,21 +10,25 @@ from app.options import AS_THEY_ARE, DEFAULT_LENGTH
 from app.parameters import PARAMETERS
 from app.version import styleforge_version
 from kernels.frames.combing import Comb
+from utils.stroke_directions import Handles
 
 
-def strokes_of(comb: Comb | None) -> tuple[float | str, float]:
-    """Return the direction and the length of a result's strokes, as in app.parameters."""
-    return (AS_THEY_ARE, DEFAULT_LENGTH) if comb is None else (comb.direction, comb.length)
+def strokes_of(comb: Comb | None) -> tuple[float | str, float, Handles]:
+    """Return direction, length and handles of a result's strokes, as in app.parameters."""
+    if comb is None:
+        return AS_THEY_ARE, DEFAULT_LENGTH, ()
+    return comb.direction, comb.length, comb.handles
 
 
 def image_metadata(styled: StyledFrame) -> dict[str, str]:
     """Return the text entries for `write_pixels`; the look among them restores everything."""
-    direction, length = strokes_of(styled.comb)
+    direction, length, handles = strokes_of(styled.comb)
     config = replace(
         styled.config,
         texture=styled.texture,
         strokes_direction=direction,
         strokes_length=length,
+        strokes_handles=handles,
     )
     running = styled.running
     return {
@@ -36,9 +40,9 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
         "Device": running.device,
         "Network size": f"{styled.size[0]}x{styled.size[1]}",
         **{
-            row.metadata: row.text(getattr(config, name))
+            row.metadata: text
             for name, row in PARAMETERS.items()
-            if row.metadata
+            if row.metadata and (text := row.text(getattr(config, name)))
         },
         KEY: Look.of(styled.config).text(),
     }

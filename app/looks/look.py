@@ -10,8 +10,9 @@ from typing import Any
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.options import MOST_MIXED, Part
-from app.parameters import AUTO, PARAMETERS
+from app.parameters import AUTO, PARAMETERS, restored_value, stored_value
 from utils.files import small_json
+from utils.stroke_directions import HAND, Handles
 from utils.text import printable
 from utils.translation.texts import tr, trn
 
@@ -29,7 +30,7 @@ class Look:
     """The user's choices; size, precision and engine belong to the machine and are not included.
 
     `parts` are keys of one to four styles with shares that add up to 1; other fields are as in
-    app.parameters.
+    app.parameters. `strokes_handles` are none unless strokes are combed by hand.
     """
 
     parts: tuple[Part, ...]
@@ -39,10 +40,12 @@ class Look:
     texture: float | str = AUTO
     strokes_direction: float | str = AUTO
     strokes_length: float | str = AUTO
+    strokes_handles: Handles = ()
 
     @classmethod
     def of(cls, config: EngineConfig) -> Look:
-        return cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
+        look = cls(config.parts, **{name: getattr(config, name) for name in _SETTINGS})
+        return look if config.strokes_direction == HAND else replace(look, strokes_handles=())
 
     def applied(self, config: EngineConfig) -> EngineConfig:
         settings = {name: getattr(self, name) for name in _SETTINGS}
@@ -57,7 +60,8 @@ class Look:
 
     def stored(self) -> dict[str, Any]:
         styles = {key: round(share, 4) for key, share in self.parts}
-        return {"styles": styles, **{name: getattr(self, name) for name in _SETTINGS}}
+        settings = {name: stored_value(name, getattr(self, name)) for name in _SETTINGS}
+        return {"styles": styles, **settings}
 
     def text(self) -> str:
         """Return the look as JSON in one line, for the metadata of a picture."""
@@ -91,7 +95,8 @@ def look_from(stored: object) -> Look:
     for name in _SETTINGS:
         if name not in stored:
             continue
-        value = float(stored[name]) if type(stored[name]) is int else stored[name]
+        value = restored_value(name, stored[name])
+        value = float(value) if type(value) is int else value
         if not PARAMETERS[name].valid(value):
             shown = printable(repr(value), MAX_TEXT)
             setting = _inside(PARAMETERS[name].title)

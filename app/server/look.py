@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.engine.resolution import SHORTEST
 from app.errors import StyleForgeError
-from app.options import HALF_TURN, ONE_WAY, STROKE_DIRECTIONS, parse_mix
+from app.options import NAMED_DIRECTIONS, ONE_WAY, STROKE_DIRECTIONS, direction_of, parse_mix
 from app.parameters import (
     AUTO,
     PARAMETERS,
@@ -16,9 +16,12 @@ from app.parameters import (
     ChoiceParameter,
     DirectionParameter,
     FractionParameter,
+    HandlesParameter,
     Parameter,
     Parameters,
+    combed,
 )
+from utils.stroke_directions import HALF_TURN, parse_handles
 from utils.text import printable
 
 FULL = "full"  # in place of a number of pixels: all pixels
@@ -30,6 +33,7 @@ _DEFAULTS = Parameters()
 # Rows of the table that concern streams, or are part of another option.
 _NO_OPTIONS = ("smoothing", "mix_amount")
 _SWITCH = {"true": True, "false": False}
+_HANDLES_PATTERN = "^[0-9.,; ]*$"  # of a text field; `parse_handles` checks the rest
 
 
 class OptionError(StyleForgeError):
@@ -81,7 +85,7 @@ class Look:
             if value is True:
                 words.append(flag)
             elif value is not False:
-                words.append(f"{flag}={value}")
+                words.append(f"{flag}={PARAMETERS[name].stored(value)}")
         return words
 
 
@@ -107,7 +111,10 @@ def parse_look(given: Iterable[tuple[str, str]]) -> Look:
         else:
             found[name] = value
     own = {name: found.pop(name) for name in ("style", "size", "depth", "format") if name in found}
-    return Look(mix=tuple(mix), values=found, **own)
+    try:
+        return Look(mix=tuple(mix), values=combed(found), **own)
+    except ValueError as exc:
+        raise OptionError(str(exc)) from exc
 
 
 def look_of_words(words: Sequence[str], ending: str) -> Look:
@@ -135,19 +142,17 @@ def _share(text: str, name: str, besides: str = "") -> float:
     return value
 
 
-def _direction(text: str, name: str, keys: Iterable[str]) -> float | str:
-    if text in keys:
-        return text
+def _direction(text: str, name: str, keys: Collection[str]) -> float | str:
     try:
-        angle = float(text)
+        found = direction_of(float(text), ())
     except ValueError:
-        angle = -1.0
-    if not 0 <= angle < HALF_TURN:
+        found = direction_of(text, keys)
+    if found is None:
         raise ValueError(
             f"{name} must be one of {', '.join(keys)} or an angle from 0 to less than {HALF_TURN} "
             f"degrees, not '{text}'"
         )
-    return angle
+    return found
 
 
 def _one_of(known: Iterable[str], text: str, name: str) -> str:
@@ -187,11 +192,15 @@ def _of_row(name: str, row: Parameter) -> LookOption:
     if isinstance(row, DirectionParameter):
         keys = {
             AUTO: row.automatic.title,
-            **{key: option.title for key, option in STROKE_DIRECTIONS.items() if key != ONE_WAY},
+            **{key: STROKE_DIRECTIONS[key].title for key in NAMED_DIRECTIONS},
         }
         angle = {"type": "number", "minimum": 0, "exclusiveMaximum": HALF_TURN}
         either = {"anyOf": [*_titled(keys), {"title": STROKE_DIRECTIONS[ONE_WAY].title, **angle}]}
         return LookOption(name, row.help, about | either, lambda text: _direction(text, name, keys))
+    if isinstance(row, HandlesParameter):
+        written = {"default": "", "type": "string", "pattern": _HANDLES_PATTERN}
+        about |= {"description": row.help}  # the tip is about the button of the window
+        return LookOption(name, row.help, about | written, parse_handles)
     if isinstance(row, ChoiceParameter):
         titles = {key: option.title for key, option in row.options.items()}
         listed: dict[str, Any] = {"type": "string", "oneOf": _titled(titles)}

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.errors import StyleForgeError
-from app.options import AS_THEY_ARE, DEFAULT_LENGTH, HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
+from app.options import AS_THEY_ARE, DEFAULT_LENGTH, NAMED_DIRECTIONS, direction_of
 from models.families.keys import ANY_STYLE, FAMILY_KEYS, FEED_FORWARD
 from utils.files import toml
 from utils.files.byte_planes import unpack
 from utils.files.regular import check_regular, read_regular
+from utils.stroke_directions import HAND
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
@@ -188,13 +189,10 @@ def _share(spec: dict[str, object], name: str, default: float) -> float:
 
 
 def _direction(spec: dict[str, object], name: str) -> float | str:
-    keys = [key for key in STROKE_DIRECTIONS if key != ONE_WAY]
+    keys = [key for key in NAMED_DIRECTIONS if key != HAND]  # handles belong to a picture
     value = spec.get(name, AS_THEY_ARE)
-    if isinstance(value, str) and value in keys:
-        return value
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and 0 <= value < HALF_TURN:  # type: ignore[operator]
-        return float(value)  # type: ignore[arg-type]
+    if (found := direction_of(value, keys)) is not None:
+        return found
     raise TypeError(
         tr(
             "'{field}' should be one of {keys} or an angle from 0 to less than 180, not {value}",

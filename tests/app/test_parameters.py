@@ -7,9 +7,11 @@ program itself in a child process.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,19 @@ import pytest
 
 from app.engine.config import EngineConfig, same_choice, same_network
 from app.engine.engine import Engine, EngineError
-from app.parameters import AUTO, CHOICES, PARAMETERS, FractionParameter, Parameters, Stage
+from app.errors import StyleForgeError
+from app.options import direction_of
+from app.parameters import (
+    AUTO,
+    CHOICES,
+    PARAMETERS,
+    FractionParameter,
+    Parameters,
+    Stage,
+    given_values,
+)
 from utils.images.writing import write_pixels
+from utils.stroke_directions import Handle
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -287,6 +300,32 @@ def test_an_amount_is_a_number_of_0_to_1_or_automatic():
     assert [texture.text(v) for v in (AUTO, 0.4)] == ["auto", "0.40"]
 
 
+def test_a_direction_is_a_name_or_an_angle_below_a_half_turn():
+    brushwork = PARAMETERS["strokes_direction"]
+    values = (AUTO, "hand", "follow", 0.0, 179.5, "one", "up", 180.0, -1.0, 30, True, None)
+    assert [brushwork.valid(v) for v in values] == [True] * 5 + [False] * 7
+    assert direction_of(30, ()) == 30.0
+    assert [direction_of(v, ("hand",)) for v in (True, "follow", None, math.nan)] == [None] * 4
+
+
+def test_handles_are_few_and_on_the_picture():
+    row, handle = PARAMETERS["strokes_handles"], Handle(0.5, 1.0, 179.9)
+    assert row.valid((handle,) * 12)
+    wrong = (handle,) * 13, [handle], ((0.5, 0.5, 30.0),), (Handle(1.1, 0.5, 0.0),), "0.5,0.5,30"
+    assert not any(row.valid(value) for value in wrong)
+    assert row.restored(row.stored((handle, handle))) == (handle, handle)
+
+
+def test_handles_comb_by_hand_unless_another_direction_is_given():
+    handles = (Handle(0.5, 0.5, 30.0),)
+    for given in ({}, {"strokes_direction": AUTO}, {"strokes_direction": "hand"}):
+        values = given_values(Namespace(strokes_handles=handles, **given))
+        assert values == {"strokes_direction": "hand", "strokes_handles": handles}
+    assert given_values(Namespace(strokes_handles=())) == {"strokes_handles": ()}
+    with pytest.raises(StyleForgeError, match="not swirl"):
+        given_values(Namespace(strokes_handles=handles, strokes_direction="swirl"))
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_engine_refuses_a_choice_that_is_not_in_its_table(catalog, name):
     with pytest.raises(EngineError, match=f"'none' .*{name}"):
@@ -305,6 +344,8 @@ def test_only_sliders_leave_the_choice_as_it_is():
     sliders = [n for n, row in PARAMETERS.items() if isinstance(row, FractionParameter)]
     assert sliders == ["strength", "mix_amount", "smoothing"]
     assert same_choice(EngineConfig(), EngineConfig(mix_amount=0.2, strength=0.1))
+    handles = (Handle(0.5, 0.5, 30.0),)
+    assert same_choice(EngineConfig(), EngineConfig(strokes_handles=handles)), "they are dragged"
     assert not same_choice(EngineConfig(), EngineConfig(keep_colors=True))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -10,6 +11,7 @@ from dataclasses import fields
 import pytest
 
 from app.settings import Settings, settings_path
+from utils.stroke_directions import Handle
 
 
 def test_settings_survive_a_restart(tmp_path):
@@ -66,6 +68,17 @@ def test_a_whole_number_is_a_good_strength(tmp_path):
     path = tmp_path / "settings.json"
     path.write_text('{"strength": 0}')
     assert Settings.load(path).strength == 0.0
+
+
+def test_handles_are_stored_as_text(tmp_path, caplog):
+    path, handles = tmp_path / "settings.json", (Handle(0.25, 0.4, 30.0), Handle(0.0, 1.0, 120.5))
+    Settings(strokes_handles=handles).save(path)
+    assert json.loads(path.read_text())["strokes_handles"] == "0.25,0.4,30;0,1,120.5"
+    assert Settings.load(path).strokes_handles == handles
+    path.write_text('{"strokes_handles": "0.25,2,30"}')
+    assert Settings.load(path) == Settings()
+    assert "strokes_handles" in caplog.text
+    caplog.clear()
 
 
 def test_saving_leaves_nothing_else_behind(tmp_path):

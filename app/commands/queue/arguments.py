@@ -12,6 +12,7 @@ from app.batch.jobs.inputs import STDIN, listed_paths
 from app.batch.queue.job import QueueError
 from app.batch.style_choice import StyleImage
 from app.commands.stylize.flags import add_inputs, add_look
+from utils.stroke_directions import are_handles, format_handles
 
 
 class _Parser(argparse.ArgumentParser):
@@ -83,6 +84,8 @@ def _text(value: Any) -> str:
     if isinstance(value, StyleImage):
         share = "" if value.share is None else f":{value.share}"
         return f"{value.path.absolute()}{share}"
+    if are_handles(value):
+        return format_handles(value)
     if isinstance(value, tuple):  # a value of --mix
         key, share = value
         return key if share is None else f"{key}:{share}"

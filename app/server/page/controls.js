@@ -77,6 +77,11 @@ function toggle(id, schema, on, off) {
   return [[row(id, schema.title, input)], () => (input.checked ? on : off)];
 }
 
+function text(id, schema) {
+  const input = element("input", { id, type: "text", pattern: schema.pattern, value: schema.default, placeholder: "0.25,0.4,30" });
+  return [[row(id, schema.title), input], () => input.value];
+}
+
 function make(id, schema) {
   const automatic = { value: "", title: "Automatic" };
   if (schema["x-checked"]) {
@@ -97,6 +102,7 @@ function make(id, schema) {
   }
   if (schema.type === "boolean") return toggle(id, schema, "true", "false");
   if (schema.type === "number") return slider(id, schema);
+  if (schema.pattern) return text(id, schema);
   return null;
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.config import EngineConfig
-from app.parameters import PARAMETERS, parameter_values
+from app.parameters import PARAMETERS, parameter_values, restored_value, stored_value
 from app.ui.film.options import DEFAULTS, FilmOptions
 from models.precision import Precision
 from utils.files import small_json
@@ -44,7 +44,7 @@ class ExportOrder:
             "target": str(self.target),
             "options": asdict(self.options),
             "config": {
-                **parameter_values(config),
+                **{name: stored_value(name, v) for name, v in parameter_values(config).items()},
                 "precision": config.precision.name,
                 "size": config.size,
                 "mix": config.mix,
@@ -76,7 +76,7 @@ def read_order(path: Path) -> ExportOrder:
 def _config(stored: dict[str, Any]) -> EngineConfig:
     values: dict[str, Any] = {}
     for name, usual in parameter_values(EngineConfig()).items():
-        value, row = stored.get(name, usual), PARAMETERS.get(name)
+        value, row = restored_value(name, stored.get(name, usual)), PARAMETERS.get(name)
         if not (type(value) is type(usual) if row is None else row.valid(value)):
             raise ValueError(name)
         values[name] = value

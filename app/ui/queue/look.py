@@ -14,6 +14,7 @@ from app.parameters import PARAMETERS, SwitchParameter
 from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
 from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
+from utils.stroke_directions import HAND
 
 _DEFAULT = EngineConfig()
 
@@ -85,13 +86,15 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
             continue
         if name == "smoothing" and kind is not Kind.FILM:
             continue
+        if name == "strokes_handles" and config.strokes_direction != HAND:
+            continue
         flag = name.replace("_", "-")
         if isinstance(row, SwitchParameter):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         elif isinstance(value, float):
             words.append(f"--{flag}={value:.6g}")
         else:
-            words.append(f"--{flag}={value}")
+            words.append(f"--{flag}={row.stored(value)}")
     if config.size is not None:
         words.append(f"--size={config.size}")
     for name, chosen, usual in (

@@ -28,7 +28,13 @@ from app.ui.widgets.form_layout import FormLayout, align_labels
 from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.mix_wheel import MixWheel, WheelStyle
 from app.ui.widgets.option_box import Choice, OptionBox
-from app.ui.widgets.parameter_controls import AmountControl, CheckControl, control_of
+from app.ui.widgets.parameter_controls import (
+    AmountControl,
+    CheckControl,
+    DirectionControl,
+    HandlesControl,
+    control_of,
+)
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.widgets.style_list import load_thumbnail
 from app.ui.widgets.toolbar import tool_button
@@ -40,6 +46,7 @@ from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 from models.webgpu_devices import is_webgpu
 from utils.devices import DeviceChoice
+from utils.stroke_directions import HAND
 from utils.text import capitalized
 from utils.translation.joints import enumerated, labeled
 from utils.translation.texts import tr
@@ -129,6 +136,10 @@ class ControlPanel(QScrollArea):
         self._unfold.toggled.connect(self._show_arrow)
         self._show_arrow(self._unfold.isChecked())
         self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
+        brushwork, remove = (self.controls[f"strokes_{part}"] for part in ("direction", "handles"))
+        assert isinstance(brushwork, DirectionControl)
+        assert isinstance(remove, HandlesControl)
+        self.brushwork, self.remove_handles = brushwork, remove
         self.mix = OptionBox(
             tr("Mix with"),
             tr("A second style to mix in (M); you can also Shift-click one in the gallery"),
@@ -193,6 +204,8 @@ class ControlPanel(QScrollArea):
                 if name == "network":
                     rows.add_below(self.network_remark)
         self._share_label = form.add_in_place_of(self.controls["mix_amount"], self.wheel)
+        self._angle_label = form.add_in_place_of(self.brushwork.angle, self.remove_handles)
+        QWidget.setTabOrder(self.brushwork.angle, self.remove_handles)
         inner.add(tr("&Precision"), self.precision)
         inner.add_below(self.precision_remark, whole=True)
         inner.add(tr("En&gine"), self.kernels)
@@ -233,6 +246,7 @@ class ControlPanel(QScrollArea):
         """Show `config` without emitting signals."""
         for name, control in self.controls.items():
             control.show_value(getattr(config, name))
+        self._show_brushwork(config)
         self._enable_for_family()
         if config.styles != self._listed:
             self._set_mix_options()
@@ -249,6 +263,17 @@ class ControlPanel(QScrollArea):
             self.device.show_choice(config.device)
             self._query_limitations(config.device)
         self._show_remarks()
+
+    def _show_brushwork(self, config: EngineConfig) -> None:
+        """Show the button for handles in place of the angle while strokes are combed by hand."""
+        by_hand = config.strokes_direction == HAND
+        if by_hand and self.brushwork.angle.hasFocus():
+            self.brushwork.setFocus()
+        for part in (self._angle_label, self.brushwork.angle, self.brushwork.degrees):
+            part.setVisible(not by_hand)
+        if not by_hand and self.remove_handles.hasFocus():
+            self.brushwork.setFocus()
+        self.remove_handles.setVisible(by_hand)
 
     def _choose_shares(self, shares: tuple[float, ...]) -> None:
         config = self._session.config

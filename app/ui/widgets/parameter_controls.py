@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 
-from app.options import DEFAULT_ANGLE, HALF_TURN, ONE_WAY, STROKE_DIRECTIONS
+from app.options import DEFAULT_ANGLE, ONE_WAY, STROKE_DIRECTIONS
 from app.parameters import (
     AUTO,
     AmountParameter,
     ChoiceParameter,
     DirectionParameter,
     FractionParameter,
+    HandlesParameter,
     Parameter,
     SwitchParameter,
 )
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
+from utils.stroke_directions import HALF_TURN
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import tr
 
@@ -146,6 +148,32 @@ class DirectionControl(OptionBox):
         self.picked.emit(float(angle))
 
 
+class HandlesControl(QPushButton):
+    """A button that removes the handles, which are set on the picture.
+
+    Signals:
+        picked: No handles, an empty tuple, after a click.
+    """
+
+    picked = Signal(object)
+
+    def __init__(self, row: HandlesParameter) -> None:
+        super().__init__(tr(row.label))
+        self.setAccessibleName(without_mnemonic(tr(row.label)))
+        self.setToolTip(tr(row.tip))
+        self.clicked.connect(lambda: self.picked.emit(()))
+
+    def show_value(self, value: object) -> None:
+        """Do nothing: the picture shows the handles."""
+
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        return (self,)
+
+    def add_to(self, form: FormLayout) -> None:
+        """Do nothing: the panel puts the button in place of the angle."""
+
+
 class AmountControl(FractionControl):
     """A slider that follows the automatic amount of its check box until the user moves it."""
 
@@ -178,7 +206,9 @@ class AmountControl(FractionControl):
         self.picked.emit(AUTO if checked else self.value() / 100)
 
 
-Control = FractionControl | AmountControl | CheckControl | ListControl | DirectionControl
+Control = (
+    FractionControl | AmountControl | CheckControl | ListControl | DirectionControl | HandlesControl
+)
 
 
 def control_of(row: Parameter) -> Control:
@@ -189,6 +219,8 @@ def control_of(row: Parameter) -> Control:
             return AmountControl(row)
         case DirectionParameter():
             return DirectionControl(row)
+        case HandlesParameter():
+            return HandlesControl(row)
         case SwitchParameter():
             return CheckControl(row, row.title, on=True, off=False)
         case ChoiceParameter(checked=""):

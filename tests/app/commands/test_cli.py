@@ -68,7 +68,11 @@ def test_flags_are_generated_from_the_tables(capsys):
         (["stylize", "a.png", "-o", "b.png", "--texture", "much"], "auto or a number from 0 to 1"),
         (
             ["stylize", "a.png", "-o", "b.png", "--strokes-direction", "up"],
-            "must be auto, none, follow, swirl or an angle in degrees, not up",
+            "must be auto, none, follow, swirl, hand or an angle in degrees, not up",
+        ),
+        (
+            ["stylize", "a.png", "-o", "b.png", "--strokes-handles", "0.1,0.2"],
+            "x,y,angle, with x and y from 0 to 1",
         ),
         (["--network", "tiny"], "tiny"),
         (["--mix", ":1"], "udnie:0.4"),

@@ -382,7 +382,8 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--device", "cuda:1", "--size", "512", "--depth", "16", "--batch", "3",
         "--strength", "0.123456789", "--keep-colors", "--network", "lite", "--strokes", "bold",
         "--codec", "hevc", "--quality", "best", "--encoder", "cpu", "--report", "films.json",
-        "--before-after", "side", "--texture", "0.5", "--strokes-direction", "30.5",
+        "--before-after", "side", "--texture", "0.5", "--strokes-direction", "hand",
+        "--strokes-handles", "0.25,0.4,30;0.7,0.6,120.5",
         "--strokes-length", "0.7", "--upsampling", "smooth",
         "--smoothing", "0.25",
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from kernels.frames.noise import BANDS, tile
 from tests.conftest import picture
 from tests.kernels.frames.native import native_texture
 from utils.opencv import cv2
+from utils.stroke_directions import Handle
 
 GRAY = np.full((96, 128, 3), 120, np.uint8)
 
@@ -271,6 +272,21 @@ def test_the_direction_of_strokes_is_the_styles_or_the_users_and_reaches_network
     assert len(set(pictures.values())) == 3
     kept = image_metadata(shown[AUTO])
     assert (kept["Brushwork"], kept["Stroke length"]) == ("follow", "0.80")
+
+
+def test_strokes_combed_by_hand_follow_the_picture_until_there_is_a_handle(engine, config):
+    handles = (Handle(0.3, 0.4, 60.0),)
+    by_hand = replace(config, texture=1.0, strokes_direction="hand", strokes_length=0.5)
+    engine.configure(by_hand)
+    without = engine.process(Frame(GRAY), ProcessMode.SINGLE)
+    assert without.comb == Comb("follow", 0.5)
+    assert "Strokes by hand" not in image_metadata(without)
+    engine.configure(replace(by_hand, strokes_handles=handles))
+    combed = engine.process(Frame(GRAY), ProcessMode.SINGLE)
+    assert combed.comb == Comb("hand", 0.5, handles)
+    assert not np.array_equal(combed.frame.pixels, without.frame.pixels)
+    kept = image_metadata(combed)
+    assert (kept["Brushwork"], kept["Strokes by hand"]) == ("hand", "0.3,0.4,60")
 
 
 def test_texture_without_an_amount_has_no_strokes(engine, config):

@@ -12,6 +12,7 @@ from app.looks.look import Look, LookError, parse_look
 from app.looks.look_file import DAMAGED, LookFile, NamedLook, look_name
 from models.precision import Precision
 from tests.helpers.errors import mentions
+from utils.stroke_directions import Handle
 from utils.translation import texts
 
 MIXED = replace(
@@ -53,6 +54,16 @@ def test_a_look_of_several_styles_and_automatic_texture_comes_back():
     assert look.applied(EngineConfig()).parts == parts
 
 
+def test_a_look_has_the_handles_of_strokes_that_are_combed_by_hand_alone():
+    handles = Handle(0.25, 0.4, 30.0), Handle(0.7, 0.6, 120.5)
+    combed = EngineConfig(strokes_direction="hand", strokes_handles=handles)
+    look = Look.of(combed)
+    assert json.loads(look.text())["strokes_handles"] == "0.25,0.4,30;0.7,0.6,120.5"
+    assert parse_look(look.text()) == look
+    assert look.applied(EngineConfig()) == combed
+    assert Look.of(replace(combed, strokes_direction="swirl")).strokes_handles == ()
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -65,6 +76,8 @@ def test_a_look_of_several_styles_and_automatic_texture_comes_back():
         ('{"styles": {"a": 1}, "strength": 2.5}', "its strength cannot be 2.5"),
         ('{"styles": {"a": 1}, "strokes": "wild"}', "its strokes cannot be 'wild'"),
         ('{"styles": {"a": 1}, "texture": "some"}', "its texture cannot be 'some'"),
+        ('{"styles": {"a": 1}, "strokes_handles": "1,2"}', "its strokes by hand cannot be '1,2'"),
+        ('{"styles": {"a": 1}, "strokes_handles": [1]}', r"its strokes by hand cannot be \[1\]"),
         ('{"styles": {"a": 1}, "keep_colors": 1}', "its keep colors cannot be 1.0"),
     ],
 )

@@ -56,6 +56,7 @@ def head(client: httpx.Client, *lines: str) -> bytes:
         {"style": "candy", "strength": "0.5", "keep_colors": "true", "texture": "0.4"},
         {"style": "candy", "strokes_direction": "follow", "strokes_length": "0.7"},
         {"style": "candy", "strokes_direction": "30", "texture": "1"},
+        {"style": "candy", "strokes_handles": "0.2,0.3,30;0.8,0.7,120", "texture": "1"},
         {"style": "mosaic", "mix": "scream:0.3", "strokes": "bold", "upsampling": "smooth"},
     ],
 )
@@ -108,8 +109,13 @@ def test_what_a_result_lacks_is_said(start, engine_painter, tmp_path):
         ({"strength": "nan"}, "a number from 0 to 1"),
         (
             {"strokes_direction": "200"},
-            "strokes_direction must be one of auto, none, follow, swirl or an angle from 0 to "
-            "less than 180 degrees, not '200'",
+            "strokes_direction must be one of auto, none, follow, swirl, hand or an angle from 0 "
+            "to less than 180 degrees, not '200'",
+        ),
+        ({"strokes_handles": "0.5,0.5"}, "x,y,angle, with x and y from 0 to 1"),
+        (
+            {"strokes_handles": "0.5,0.5,30", "strokes_direction": "swirl"},
+            "handles comb strokes with the direction hand only, not swirl",
         ),
         ({"texture": "much"}, "texture must be auto or a number from 0 to 1, not 'much'"),
         ({"keep_colors": "maybe"}, "keep_colors must be one of true, false, not 'maybe'"),

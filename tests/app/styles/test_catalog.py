@@ -49,6 +49,11 @@ from utils.files import toml
             "'strokes_direction' should be one of none, follow, swirl or an angle",
         ),
         (
+            'title = "C"\nweights = "w"\nstrokes_direction = "hand"',
+            "'strokes_direction' should be one of none, follow, swirl or an angle",
+        ),
+        ('title = "C"\nweights = "w"\nstrokes_direction = true', "not True"),
+        (
             'title = "C"\nweights = "w"\nstrokes_direction = "auto"',
             "'strokes_direction' should be one of none, follow, swirl or an angle",
         ),

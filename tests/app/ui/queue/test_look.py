@@ -17,6 +17,7 @@ from models.precision import Precision
 from tests.conftest import picture
 from tests.helpers.animations import write_animation
 from utils.images.writing import write_pixels
+from utils.stroke_directions import Handle
 
 LOOK = EngineConfig(
     style="udnie",
@@ -52,6 +53,15 @@ def test_every_control_of_the_look_reaches_the_command_line():
     assert args.precision == "fp16"
     usual = look_words(EngineConfig(), Kind.PICTURE)
     assert usual == [f"--style={EngineConfig().style}"]
+
+
+def test_handles_reach_the_command_line_where_they_comb_the_strokes():
+    handles = Handle(0.25, 0.4, 30.0), Handle(0.7, 0.6, 120.5)
+    combed = replace(LOOK, strokes_direction="hand", strokes_handles=handles)
+    args = job_arguments([*look_words(combed, Kind.PICTURE), "--output=x", "--", "a.png"])
+    assert (args.strokes_direction, args.strokes_handles) == ("hand", handles)
+    swirling = replace(combed, strokes_direction="swirl")
+    assert not any("handles" in word for word in look_words(swirling, Kind.PICTURE))
 
 
 def test_pictures_that_do_not_follow_one_another_are_not_blended():

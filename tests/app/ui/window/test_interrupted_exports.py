@@ -21,6 +21,7 @@ from tests.app.ui.window.test_film_export import Held, film, held, playing
 from tests.helpers.errors import mentions
 from tests.helpers.films import times_of
 from tests.helpers.windows import show_window
+from utils.stroke_directions import Handle
 
 __all__ = ["film", "held", "playing"]  # fixtures
 
@@ -159,6 +160,7 @@ ORDER = ExportOrder(
         precision=Precision.fp16,
         texture=0.7,
         size=640,
+        strokes_handles=(Handle(0.25, 0.4, 30.0), Handle(0.7, 0.6, 120.5)),
     ),
     FilmOptions("gif", "cpu", "small"),
 )

@@ -85,7 +85,7 @@ def test_no_two_mnemonics_of_the_panel_are_the_same(window):
     texts = [w.text() for w in window.panel.findChildren(QLabel)]
     texts += [w.text() for w in window.panel.findChildren(QAbstractButton)]
     letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
-    assert len(letters) == len(set(letters)) == 23
+    assert len(letters) == len(set(letters)) == 24
 
 
 def test_every_action_is_in_the_menu(window):

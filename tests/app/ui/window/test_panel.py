@@ -71,7 +71,8 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
     panel = window.panel
     headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
     controls = [panel.mix, panel.network_size, panel.precision, panel.kernels, panel.device]
-    parts = [*headings, *panel.controls.values(), *controls, panel.advanced_button]
+    shown = [each for each in panel.controls.values() if each is not panel.remove_handles]
+    parts = [*headings, *shown, *controls, panel.advanced_button]
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
         "Smooth or sharp",
@@ -475,6 +476,7 @@ def test_the_angle_is_for_strokes_in_one_direction_alone(window, session):
     assert not brushwork.angle.isEnabled()
     brushwork.setFocus()
     QTest.keyClick(brushwork, Qt.Key.Key_End)
+    QTest.keyClick(brushwork, Qt.Key.Key_Up)
     assert session.config.strokes_direction == 45.0
     assert brushwork.angle.isEnabled()
     QTest.keyClick(brushwork.angle, Qt.Key.Key_End)

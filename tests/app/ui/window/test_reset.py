@@ -12,10 +12,12 @@ from app.engine.config import EngineConfig
 from app.parameters import PARAMETERS
 from models.precision import Precision
 from tests.app.ui.window.conftest import press
+from utils.stroke_directions import Handle
 
 CHANGED = {
     "strength": 0.3, "keep_colors": True, "mix_amount": 0.1, "network": "lite", "strokes": "bold",
     "keep_strokes": True, "texture": 0.7, "strokes_direction": 30.0,
+    "strokes_handles": (Handle(0.2, 0.3, 40.0),),
     "strokes_length": 0.7, "upsampling": "smooth", "smoothing": 0.5,
     "fluid": False, "size": 512, "precision": Precision.bf16, "kernels": "baseline",
     "device": "cuda:7",

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
 from app.parameters import PARAMETERS
 from models.precision import Precision
 from tests.app.ui.window.conftest import press
+from utils.stroke_directions import Handle
 
 
 def handle(slider) -> QPoint:
@@ -40,6 +41,7 @@ CHANGES = (
     *({name: value} for name, value in {
         "strength": 0.3, "keep_colors": True, "network": "lite", "strokes": "bold",
         "keep_strokes": True, "texture": 0.7, "strokes_direction": "follow",
+        "strokes_handles": (Handle(0.2, 0.3, 40.0),),
         "strokes_length": 0.7, "upsampling": "smooth", "smoothing": 0.5,
         "fluid": False,
     }.items()),
