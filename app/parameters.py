@@ -334,8 +334,8 @@ class Parameters:
             group=Group.DETAIL,
             stage=Stage.NETWORK,
             help="directions of strokes at places of the picture: x,y,angle of up to "
-            f"{MOST_HANDLES} handles, separated by semicolons, with x and y from 0 to 1 from the top left and the angle in "
-            "degrees counterclockwise",
+            f"{MOST_HANDLES} handles, separated by semicolons, with x and y from 0 to 1 from the "
+            "top left and the angle in degrees counterclockwise",
             metadata="Strokes by hand",
         ),
     )

@@ -32,16 +32,23 @@ class Gestures(QObject):
     def current(self) -> int | None:
         return self._count if self._pressed or self._key is not None else None
 
+    def press(self) -> None:
+        """Begin a gesture that no watched control sees; `release` ends it."""
+        self._begin()
+        self._pressed = True
+
+    def release(self) -> None:
+        self._pressed = False
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Track mouse and keys; every event still reaches its control."""
         match event.type():
             case QEvent.Type.MouseButtonPress:
-                self._begin()
-                self._pressed = True
+                self.press()
             case QEvent.Type.MouseButtonDblClick:
                 self._pressed = True
             case QEvent.Type.MouseButtonRelease | QEvent.Type.Hide:
-                self._pressed = False
+                self.release()
             case QEvent.Type.FocusOut:
                 self._end()
             case QEvent.Type.ShortcutOverride | QEvent.Type.KeyPress if isinstance(

@@ -28,6 +28,7 @@ from app.ui.film_strip.controller import FilmStripController
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.incremental_work import IncrementalWork
 from app.ui.layouts import fill
+from app.ui.looks.combing import CombController
 from app.ui.looks.controller import LookController
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
@@ -174,6 +175,7 @@ class WindowParts(QMainWindow):
         sliders = self.panel.findChildren(FractionControl)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
         self.undo = UndoController(context, gestures)
+        self.combing = CombController(self.session, self.panel, self.viewport.comb, gestures)
         self.welcome = WelcomeController(context)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)

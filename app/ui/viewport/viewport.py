@@ -21,6 +21,7 @@ from app.engine.post.blending import Pixels
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
+from app.ui.viewport.combing import CombControl
 from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.divider import paint_divider
 from app.ui.viewport.frame_painter import FramePainter, on_widget
@@ -33,7 +34,7 @@ from app.ui.viewport.text_painting import (
     smooth_painter,
 )
 from app.ui.viewport.zoom_control import ZoomControl
-from utils.translation.texts import tr
+from utils.translation.texts import tr, trn
 
 VIEWS = ("styled", "split", "compare")
 _STEPS = {
@@ -42,6 +43,10 @@ _STEPS = {
     Qt.Key.Key_Home: -1.0,
     Qt.Key.Key_End: 1.0,
 }
+
+
+def _comb_text(handles: int) -> str:
+    return trn("{n} handle combs the strokes", "{n} handles comb the strokes", handles)
 
 
 class Viewport(QWidget):
@@ -77,6 +82,8 @@ class Viewport(QWidget):
         self._picture = QRect()  # the visible part of the picture, which the divider crosses
         self.zoom = ZoomControl(self)
         self.zoom.changed.connect(self._on_zoomed)
+        self.comb = CombControl(self)
+        self.comb.changed.connect(self._on_combed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -206,6 +213,8 @@ class Viewport(QWidget):
                 text=text,
                 size=self.zoom.text,
             )
+        if self.comb.open and self._styled is not None and self._view != "compare":
+            text = ". ".join((text, self.comb.hint or _comb_text(len(self.comb.handles))))
         self.setAccessibleDescription(text)
 
     # Painting
@@ -214,6 +223,7 @@ class Viewport(QWidget):
         """Paint the view, and report the first paint of each result."""
         start = time.perf_counter()
         self._frames.begin_paint()
+        self.comb.place(QRectF(), QRect(), mirrored=False)  # without a picture, or with two
         painter = smooth_painter(self)
         painter.fillRect(self.rect(), self.palette().dark())
         if self._styled is None:
@@ -264,6 +274,10 @@ class Viewport(QWidget):
             corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
             said = tr("Measuring plain PyTorch and StyleForge...")
             draw_pill(painter, corner, said, right=True)
+        if self._view != "compare":
+            whole = on_widget(place, self.devicePixelRatioF())
+            self.comb.place(whole, self._picture, mirrored=self.mirrored)
+            self.comb.paint(painter, self._covered)
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:
@@ -311,15 +325,21 @@ class Viewport(QWidget):
     def _near_divider(self, x: float) -> bool:
         return self._can_split and abs(x - self._divider()) < 16
 
-    def _set_cursor(self, x: float | None) -> None:
+    def _set_cursor(self, at: QPointF | None) -> None:
         if self.zoom.dragging:
             shape = Qt.CursorShape.ClosedHandCursor
-        elif x is not None and self._near_divider(x):
+        elif at is not None and self._near_divider(at.x()) and not self.comb.dragging:
             shape = Qt.CursorShape.SplitHCursor
+        elif at is not None and (combing := self.comb.cursor(at)) is not None:
+            shape = combing
         else:
             zoomed = self.zoom.zoomed and self._styled is not None
             shape = Qt.CursorShape.OpenHandCursor if zoomed else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
+
+    def _on_combed(self) -> None:
+        self._update_description()
+        self.update()
 
     def _on_zoomed(self) -> None:
         self._update_description()
@@ -332,23 +352,28 @@ class Viewport(QWidget):
         return self._view == "split" and self._styled is not None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Move the divider to the pointer, or grab a zoomed picture."""
+        """Comb strokes, move the divider to the pointer, or grab a zoomed picture."""
         x, left = event.position().x(), event.button() == Qt.MouseButton.LeftButton
-        held = not (left and self._near_divider(x)) and self.zoom.press(event)
+        divides = left and self._near_divider(x)
+        held = not divides and (self.comb.press(event) or self.zoom.press(event))
         if self._can_split and left and not held:
             self._move_divider(x)
-        self._set_cursor(x)
+        self._set_cursor(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag the picture or the divider, and update the cursor."""
-        used = self.zoom.move(event)
+        """Comb strokes, or drag the picture or the divider, and update the cursor."""
+        used = self.comb.move(event) or self.zoom.move(event)
         if not used and self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
             self._move_divider(event.position().x())
-        self._set_cursor(event.position().x())
+        self._set_cursor(event.position())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        self.zoom.release()
-        self._set_cursor(event.position().x())
+        if not self.comb.release(event):
+            self.zoom.release()
+        self._set_cursor(event.position())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.comb.leave()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         if self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
@@ -362,7 +387,7 @@ class Viewport(QWidget):
         """Handle gestures, and take the view's own arrow keys before they become shortcuts."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             divides = self._can_split and event.key() in _STEPS
-            if divides or self.zoom.has_key(event):
+            if divides or self.comb.has_key(event) or self.zoom.has_key(event):
                 event.accept()
                 return True
         gestures = (QEvent.Type.NativeGesture, QEvent.Type.Gesture)
@@ -372,8 +397,11 @@ class Viewport(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move the divider with the arrow keys, Home and End; with Alt, move a zoomed picture."""
-        if self.zoom.key(event):
+        """Move the divider with the arrow keys, Home and End; with Alt, move a zoomed picture.
+
+        Escape ends a drag across the picture; it or Delete removes the handle under the pointer.
+        """
+        if self.comb.key(event) or self.zoom.key(event):
             return
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None or not self._can_split:
