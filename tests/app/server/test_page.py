@@ -170,6 +170,17 @@ def test_another_style_and_other_options_paint_it_anew(page, file):
 
 
 @pytest.mark.full
+def test_handles_of_strokes_are_typed_as_text(page, file):
+    page.drop(file)
+    page.wait("Candy, painted in")
+    page.chromium.find_element(By.TAG_NAME, "summary").click()
+    page.part("look-strokes_handles").send_keys("0.2,0.3,30", Keys.TAB)
+    combed = styled(page.client, file, style="candy", strokes_handles="0.2,0.3,30")
+    until(lambda: np.array_equal(page.result(), combed))
+    assert not np.array_equal(combed, styled(page.client, file, style="candy"))
+
+
+@pytest.mark.full
 def test_a_picture_becomes_a_style_that_is_chosen_and_can_be_removed(page, file, tmp_path):
     painting = tmp_path / "red wall.png"
     write_pixels(painting, picture(96, 72, seed=9))

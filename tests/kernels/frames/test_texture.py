@@ -407,9 +407,9 @@ def test_strokes_turn_from_handle_to_handle_on_the_shorter_way():
 
 
 def test_combs_without_handles_and_handles_without_a_comb_are_refused():
-    for given in ((HAND,), (30.0, 0.5, MANY), (FOLLOW, 0.5, MANY)):
+    for direction, handles in ((HAND, ()), (30.0, MANY), (FOLLOW, MANY)):
         with pytest.raises(ValueError, match="handles"):
-            Comb(*given)
+            Comb(direction, 0.5, handles)
 
 
 def test_each_direction_in_a_stream_begins_without_the_last_one(kernels, device):

@@ -90,7 +90,9 @@ def test_the_picture_follows_a_drag_before_it_ends(combing, session):
     drag(combing, *points, ends=False)
     assert [len(each) for each in seen] == [1, 1]
     assert seen[0] != seen[1]
+    during = marks(combing)
     QTest.mouseRelease(combing.viewport, LEFT, NONE, points[-1])
+    assert during > 1.5 * marks(combing), "the drag is drawn until it ends"
 
 
 def test_a_drag_is_one_change(combing, session):
