@@ -58,6 +58,13 @@ NAMED_DIRECTIONS = tuple(key for key in STROKE_DIRECTIONS if key != ONE_WAY)
 DEFAULT_LENGTH = 0.5  # of strokes with a direction, 0 to 1
 DEFAULT_ANGLE = 45.0  # degrees, counterclockwise from the horizontal
 
+EVERYTHING, ONLY_PERSON, ONLY_BACKGROUND = "all", "person", "background"  # what is painted
+PAINTED: dict[str, Option] = {
+    EVERYTHING: Option("Everything", "The whole picture"),
+    ONLY_PERSON: Option("Only me", "The background stays as it is"),
+    ONLY_BACKGROUND: Option("Only the background", "People stay as they are"),
+}
+
 UPSAMPLING: dict[str, Option] = {
     "guided": Option("Keep fine detail", "Restores edges and fine detail from the original"),
     "smooth": Option("Smooth", "Only scales the result up"),

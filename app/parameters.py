@@ -19,8 +19,10 @@ from typing import Any, TypeVar
 from app.errors import StyleForgeError
 from app.options import (
     DEFAULT_MIX_AMOUNT,
+    EVERYTHING,
     NAMED_DIRECTIONS,
     NETWORKS,
+    PAINTED,
     STROKES,
     UPSAMPLING,
     Option,
@@ -45,11 +47,12 @@ AUTO = "auto"  # the value of an amount that the engine chooses
 
 
 class Group(StrEnum):
-    """Headings of the panel, from top to bottom."""
+    """Headings of the panel, from top to bottom. PERSON has a window of its own."""
 
     STYLE = "Style"
     DETAIL = "Detail"
     MOTION = "Motion"
+    PERSON = "Person and background"
     ADVANCED = "Advanced"
 
 
@@ -390,11 +393,52 @@ class Parameters:
             of_streams=True,
         ),
     )
+    paint: str = _row(
+        EVERYTHING,
+        ChoiceParameter(
+            label="&Paint",
+            tip="What is painted, once the program knows the empty scene or has a network that "
+            "finds people",
+            group=Group.PERSON,
+            stage=Stage.FINISHING,
+            options=PAINTED,
+            help="what to paint: all, only the person or only the background; needs --background "
+            "or --matte",
+            window_flag=False,
+            metadata="Painted",
+            persisted=False,
+        ),
+    )
+    feather: float = _row(
+        0.0,
+        FractionParameter(
+            label="Soft &edge",
+            tip="How softly the painted part fades into the rest",
+            group=Group.PERSON,
+            stage=Stage.FINISHING,
+            zero="Sharp",
+            help="how softly the painted part fades into the rest, 0 to 1",
+            window_flag=False,
+        ),
+    )
+    swap_matte: bool = _row(
+        False,
+        SwitchParameter(
+            label="S&wap person and background",
+            tip="For networks whose masks mark the background",
+            group=Group.PERSON,
+            stage=Stage.FINISHING,
+            help="swap person and background, for networks whose masks mark the background",
+            window_flag=False,
+        ),
+    )
 
 
 PARAMETERS: dict[str, Parameter] = {
     each.name: each.metadata[_ROW] for each in fields(Parameters) if _ROW in each.metadata
 }
+
+MATTED = tuple(name for name, row in PARAMETERS.items() if row.group is Group.PERSON)
 
 CHOICES: dict[str, Mapping[str, Option]] = {
     name: row.options for name, row in PARAMETERS.items() if isinstance(row, ChoiceParameter)

@@ -22,7 +22,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.resolution import MAX_SIZE, SHORTEST, requested_sizes, unhurried_size
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.options import mixed_parts
+from app.options import EVERYTHING, ONLY_PERSON, mixed_parts
 from app.parameters import PARAMETERS, FractionParameter, combed
 from app.styles.catalog import Catalog
 from models.precision import Precision
@@ -59,6 +59,8 @@ class Stylist:
             The result always has the size of the picture.
         batch: The largest number of pictures that go through the network together, 1 or more; large
             pictures go in smaller groups. None for 8 on a GPU and 1 on the CPU.
+        matte: A picture of the empty scene, or a segmentation network as ONNX. Only the person is
+            painted then, or what `paint` says.
         column: Key of the pictures in batches that are mappings, as in Ray Data.
         **parameters: Parameters of the look by the names of `app.parameters.PARAMETERS`, such as
             `strength=0.7`, `keep_colors=True`, `strokes="bold"`, `texture="auto"`,
@@ -81,6 +83,7 @@ class Stylist:
         size: int | None = None,
         batch: int | None = None,
         column: str = "image",
+        matte: Path | None = None,
         **parameters: Any,
     ) -> None:
         if precision not in Precision.__members__:
@@ -96,7 +99,7 @@ class Stylist:
             precision=Precision[precision],
             kernels=kernels,
             size=size,
-            **_checked(parameters),
+            **_matted(_checked(parameters), matte),
         )
         if isinstance(style, Path):
             self._picture, self._network = style, style_network
@@ -238,6 +241,16 @@ def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return combed(checked)
     except ValueError as exc:
         raise StylistError(str(exc)) from exc
+
+
+def _matted(values: dict[str, Any], matte: Path | None) -> dict[str, Any]:
+    paint = values.get("paint", EVERYTHING)
+    if matte is None:
+        if paint != EVERYTHING:
+            raise StylistError(f"paint={paint!r} needs a matte, to find the person")
+        return values
+    part = ONLY_PERSON if paint == EVERYTHING else paint
+    return {**values, "matte": str(matte.absolute()), "paint": part}
 
 
 def _picture(given: Any) -> Picture:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from app.engine.config import EngineConfig
+from app.errors import StyleForgeError
+from app.options import EVERYTHING, ONLY_PERSON
 from models.precision import Precision
 from models.transformer_net import ALL_VARIANTS, VARIANTS
 
@@ -55,6 +58,35 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
         help="precision of the network's calculations; on a CPU fp32, and bf16 if it is faster "
         f"there (default: {DEFAULTS.precision.name})",
     )
+
+
+def add_matte(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--matte",
+        "--background",
+        type=Path,
+        metavar="FILE",
+        help="paint only a person, or what --paint says: FILE is a picture of the empty scene, or "
+        "a segmentation network as ONNX, with one picture in and one mask out",
+    )
+
+
+def matte_values(args: argparse.Namespace) -> dict[str, str]:
+    """Return the fields of a config that --matte and --paint set.
+
+    With --matte, the person is painted by default.
+
+    Raises:
+        StyleForgeError: If --paint needs --matte.
+    """
+    if args.matte is not None:
+        paint = ONLY_PERSON if args.paint == EVERYTHING else args.paint
+        return {"matte": str(args.matte.absolute()), "paint": paint}
+    if args.paint != EVERYTHING:
+        raise StyleForgeError(
+            f"--paint {args.paint} needs --background or --matte, to find the person"
+        )
+    return {}
 
 
 def add_quiet(parser: argparse.ArgumentParser, what: str = "only errors") -> None:

@@ -30,6 +30,7 @@ class EngineConfig(Parameters):
             has the frame's size.
         mix: The key of a second style, whose share is `mix_amount`; None for the first style alone.
         mix_more: Keys of a third and a fourth style with their shares; the first has the rest.
+        matte: The file that finds people for `paint`, see app.engine.matting.files; "" for none.
     """
 
     precision: Precision = Precision.fp32
@@ -37,6 +38,7 @@ class EngineConfig(Parameters):
     compare: bool = False
     mix: str | None = None
     mix_more: tuple[Part, ...] = ()
+    matte: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:

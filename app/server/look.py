@@ -11,6 +11,7 @@ from app.errors import StyleForgeError
 from app.options import NAMED_DIRECTIONS, ONE_WAY, STROKE_DIRECTIONS, direction_of, parse_mix
 from app.parameters import (
     AUTO,
+    MATTED,
     PARAMETERS,
     AmountParameter,
     ChoiceParameter,
@@ -30,8 +31,8 @@ DEPTHS = ("8", "16")
 FORMATS = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
 _FORMAT_TITLES = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP"}
 _DEFAULTS = Parameters()
-# Rows of the table that concern streams, or are part of another option.
-_NO_OPTIONS = ("smoothing", "mix_amount")
+# Rows of the table that concern streams, are part of another option, or need a file.
+_NO_OPTIONS = ("smoothing", "mix_amount", *MATTED)
 _SWITCH = {"true": True, "false": False}
 _HANDLES_PATTERN = "^[0-9.,; ]*$"  # of a text field; `parse_handles` checks the rest
 

@@ -26,6 +26,7 @@ from app.options import direction_of
 from app.parameters import (
     AUTO,
     CHOICES,
+    MATTED,
     PARAMETERS,
     FractionParameter,
     Parameters,
@@ -334,7 +335,7 @@ def test_the_engine_refuses_a_choice_that_is_not_in_its_table(catalog, name):
 
 def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():
     after = {name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING}
-    assert after == {"strength", "keep_colors", "upsampling", "smoothing", "fluid"}
+    assert after == {"strength", "keep_colors", "upsampling", "smoothing", "fluid", *MATTED}
     assert same_network(EngineConfig(), EngineConfig(strength=0.2, upsampling="smooth"))
     assert not same_network(EngineConfig(), EngineConfig(mix_amount=0.2))
     assert not same_network(EngineConfig(), EngineConfig(size=128))
@@ -342,7 +343,7 @@ def test_only_what_comes_after_the_network_leaves_its_picture_as_it_is():
 
 def test_only_sliders_leave_the_choice_as_it_is():
     sliders = [n for n, row in PARAMETERS.items() if isinstance(row, FractionParameter)]
-    assert sliders == ["strength", "mix_amount", "smoothing"]
+    assert sliders == ["strength", "mix_amount", "smoothing", "feather"]
     assert same_choice(EngineConfig(), EngineConfig(mix_amount=0.2, strength=0.1))
     handles = (Handle(0.5, 0.5, 30.0),)
     assert same_choice(EngineConfig(), EngineConfig(strokes_handles=handles)), "they are dragged"

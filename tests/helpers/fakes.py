@@ -326,6 +326,9 @@ class Negative:
     def reset_history(self) -> None:
         pass
 
+    def forget_scene(self) -> None:
+        pass
+
     def compile_kernels(self, compiling: bool) -> None:
         pass
 

@@ -8,6 +8,7 @@ from contextlib import closing
 
 from app.commands.camera.reporters import make_reporter
 from app.commands.camera.stream import CameraStream
+from app.commands.common_flags import matte_values
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
 from app.engine.painting_devices import painting_device
@@ -68,7 +69,7 @@ def _config(args: argparse.Namespace) -> EngineConfig:
     except ValueError as exc:
         raise StyleForgeError(str(exc)) from exc
     return EngineConfig(
-        **given_values(args),
+        **given_values(args) | matte_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
         device=args.device,

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 
 from app.commands.argument_types import int_in_range
-from app.commands.common_flags import add_device, add_kernels, add_precision, add_quiet, add_style
+from app.commands.common_flags import (
+    add_device,
+    add_kernels,
+    add_matte,
+    add_precision,
+    add_quiet,
+    add_style,
+)
 from app.commands.style_flags import add_style_options
 from app.engine.resolution import MAX_SIZE, SHORTEST
 from app.options import CAMERA_FITS, CAMERA_FORMATS, Option
@@ -34,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     add_style(parser)
     add_style_options(parser, streams=True)
+    add_matte(parser)
     add_kernels(parser)
     add_precision(parser)
     add_device(parser)

@@ -9,7 +9,7 @@ from app.batch.jobs.naming import FIELDS, NamePattern, name_pattern
 from app.batch.limits import MOST
 from app.batch.shard import AUTO, Shard, ShardError, parse_shard
 from app.commands.argument_types import int_in_range
-from app.commands.common_flags import add_device, add_kernels, add_precision, add_style
+from app.commands.common_flags import add_device, add_kernels, add_matte, add_precision, add_style
 from app.commands.style_flags import add_style_options
 from app.commands.stylize.film_flags import add_film_flags
 from app.commands.stylize.reporters import Loudness
@@ -121,6 +121,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         "by a thin line; in sRGB with 8 bits per channel",
     )
     add_style_options(parser)
+    add_matte(parser)
     add_film_flags(parser)
 
 

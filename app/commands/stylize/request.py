@@ -6,6 +6,7 @@ import argparse
 
 from app.batch.request import FilmOptions, Request
 from app.batch.style_choice import StyleChoice
+from app.commands.common_flags import matte_values
 from app.commands.stylize.flags import FULL
 from app.engine.config import EngineConfig
 from app.parameters import given_values
@@ -16,7 +17,7 @@ def request_of(args: argparse.Namespace) -> Request:
     """Return the request of arguments that `stylize.flags` or `queue.arguments` parsed."""
     full = args.size == FULL
     config = EngineConfig(
-        **given_values(args),
+        **given_values(args) | matte_values(args),
         kernels=args.kernels,
         precision=Precision[args.precision],
         size=None if full else args.size,

@@ -21,6 +21,8 @@ from app.engine.engine.preparation import Preparation
 from app.engine.engine.tuning import Tuning
 from app.engine.engine.webgpu import WebGpuUse
 from app.engine.inferred import Inferred, Pending, Started
+from app.engine.matting.cutout import Cutout
+from app.engine.matting.files import MatteError
 from app.engine.network_pool import BetweenLayers, NetworkPool, Size
 from app.engine.painting_devices import painting_device
 from app.engine.post.blending import PostProcessor
@@ -89,6 +91,7 @@ class Engine:
         self._post = PostProcessor()
         self._display = DisplayPath()
         self._texture = Texture()
+        self._cutout = Cutout()
         comparer = Comparer()
         self._webgpu, self._tuning = WebGpuUse(on_notice), Tuning()
         self._preparation = Preparation(
@@ -107,6 +110,7 @@ class Engine:
             self._display,
             comparer,
             self._post,
+            self._cutout,
             self._style_weights,
             self._adaptation,
         )
@@ -169,12 +173,17 @@ class Engine:
                     raise EngineError(reason)
                 device = torch.device("cpu")  # that runtime reads pictures from CPU memory
             self._style_weights.choose(config)
-        except (OSError, CheckpointError, StyleError) as exc:
+            self._cutout.choose(config.matte)
+        except (OSError, CheckpointError, StyleError, MatteError) as exc:
             raise EngineError(str(exc)) from exc
         if self._config is not None and not same_network(config, self._config):
             self.reset_history()
         self._config, self._device = config, device
         allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
+
+    def forget_scene(self) -> None:
+        """Forget the learned empty scene of a source that is closed."""
+        self._cutout.forget_scene()
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones, after a change of source or a seek."""

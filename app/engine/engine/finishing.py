@@ -12,6 +12,7 @@ from app.engine.display_path import DisplayPath
 from app.engine.engine.inference import Inference
 from app.engine.engine.moving import Moving
 from app.engine.inferred import Inferred
+from app.engine.matting.cutout import Cutout, Parts
 from app.engine.post.blending import Pixels, PostProcessor, deep_picture, eight_bits
 from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame
@@ -29,11 +30,13 @@ class Finishing:
         display: DisplayPath,
         comparer: Comparer,
         post: PostProcessor,
+        cutout: Cutout,
         style_weights: StyleWeights,
         adaptation: Adaptation,
     ) -> None:
         self._inference, self._display, self._comparer = inference, display, comparer
-        self._post, self._style_weights, self._adaptation = post, style_weights, adaptation
+        self._post, self._cutout = post, cutout
+        self._style_weights, self._adaptation = style_weights, adaptation
         self._latest_run_info = LatestRunInfo()
         self._moving = Moving(post)
 
@@ -52,11 +55,16 @@ class Finishing:
             pixels = eight_bits(deep)
         else:
             smoothed, pixels = self._post_process(inferred, config.kernels)
+        parts = self._cutout.parts(frame.pixels, config, continues=inferred.mode.has_history)
+        if parts is not None:
+            pixels = parts.mixed(pixels)
+            if deep is not None and frame.deep is not None:
+                deep = parts.mixed_deep(deep, frame.deep)
         blend_ms = (time.perf_counter() - start) * 1e3
         comparison, comparison_ms = None, 0.0
         if config.compare:
             start = time.perf_counter()
-            comparison = self._compare(inferred, pixels)
+            comparison = self._compare(inferred, pixels, parts)
             comparison_ms = (time.perf_counter() - start) * 1e3
             others = (r for kernels, r in inferred.renderings.items() if kernels != config.kernels)
             comparison_ms += sum(other.timings.total for other in others)
@@ -103,7 +111,19 @@ class Finishing:
 
     def move(self, frame: Frame, config: EngineConfig) -> StyledFrame | None:
         """Move the last painting to a newer frame, see `Moving.move`."""
-        return self._moving.move(frame, config)
+        styled = self._moving.move(frame, config)
+        if styled is None:
+            return None
+        start = time.perf_counter()
+        parts = self._cutout.parts(frame.pixels, config, continues=True)
+        if parts is None:
+            return styled
+        pixels = parts.mixed(styled.frame.pixels)
+        timings = styled.timings
+        blend_ms = timings.blend + (time.perf_counter() - start) * 1e3
+        return replace(
+            styled, frame=frame.with_pixels(pixels), timings=replace(timings, blend=blend_ms)
+        )
 
     def reset_history(self) -> None:
         """Move no earlier painting, after a change of source or a seek."""
@@ -124,20 +144,25 @@ class Finishing:
         output = self._post.smooth(kernels, rendering.pixels, resized, config)
         return output, self._post.enlarge(output, resized, inferred.frame.pixels, config)
 
-    def _compare(self, inferred: Inferred, pixels: Pixels) -> Comparison:
-        """Compare the two networks; `pixels` is the displayed picture of the config's network."""
+    def _compare(self, inferred: Inferred, pixels: Pixels, parts: Parts | None) -> Comparison:
+        """Compare the two networks.
+
+        Args:
+            pixels: The displayed picture of the config's network.
+            parts: The parts that are painted; None for all of it.
+        """
         frame, precision, active = inferred.frame, inferred.precision, inferred.active
         networks = {
             kernels: self._inference.network(inferred, kernels) for kernels in inferred.renderings
         }
-        displayed = {
-            kernels: frame.with_pixels(
-                pixels
-                if kernels == inferred.config.kernels
-                else self._post_process(inferred, kernels)[1]
-            )
-            for kernels in inferred.renderings
-        }
+
+        def displayed_of(kernels: str) -> Frame:
+            if kernels == inferred.config.kernels:
+                return frame.with_pixels(pixels)
+            made = self._post_process(inferred, kernels)[1]
+            return frame.with_pixels(made if parts is None else parts.mixed(made))
+
+        displayed = {kernels: displayed_of(kernels) for kernels in inferred.renderings}
         return self._comparer.compare(
             inferred.renderings,
             networks,
@@ -157,7 +182,8 @@ class Finishing:
             lite_unavailable=self._style_weights.lite_unavailable_reason,
             compiling=self._adaptation.compiling,
         )
-        reasons = tuple(filter(None, (reason, inferred.elsewhere, inferred.bands)))
+        limits = reason, inferred.elsewhere, inferred.bands, self._cutout.limitation(config)
+        reasons = tuple(filter(None, limits))
         return self._latest_run_info.get(
             config, inferred.device, inferred.precision, active, reasons
         )

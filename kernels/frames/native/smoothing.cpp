@@ -1,11 +1,13 @@
 // Smooths a stream of frames on the CPU, by rows, bit for bit like smooth.cu (arithmetic in
-// smooth.h), moves paintings with the scene (smoothing/moving.h), and enlarges results to displayed
-// pictures like frame.cu (smoothing/finishing.h). The memory of each is one block, which Python owns.
+// smooth.h), moves paintings with the scene (smoothing/moving.h), enlarges results to displayed
+// pictures like frame.cu (smoothing/finishing.h), and cuts people out of them (smoothing/matting.h).
+// The memory of each is one block, which Python owns.
 #include <cstring>
 
 #include "include/common/exact.h"
 #include "smoothing/cells.h"
 #include "smoothing/finishing.h"
+#include "smoothing/matting.h"
 #include "smoothing/moving.h"
 #include "smoothing/result.h"
 
@@ -214,6 +216,82 @@ STYLEFORGE_EXPORT int styleforge_finish(int64_t threads, void* memory, const uin
     }
     parallel_for(p.height, threads, [&](int64_t begin, int64_t end) {
         finish_rows(p, small, source != nullptr, static_cast<int>(begin), static_cast<int>(end));
+    });
+    return 0;
+}
+
+// Returns the memory, in bytes, that the mattes of a stream of [height, width] need.
+STYLEFORGE_EXPORT int64_t styleforge_matting_bytes(int64_t height, int64_t width) {
+    return Matting(nullptr, static_cast<int>(height), static_cast<int>(width)).bytes;
+}
+
+// Takes an empty scene: colors, [height, width, 3], and noise, [height, width].
+STYLEFORGE_EXPORT int styleforge_matting_scene(int64_t threads, void* memory, const float* colors,
+                                               const float* noise, int64_t height,
+                                               int64_t width) {
+    const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
+    m.rows(threads, [&](int row) { take_scene_row(m, colors, noise, row); });
+    m.tile_rows(threads, [&](int at) { take_scene_tiles(m, at); });
+    return 0;
+}
+
+// Reads the next frame of a stream, [height, width, 3], and copies its rough matte, [height, width],
+// to `rough`. With `lights`, of three channels, the matte is the difference to the scene in this
+// light; else `rough` holds it already.
+STYLEFORGE_EXPORT int styleforge_matting_rough(int64_t threads, void* memory, const uint8_t* frame,
+                                               const float* lights, float* rough, int64_t height,
+                                               int64_t width, int first) {
+    const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
+    m.taps.fill(m.width, m.plain.columns);
+    m.tile_rows(threads, [&](int at) {
+        see_tiles(m, frame, at);
+        if (lights != nullptr) compare_tiles(m, frame, lights, at);
+    });
+    if (lights != nullptr) m.rows(threads, [&](int row) { unlike_row(m, row); });
+    m.rows(threads, [&](int row) {
+        float *to = m.rough.row(row), *given = rough + row * width;
+        if (lights != nullptr)
+            rough_row(m, row);
+        else
+            std::memcpy(to, given, width * sizeof(float));
+        if (!first) steady_row(m, row);
+        std::memcpy(m.before.row(row), to, width * sizeof(float));
+        std::memcpy(given, to, width * sizeof(float));
+    });
+    return 0;
+}
+
+// Refines a rough matte of the newest frame to a linear function of its luma; all are
+// [height, width].
+STYLEFORGE_EXPORT int styleforge_matting_guide(int64_t threads, void* memory, const float* rough,
+                                               float* slope, float* base, int64_t height,
+                                               int64_t width) {
+    const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
+    const int64_t bytes = width * static_cast<int64_t>(sizeof(float));
+    m.rows(threads, [&](int row) { std::memcpy(m.rough.row(row), rough + row * width, bytes); });
+    guide(m, threads);
+    m.rows(threads, [&](int row) {
+        std::memcpy(slope + row * width, m.slope.row(row), bytes);
+        std::memcpy(base + row * width, m.base.row(row), bytes);
+    });
+    return 0;
+}
+
+// Mixes a painting with its frame, both [height, width, 3]: the painting where the matte is 1, or
+// where it is 0 if `swapped`. The matte's slope and base are [small_height, small_width].
+STYLEFORGE_EXPORT int styleforge_matting_mix(int64_t threads, const uint8_t* painted,
+                                             const uint8_t* frame, const float* slope,
+                                             const float* base, int64_t small_height,
+                                             int64_t small_width, uint8_t* mixed, int64_t height,
+                                             int64_t width, int swapped) {
+    const auto plane = [&](const float* values) {
+        return Plane{const_cast<float*>(values), small_width, static_cast<int>(small_height),
+                     static_cast<int>(small_width)};
+    };
+    const MattedPicture p = {painted, frame, plane(slope), plane(base), mixed,
+                             static_cast<int>(height), static_cast<int>(width), swapped};
+    parallel_for(p.height, threads, [&](int64_t begin, int64_t end) {
+        mix_rows(p, static_cast<int>(begin), static_cast<int>(end));
     });
     return 0;
 }

@@ -385,7 +385,8 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--before-after", "side", "--texture", "0.5", "--strokes-direction", "hand",
         "--strokes-handles", "0.25,0.4,30;0.7,0.6,120.5",
         "--strokes-length", "0.7", "--upsampling", "smooth",
-        "--smoothing", "0.25",
+        "--smoothing", "0.25", "--paint", "background", "--feather", "0.5", "--swap-matte",
+        "--matte", "plate.png",
     ]  # fmt: skip
     args = job_parser().parse_args(words)
     given = {action.dest for action in job_parser()._actions}
@@ -397,7 +398,14 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
     assert same == {"overwrite", "style"}, "name every flag above"
     again = job_arguments(job_words(args, args.inputs))
     changed = {name for name in given if getattr(again, name) != getattr(args, name)}
-    assert changed == {"inputs", "output", "style_image", "style_network", "report"}  # now absolute
+    assert changed == {
+        "inputs",
+        "output",
+        "style_image",
+        "style_network",
+        "report",
+        "matte",
+    }  # absolute
     assert again.inputs == [str(tmp_path / "in" / "*.png")]
     assert again.output == tmp_path / "out"
     assert [(each.path, each.share) for each in again.style_image] == [

@@ -10,7 +10,7 @@ from dataclasses import asdict
 import pytest
 
 from app.commands.doctor import check_torch
-from app.parameters import PARAMETERS
+from app.parameters import MATTED, PARAMETERS
 from app.server.routes.page import FILES, FOLDER
 from app.ui.theme.tokens import DARK, LIGHT
 from app.version import styleforge_version
@@ -69,8 +69,8 @@ def test_the_description_has_every_option_of_the_table(start, paper):
     for path in ("/api/pictures", "/api/jobs"):
         parameters = {p["name"]: p for p in described["paths"][path]["post"]["parameters"]}
         rows = {name for name, row in PARAMETERS.items() if row.help and not row.of_streams}
-        assert rows - {"smoothing", "mix_amount"} <= set(parameters)
-        assert not {"smoothing", "fluid"} & set(parameters)
+        assert rows - {"smoothing", "mix_amount", *MATTED} <= set(parameters)
+        assert not {"smoothing", "fluid", *MATTED} & set(parameters)
         assert {"style", "mix", "size", "depth", "format"} <= set(parameters)
         assert parameters["strength"]["schema"]["maximum"] == 1
         assert all(parameter["description"] for parameter in parameters.values())

@@ -31,6 +31,7 @@ from tests.mutants.table import (
     network_webgpu,
     packaging,
     pages,
+    person,
     picture_styles,
     queue_window,
     serve,
@@ -84,6 +85,7 @@ MUTANTS = (
     *losses_and_optimizers.MUTANTS,
     *support.MUTANTS,
     *pages.MUTANTS,
+    *person.MUTANTS,
     *errors.MUTANTS,
     *formats.MUTANTS,
 )

@@ -1,0 +1,88 @@
+"""Paints only a person or only the background, by a matte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.engine.config import EngineConfig
+from app.engine.matting.files import is_learned
+from app.engine.matting.refining import Matte
+from app.engine.matting.scene import Pixels
+from app.engine.matting.source import MatteSource, matte_source
+from app.options import EVERYTHING, ONLY_PERSON
+from utils.translation.texts import tr
+
+D = TypeVar("D", np.uint8, np.uint16)
+ROWS = 256  # of a deep picture, mixed at once
+
+
+class Cutout:
+    """The parts of a stream's frames that are painted. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._source: MatteSource | None = None
+
+    def choose(self, file: str) -> None:
+        """Take mattes from a file, see app.engine.matting.files; "" for none.
+
+        Raises:
+            MatteError: If the file cannot be used; the one in use stays.
+        """
+        if file != self._file:
+            self._source = matte_source(file) if file else None
+            self._file = file
+
+    def forget_scene(self) -> None:
+        """Forget a learned scene, because another source follows."""
+        if is_learned(Path(self._file)):
+            self._file, self._source = "", None
+
+    def limitation(self, config: EngineConfig) -> str:
+        """Return why a config's `paint` has not its full effect, as a clause; "" if it has."""
+        if config.paint == EVERYTHING:
+            return ""
+        if self._source is None:
+            return tr("everything is painted, since no empty scene was learned")
+        return tr(self._source.trouble) if self._source.trouble else ""
+
+    def parts(self, frame: Pixels, config: EngineConfig, *, continues: bool) -> Parts | None:
+        """Return which parts of a frame, [H, W, 3], are painted; None for all of it.
+
+        Raises:
+            MatteError: If the file has another shape than the frame, or its network fails.
+        """
+        if config.paint == EVERYTHING or self._source is None:
+            return None
+        swapped = (config.paint == ONLY_PERSON) == config.swap_matte
+        return Parts(
+            self._source.of(frame, config.feather, continues=continues), frame, swapped=swapped
+        )
+
+
+class Parts:
+    """The parts of one frame that are painted: the person, or the rest if `swapped`."""
+
+    def __init__(self, matte: Matte, frame: Pixels, *, swapped: bool) -> None:
+        self._matte, self._frame, self._swapped = matte, frame, swapped
+
+    def mixed(self, painted: Pixels) -> Pixels:
+        """Return the frame with these parts of a painting, [H, W, 3]."""
+        return self._matte.mixed(painted, self._frame, swapped=self._swapped)
+
+    def mixed_deep(
+        self, painted: NDArray[np.uint16], frame: NDArray[np.uint16]
+    ) -> NDArray[np.uint16]:
+        """Return the frame, with 16 bits per channel, with these parts of a painting."""
+        share = self._matte.at(self._frame)
+        mixed = np.empty_like(painted)
+        for top in range(0, len(frame), ROWS):
+            rows = np.s_[top : top + ROWS]
+            there, here = frame[rows].astype(np.float32), share[rows, :, None]
+            here = 1 - here if self._swapped else here
+            mixed[rows] = np.rint(there + here * (painted[rows] - there))
+        return mixed

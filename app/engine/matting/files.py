@@ -1,0 +1,81 @@
+"""The files that mattes come from: a picture of the empty scene, a learned scene, a network."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from app.engine.matting.scene import Scene
+from app.errors import StyleForgeError
+from utils.files.atomic import atomic_write
+from utils.files.regular import read_regular
+from utils.images.opening import ImageError
+from utils.images.reading import read_pixels
+from utils.translation.texts import tr
+
+NETWORK, LEARNED = ".onnx", ".scene"  # endings; every other file is a picture
+LARGEST_SCENE = 4_000_000  # bytes
+KEPT = 8  # learned scenes, which exports may still need
+DEPTH = 64  # steps per level of the noise
+
+
+class MatteError(StyleForgeError):
+    """Raised if a file cannot tell a person from the background."""
+
+
+def is_network(path: Path) -> bool:
+    return path.suffix.lower() == NETWORK
+
+
+def is_learned(path: Path) -> bool:
+    """Return whether `keep_scene` wrote a file."""
+    return path.suffix.lower() == LEARNED
+
+
+def read_scene(path: Path) -> Scene:
+    """Read a picture of the empty scene, or a scene that `keep_scene` wrote.
+
+    Raises:
+        MatteError: If the file is missing, damaged or neither. The message is one sentence.
+    """
+    if not is_learned(path):
+        try:
+            return Scene.of_picture(read_pixels(path))
+        except (OSError, ImageError) as exc:
+            raise MatteError(str(exc)) from exc
+    try:
+        kept = load(read_regular(path, LARGEST_SCENE))
+        colors, noise = kept["colors"], kept["noise"]
+        fits = colors.dtype == np.uint8 and noise.dtype == np.uint16 and noise.ndim == 2
+        if not fits or colors.shape != (*noise.shape, 3) or not noise.size:
+            raise ValueError(path)
+    except FileNotFoundError as exc:
+        raise MatteError(tr("the learned scene {name} is gone", name=path.name)) from exc
+    except (OSError, SafetensorError, KeyError, ValueError) as exc:
+        raise MatteError(tr("the learned scene {name} is damaged", name=path.name)) from exc
+    return Scene(colors.astype(np.float32), (noise / DEPTH).astype(np.float32))
+
+
+def scenes_folder() -> Path:
+    """Return the folder of learned scenes, which may not exist yet."""
+    return platformdirs.user_cache_path("styleforge", appauthor=False) / "scenes"
+
+
+def keep_scene(scene: Scene, folder: Path) -> Path:
+    """Write a learned scene into a folder, and delete the oldest ones; return its file.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    path = folder / f"{time.time_ns()}{LEARNED}"
+    noise = np.minimum(scene.noise * DEPTH, 65535).astype(np.uint16)
+    tensors = {"colors": scene.colors.astype(np.uint8), "noise": noise}
+    atomic_write(path, save(tensors))
+    for old in sorted(folder.glob(f"*{LEARNED}"))[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return path

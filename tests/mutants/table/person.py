@@ -1,0 +1,129 @@
+"""Mutants of mattes, and of painting only a person or only the background."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SCENE = "tests/app/engine/matting/test_scene_mattes.py"
+_FILES = "tests/app/engine/matting/test_matte_files.py"
+_MODEL = "tests/app/engine/matting/test_model_mattes.py"
+_CUTOUT = "tests/app/engine/matting/test_cutout.py"
+_NATIVE = "tests/kernels/frames/test_native_matting.py"
+_WINDOW = "tests/app/ui/window/test_person.py"
+_STYLIZE = "tests/app/commands/test_mattes.py"
+
+MUTANTS = (
+    Mutant(
+        "a shadow is a person",
+        "kernels/frames/native/smoothing/matting.h",
+        "fabsf(light[i]) - kShade * shadow * plain[i]",
+        "fabsf(light[i])",
+        (f"{_NATIVE}::test_mattes_are_those_of_the_reference",),
+    ),
+    Mutant(
+        "a matte forgets the last one in the native library",
+        "kernels/frames/native/smoothing.cpp",
+        "        if (!first) steady_row(m, row);\n",
+        "",
+        (f"{_NATIVE}::test_mattes_from_elsewhere_are_steadied_in_the_same_way",),
+    ),
+    Mutant(
+        "the light of a stream is not followed",
+        "app/engine/matting/difference.py",
+        "FOLLOWED = 0.5 ",
+        "FOLLOWED = 0.0 ",
+        (f"{_SCENE}::test_light_that_changes_slowly_is_no_person",),
+    ),
+    Mutant(
+        "a moved camera is no trouble",
+        "app/engine/matting/difference.py",
+        "            found = Trouble.MOVED\n",
+        "            pass\n",
+        (f"{_SCENE}::test_a_camera_that_moves_is_named_as_the_trouble",),
+    ),
+    Mutant(
+        "holes in a person stay open",
+        "app/engine/matting/refining.py",
+        "np.maximum(rough, filled)",
+        "rough",
+        (f"{_SCENE}::test_a_small_hole_in_a_person_is_closed",),
+    ),
+    Mutant(
+        "holes of any size are closed",
+        "app/engine/matting/refining.py",
+        "LARGEST_HOLE = 0.01 ",
+        "LARGEST_HOLE = 0.9 ",
+        (f"{_SCENE}::test_the_wall_under_an_arm_stays_background",),
+    ),
+    Mutant(
+        "a scene is its first frame",
+        "app/engine/matting/scene.py",
+        "return ordered[len(ordered) // 2]",
+        "return pictures[0]",
+        (f"{_SCENE}::test_something_that_passes_is_not_part_of_the_scene",),
+    ),
+    Mutant(
+        "a scene is stretched to a frame of another shape",
+        "app/engine/matting/source.py",
+        "            self._check_shape(frame)\n",
+        "",
+        (f"{_SCENE}::test_a_frame_of_another_shape_is_refused",),
+    ),
+    Mutant(
+        "learned scenes fill the disk",
+        "app/engine/matting/files.py",
+        "[:-KEPT]",
+        "[:0]",
+        (f"{_FILES}::test_only_the_newest_scenes_are_kept",),
+    ),
+    Mutant(
+        "a mask of NaN makes a matte",
+        "app/engine/matting/model.py",
+        "if not np.isfinite(mask).all():",
+        "if False:",
+        (f"{_MODEL}::test_a_mask_that_is_no_number_is_refused",),
+        breaks=("MatteError",),
+    ),
+    Mutant(
+        "logits are probabilities",
+        "app/engine/matting/model.py",
+        "return np.ascontiguousarray(mask if _probable(mask) else _sigmoid(mask))",
+        "return np.ascontiguousarray(mask)",
+        (f"{_MODEL}::test_logits_become_probabilities",),
+    ),
+    Mutant(
+        "person and background cannot be swapped",
+        "app/engine/matting/cutout.py",
+        "(config.paint == ONLY_PERSON) == config.swap_matte",
+        "config.paint != ONLY_PERSON",
+        (f"{_CUTOUT}::test_only_the_person_is_painted",),
+    ),
+    Mutant(
+        "a moved painting covers the whole frame",
+        "app/engine/engine/finishing.py",
+        "        pixels = parts.mixed(styled.frame.pixels)\n",
+        "        pixels = styled.frame.pixels\n",
+        (f"{_CUTOUT}::test_a_painting_that_moves_is_cut_out_of_the_newest_frame",),
+    ),
+    Mutant(
+        "without a scene everything is painted in silence",
+        "app/engine/engine/finishing.py",
+        "self._cutout.limitation(config)",
+        '""',
+        (f"{_CUTOUT}::test_without_a_scene_everything_is_painted_and_said",),
+    ),
+    Mutant(
+        "a learned scene outlives its source",
+        "app/ui/person/controller.py",
+        "        if is_learned(Path(self._session.config.matte)):\n            self._forget()\n",
+        "",
+        (f"{_WINDOW}::test_another_source_ends_the_learned_scene",),
+    ),
+    Mutant(
+        "stylize paints a person without knowing one",
+        "app/commands/common_flags.py",
+        "    if args.paint != EVERYTHING:\n",
+        "    if False:\n",
+        (f"{_STYLIZE}::test_a_person_needs_a_way_to_be_found",),
+    ),
+)
