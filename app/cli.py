@@ -198,6 +198,12 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--style", metavar="KEY", help="the style to start with")
     add_style_options(parser, kept=True, streams=True)
     parser.add_argument(
+        "--matte",
+        metavar="FILE",
+        help="paint only the person: FILE is a segmentation network as ONNX, or a picture of the "
+        "empty scene (Shift+X learns it from the camera)",
+    )
+    parser.add_argument(
         "--pictures",
         type=int,
         metavar="N",

@@ -51,6 +51,7 @@ class Settings(Parameters):
         size: long side of the network's input in pixels; 0 for automatic.
         mix: key of the second style; empty for none.
         mix_more: the third and the fourth style with their shares, see app.options.format_parts.
+        matte: the network or picture that finds people, see EngineConfig; empty for none.
         budget_ms: limit of the capture-to-paint time for the automatic size, in milliseconds.
         view: "styled", "split" or "compare".
         split: position of the divider, 0 to 1.
@@ -96,6 +97,7 @@ class Settings(Parameters):
     size: int = 0
     mix: str = ""
     mix_more: str = ""
+    matte: str = ""
     budget_ms: float = 150.0
     view: str = "styled"
     split: float = 0.5

@@ -19,6 +19,7 @@ from app.options import (
     CAMERA_FITS,
     CAMERA_FORMATS,
     NETWORKS,
+    PAINTED,
     STROKE_DIRECTIONS,
     STROKES,
     UPSAMPLING,
@@ -62,7 +63,8 @@ def _of_parameters() -> Iterator[str]:
 
 
 def _of_options() -> Iterator[str]:
-    for table in (NETWORKS, STROKES, STROKE_DIRECTIONS, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS):
+    tables = NETWORKS, STROKES, STROKE_DIRECTIONS, PAINTED, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS
+    for table in tables:
         for option in table.values():
             yield from (option.title, option.remark)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from app.engine.config import EngineConfig, same_network
 from app.engine.engine import Engine
@@ -19,6 +20,7 @@ from app.live.display_copy import for_display, screen_size, with_preview, with_p
 from app.live.latest_value import LatestValue
 from app.live.moves import Moves, Taken
 from app.live.pending_sources import PendingSources
+from app.live.scene_learning import SceneLearning
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
 from utils.stop_flag import StopFlag, Stopped, stopped_by
@@ -66,6 +68,8 @@ class LoopEvents:
         progress: The finished share of a picture computed in bands of rows; 1 at its end.
         refining: The finished share of a picture being computed in better quality: 0 at the start,
             None at the end.
+        learning: The finished share of an empty scene being learned; None at the end.
+        learned: The file of the learned scene, see EngineConfig.matte.
     """
 
     ready: Callable[[], object] = _nothing
@@ -78,6 +82,8 @@ class LoopEvents:
     config_rejected: Callable[[EngineConfig | None], object] = _nothing
     progress: Callable[[float], object] = _nothing
     refining: Callable[[float | None], object] = _nothing
+    learning: Callable[[float | None], object] = _nothing
+    learned: Callable[[Path], object] = _nothing
 
 
 class FrameLoop:
@@ -131,6 +137,7 @@ class FrameLoop:
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._moves = Moves(self._read_newer, self._moved, self._deliver)
+        self._scene = SceneLearning(events.learning, events.learned, events.problem)
         self._due = 0.0  # when to read the next frame, at the earliest
         self._spent_s = 0.0  # the time of the newest frame from upload to download
         self._ends = 0.0  # when the frame in flight is expected to end
@@ -163,6 +170,7 @@ class FrameLoop:
         self.interrupted.clear()
         self.close()
         self._engine.reset_history()
+        self._engine.forget_scene()
         self._moves.forget()
         self._source = source
         self.pending.remove(source)
@@ -204,6 +212,10 @@ class FrameLoop:
     def cancel(self) -> None:
         """End an interruption without another command; the picture on screen stays."""
         self.interrupted.clear()
+
+    def learn_scene(self, on: bool) -> None:
+        """Learn the empty scene from the next frames of the stream, or stop learning it."""
+        (self._scene.begin if on else self._scene.stop)()
 
     def pause(self, paused: bool) -> None:
         self.interrupted.clear()
@@ -277,6 +289,7 @@ class FrameLoop:
 
     def close(self) -> None:
         self.running = False
+        self._scene.stop()
         self._discard()
         if self._source:
             self._source.close()
@@ -398,6 +411,8 @@ class FrameLoop:
         size = None if config is None else config.size
         needed = max(self._display[0], self._least[0]), max(self._display[1], self._least[1])
         shown = for_display(frame, needed, size) if streaming and not self._held else frame
+        if streaming:
+            self._scene.take(frame)
         return Taken(frame, shown, begun, time.perf_counter())
 
     def _read_newer(self, timeout: float) -> Taken | None:

@@ -43,6 +43,8 @@ class Worker(QObject):
     measured = Signal(object)  # KeptRate
     tuned = Signal(object)  # what `Engine.tune` returned
     refining = Signal(object)  # float | None
+    learning = Signal(object)  # float | None
+    learned = Signal(object)  # Path
     _posted = Signal(object)  # Callable[[], object]
 
     def __init__(self, engine: Engine, latest: LatestValue, metrics: StreamMetrics) -> None:
@@ -58,6 +60,8 @@ class Worker(QObject):
             config_rejected=self.config_rejected.emit,
             progress=self.progress.emit,
             refining=self.refining.emit,
+            learning=self.learning.emit,
+            learned=self.learned.emit,
         )
         self.loop = FrameLoop(engine, latest, metrics, events)
         self._previews = PreviewPainter(engine.apart)

@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.diagnostics.log_file import log_path, logging_to
 from app.errors import Problem, StyleForgeError
-from app.options import format_parts, mixed_parts
+from app.options import ONLY_PERSON, format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
 from app.ui.languages import apply_language
@@ -62,6 +63,9 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
             settings = replace(settings, **{name: value})
+    if options.matte:
+        matte = str(Path(options.matte).absolute())
+        settings = replace(settings, matte=matte, paint=ONLY_PERSON)
     if options.mix:
         try:
             _, (mix, amount), *more = mixed_parts(settings.style, options.mix)

@@ -78,6 +78,11 @@ OPEN_WEIGHTS = FileKind(
     (Place.DownloadLocation,),
     ((mark("Weights"), (".pth", ".pt", ".safetensors")), _ALL),
 )
+OPEN_MATTE = FileKind(
+    "weights_folder",
+    (Place.DownloadLocation,),
+    ((mark("Networks and pictures"), (".onnx", *PICTURES)), _ALL),
+)
 SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,), ((_STYLES, (".styleforge",)),))
 SAVE_FILM = FileKind(
     "save_folder",

@@ -108,7 +108,7 @@ class Choice(QObject):
             self.try_style("")
             return
         if kept is None:
-            kept = replace(self._config, device="auto", mix=None, mix_more=())
+            kept = replace(self._config, device="auto", mix=None, mix_more=(), matte="")
             if kept == self._config and self._catalog.styles:
                 kept = EngineConfig(style=self._catalog.styles[0].key)
         self.refused.emit(kept)

@@ -72,6 +72,8 @@ class Session(QObject):
     silence_changed = Signal(object)  # str, why sound is not heard, or None without sound
     progress = Signal(float)  # of a picture computed in bands of rows; 1 at its end
     refining = Signal(object)  # float | None, see LoopEvents.refining
+    learning = Signal(object)  # float | None, see LoopEvents.learning
+    scene_learned = Signal(object)  # Path, see LoopEvents.learned
     paused_changed = Signal(bool)
     gpu_failed = Signal(str)  # one sentence; the CPU continues
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
@@ -140,6 +142,8 @@ class Session(QObject):
         worker.silence_changed.connect(self._silenced)
         worker.progress.connect(self.progress)
         worker.refining.connect(self.refining)
+        worker.learning.connect(self.learning)
+        worker.learned.connect(self.scene_learned)
         worker.config_rejected.connect(self.choice.refuse)
         self.previews.wanted.connect(partial(self._post, worker.want_previews))
         worker.previewed.connect(self.previews.take)
@@ -274,6 +278,18 @@ class Session(QObject):
             self.choice.try_style("")
         self.delivery.held = held
         self._post(self._loop.hold, held)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether a camera, a film or the scene plays."""
+        return self._info is not None and self._live and not self._paused
+
+    def learn_scene(self, on: bool) -> None:
+        """Learn the empty scene from the next frames, or stop learning it.
+
+        `learning` follows, and `scene_learned` at the end.
+        """
+        self._post(self._loop.learn_scene, on)
 
     def time_layers(self, on: bool) -> None:
         """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""

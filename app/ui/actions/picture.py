@@ -31,6 +31,27 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "microphone",
     ),
     ActionEntry(
+        "paint_part",
+        "Paint all, me or the background",
+        ("X",),
+        "Switch between the whole picture, only the person and only the background",
+        "Picture",
+    ),
+    ActionEntry(
+        "step_out",
+        "Step out of the picture...",
+        ("Shift+X",),
+        "Learn the empty scene, to paint only you or only the background",
+        "Picture",
+    ),
+    ActionEntry(
+        "person",
+        "Person and background...",
+        ("Ctrl+Shift+X",),
+        "Choose what is painted, how soft its edges are, and how people are found",
+        "Picture",
+    ),
+    ActionEntry(
         "virtual_camera",
         "Virtual camera",
         ("W",),

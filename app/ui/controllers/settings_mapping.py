@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.engine.config import EngineConfig
+from app.engine.matting.files import is_learned
 from app.options import MOST_MIXED, format_parts, parse_parts
 from app.parameters import PARAMETERS, parameter_values
 from app.settings import Settings
@@ -40,6 +41,7 @@ def config_from_settings(settings: Settings, catalog: Catalog) -> EngineConfig:
         precision=Precision.__members__.get(settings.precision, default.precision),
         size=settings.size or None,
         compare=settings.view == "compare",
+        matte=settings.matte,
     )
     if not mixed:
         return config
@@ -75,4 +77,5 @@ def settings_with_config(settings: Settings, config: EngineConfig) -> Settings:
         size=config.size or 0,
         mix=config.mix or "",
         mix_more=format_parts(config.mix_more) if config.mix else "",
+        matte="" if is_learned(Path(config.matte)) else config.matte,
     )

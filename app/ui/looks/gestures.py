@@ -26,7 +26,10 @@ class Gestures(QObject):
         self._burst = QTimer(self, interval=BURST_MS, singleShot=True)
         self._burst.timeout.connect(self._end)
         for control in controls:
-            control.installEventFilter(self)
+            self.watch(control)
+
+    def watch(self, control: QWidget) -> None:
+        control.installEventFilter(self)
 
     @property
     def current(self) -> int | None:

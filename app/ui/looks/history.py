@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 
 from app.engine.config import EngineConfig
-from app.parameters import PARAMETERS
+from app.parameters import MATTED, PARAMETERS, Group
 from utils.translation.texts import mark, tr
 
 LIMIT = 100  # changes that can be undone
 _SPEED = frozenset({"network", "size", "precision"})  # set by the speed slider
 _SHARES = frozenset({"mix_amount", "mix_more"})  # set by the wheel
 _STYLES = _SHARES | {"style", "mix"}
+_PERSON = frozenset({"matte", *MATTED})  # set by the window of person and background
 _TITLES = {
     "style": mark("Style"),
     "mix": mark("Mix"),
@@ -21,6 +22,7 @@ _TITLES = {
     "precision": mark("Precision"),
     "kernels": mark("Engine"),
     "device": mark("Device"),
+    "matte": Group.PERSON,
     **{name: row.title for name, row in PARAMETERS.items()},
 }
 
@@ -36,6 +38,8 @@ def change_title(before: EngineConfig, after: EngineConfig) -> str:
         return tr("Shares of the mix")
     if changed <= _STYLES:
         return tr("Style") if len(after.styles) == len(before.styles) == 1 else tr("Mix")
+    if changed <= _PERSON:
+        return tr(Group.PERSON)
     return tr("Smooth or sharp") if changed <= _SPEED else tr("Look")
 
 

@@ -58,6 +58,7 @@ class ResetController(QObject):
                 mix=kept.mix,
                 mix_amount=kept.mix_amount,
                 mix_more=kept.mix_more,
+                matte=kept.matte,
                 compare=kept.compare,
             )
         )

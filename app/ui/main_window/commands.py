@@ -12,6 +12,7 @@ from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
 from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.views import Views
 from app.ui.main_window.visibility import Visibility
+from app.ui.person.controller import PERSON_ACTIONS
 from app.ui.showing.controller import SHOW_ACTIONS
 from app.ui.theme.theme import CHOICES
 from app.ui.viewport.viewport import VIEWS
@@ -57,6 +58,7 @@ class Commands:
             "snapshot": lambda: window.exporter.snapshot(),
             "record": lambda: window.exporter.record(),
             "record_sound": self._next_record_sound,
+            **{key: lambda key=key: window.person.act(key) for key in PERSON_ACTIONS},
             "virtual_camera": lambda: window.virtual_camera.toggle(),
             "camera_settings": lambda: window.virtual_camera.ask(),
             "save": lambda: window.exporter.save_as(window),

@@ -34,6 +34,7 @@ from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
 from app.ui.looks.undo import UndoController
 from app.ui.main_window.window_settings import WindowSettings
+from app.ui.person.controller import PersonController
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
@@ -53,7 +54,7 @@ from app.ui.viewport.viewport import Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
 from app.ui.welcome.controller import WelcomeController
 from app.ui.widgets.control_panel import ControlPanel
-from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, ShareBar
+from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, SceneBar, ShareBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack, Toast
 from app.ui.widgets.parameter_controls import FractionControl
@@ -111,6 +112,7 @@ class WindowParts(QMainWindow):
         self.questions = PromptBar(self)
         self.job, self.film = JobBar(self), FilmBar(self)
         self.painting, self.saving = ShareBar(IN_BANDS, self), ShareBar(IN_FULL_QUALITY, self)
+        self.learning = SceneBar(self)
         self.viewport = Viewport(self.session.on_painted, self)
         self.loading_message = LoadingMessage(self.session, self.viewport, self.mixer.label)
         shown = (
@@ -179,6 +181,7 @@ class WindowParts(QMainWindow):
         self.welcome = WelcomeController(context)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)
+        self.person = PersonController(context, self.learning, gestures)
         self.showing = ShowController(context, saved, self.full_quality)
         self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
         self.languages = LanguageMenu(context)
@@ -187,7 +190,7 @@ class WindowParts(QMainWindow):
         self.bottom_bars = QWidget(self)
         below = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
-        self.quick_bars = self.job, self.painting, self.saving
+        self.quick_bars = self.job, self.painting, self.saving, self.learning
         bars = self.problems, self.questions, *self.quick_bars, self.film
         self.messages = MessageStack(*bars, parent=self)
         self.toast = Toast(self.notices, parent=self)

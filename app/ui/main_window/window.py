@@ -60,7 +60,7 @@ class MainWindow(WindowParts):
         self.film.paused.connect(self.film_exporter.pause)
         self.film.canceled.connect(self.film_exporter.cancel)
         # Their buttons lose the focus when disabled.
-        for bar in (self.job, self.painting, self.saving, self.film):
+        for bar in (self.job, self.painting, self.saving, self.learning, self.film):
             bar.canceled.connect(self.queue.pages.setFocus)
         session.source_status.connect(self.notices.show_state)
         session.config_changed.connect(display.show_config)

@@ -9,8 +9,9 @@ from pathlib import Path
 from app.batch.queue.description import Kind, described, inputs_of, kind_of
 from app.batch.queue.job import QueuedJob
 from app.engine.config import EngineConfig
+from app.engine.matting.files import is_learned
 from app.export.film.codecs import CONTAINERS
-from app.parameters import PARAMETERS, SwitchParameter
+from app.parameters import MATTED, PARAMETERS, SwitchParameter
 from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
 from utils.images.opening import picture_endings
 from utils.images.writing import SAVED
@@ -77,14 +78,21 @@ class Order:
 
 
 def look_words(config: EngineConfig, kind: Kind) -> list[str]:
-    """Convert a look, with one style or mix, to flags of `stylize`; only films reduce flicker."""
+    """Convert a look, with one style or mix, to flags of `stylize`.
+
+    Only films reduce flicker. A learned scene is of one camera, so that the job paints everything.
+    """
     (style, _), *others = config.parts
+    matted = config.paint != _DEFAULT.paint and bool(config.matte)
+    matted = matted and not is_learned(Path(config.matte))
     words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
     for name, row in PARAMETERS.items():
         value = getattr(config, name)
         if not row.help or row.of_streams or value == getattr(_DEFAULT, name):
             continue
         if name == "smoothing" and kind is not Kind.FILM:
+            continue
+        if name in MATTED and not matted:
             continue
         if name == "strokes_handles" and config.strokes_direction != HAND:
             continue
@@ -95,6 +103,8 @@ def look_words(config: EngineConfig, kind: Kind) -> list[str]:
             words.append(f"--{flag}={value:.6g}")
         else:
             words.append(f"--{flag}={row.stored(value)}")
+    if matted:
+        words.append(f"--matte={config.matte}")
     if config.size is not None:
         words.append(f"--size={config.size}")
     for name, chosen, usual in (

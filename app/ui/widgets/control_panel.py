@@ -135,7 +135,11 @@ class ControlPanel(QScrollArea):
         self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._unfold.toggled.connect(self._show_arrow)
         self._show_arrow(self._unfold.isChecked())
-        self.controls = {name: control_of(row) for name, row in PARAMETERS.items()}
+        self.controls = {
+            name: control_of(row)
+            for name, row in PARAMETERS.items()
+            if row.group is not Group.PERSON
+        }
         brushwork, remove = (self.controls[f"strokes_{part}"] for part in ("direction", "handles"))
         assert isinstance(brushwork, DirectionControl)
         assert isinstance(remove, HandlesControl)
@@ -188,7 +192,7 @@ class ControlPanel(QScrollArea):
             "mix_amount": (tr("Mi&x with"), self.mix),
             "network": (tr("&Detail"), self.network_size),
         }
-        for group in Group:
+        for group in (each for each in Group if each is not Group.PERSON):
             rows = inner if group is Group.ADVANCED else form
             if group is Group.ADVANCED:
                 form.add(tr("Dev&ice"), self.device)

@@ -105,6 +105,22 @@ class FilmBar(JobBar):
         self.paused.emit(paused)
 
 
+class SceneBar(JobBar):
+    """Shows the seconds until an empty scene is learned, and then how much of it is."""
+
+    _tells_share = True
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(tr("Learning of the empty scene"))
+        self.progress.setRange(0, 100)
+
+    def show_share(self, text: str, share: float) -> None:
+        """Show `text` and the completed fraction, 0 to 1; "" hides the bar."""
+        self.progress.setValue(int(100 * share))
+        self.show_progress(text)
+
+
 class ShareBar(JobBar):
     """Shows the share of a picture that is done, with a text that has {percent}."""
 

@@ -64,6 +64,14 @@ def test_handles_reach_the_command_line_where_they_comb_the_strokes():
     assert not any("handles" in word for word in look_words(swirling, Kind.PICTURE))
 
 
+def test_a_network_that_finds_people_goes_along_and_a_learned_scene_does_not():
+    network = replace(LOOK, paint="background", feather=0.25, matte="/nets/people.onnx")
+    args = job_arguments([*look_words(network, Kind.FILM), "--output=x", "--", "a.mp4"])
+    assert (args.paint, args.feather, str(args.matte)) == ("background", 0.25, "/nets/people.onnx")
+    words = look_words(replace(network, matte="/cache/1.scene"), Kind.FILM)
+    assert not any(flag in word for word in words for flag in ("--paint", "--matte", "--feather"))
+
+
 def test_pictures_that_do_not_follow_one_another_are_not_blended():
     for kind in (Kind.PICTURE, Kind.FOLDER):
         assert not any("smoothing" in word for word in look_words(LOOK, kind))

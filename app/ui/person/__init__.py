@@ -1,0 +1,1 @@
+"""Painting only the person or only the background."""
