@@ -190,6 +190,7 @@ class Engine:
         self._post.reset_history()
         self._display.reset_history()
         self._texture.reset()
+        self._cutout.reset()
         self._finishing.reset_history()
 
     def history(self) -> StreamState:
@@ -198,6 +199,7 @@ class Engine:
             **under("post", self._post.state()),
             **under("display", self._display.state()),
             **under("texture", self._texture.state()),
+            **under("matte", self._cutout.state()),
         }
 
     def restore_history(self, state: StreamState) -> None:
@@ -209,6 +211,7 @@ class Engine:
         try:
             self._post.restore(part_of(state, "post"))
             self._texture.restore(part_of(state, "texture"))
+            self._cutout.restore(part_of(state, "matte"))
         except StateError as exc:
             raise EngineError(str(exc)) from exc
         self._display.restore(part_of(state, "display"))

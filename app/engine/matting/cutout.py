@@ -14,6 +14,7 @@ from app.engine.matting.refining import Matte
 from app.engine.matting.scene import Pixels
 from app.engine.matting.source import MatteSource, matte_source
 from app.options import EVERYTHING, ONLY_PERSON
+from kernels.frames.stream_state import StateError, StreamState
 from utils.translation.texts import tr
 
 D = TypeVar("D", np.uint8, np.uint16)
@@ -41,6 +42,26 @@ class Cutout:
         """Forget a learned scene, because another source follows."""
         if is_learned(Path(self._file)):
             self._file, self._source = "", None
+
+    def reset(self) -> None:
+        """Begin another stream."""
+        if self._source is not None:
+            self._source.forget()
+
+    def state(self) -> StreamState:
+        """Return the state of the frames before the next one, for `restore`."""
+        return {} if self._source is None else self._source.state()
+
+    def restore(self, state: StreamState) -> None:
+        """Continue the stream of `state`, with the same file.
+
+        Raises:
+            StateError: If it comes from another file.
+        """
+        if self._source is not None:
+            self._source.restore(state)
+        elif state:
+            raise StateError("the saved state of the stream comes from a matte")
 
     def limitation(self, config: EngineConfig) -> str:
         """Return why a config's `paint` has not its full effect, as a clause; "" if it has."""

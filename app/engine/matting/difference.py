@@ -56,6 +56,10 @@ class SceneWatch:
         self.trouble: Trouble | None = None
         self._begins, self._frames, self._failed = True, 0, 0
 
+    def resume(self, light: Floats) -> None:
+        """Continue a stream in its light."""
+        self.light, self._begins = light.astype(np.float32), False
+
     def see(self, small: Pixels) -> None:
         """Follow the light to the next frame, in the scene's size, and check every few frames."""
         fits = self._follow_light(small)

@@ -12,10 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from app.engine.matting.files import MatteError
-from app.engine.matting.reference import ReferenceMatting
-from app.engine.matting.refining import Matte, new_matting, refined
+from app.engine.matting.refining import Matte, MatteStream
 from app.engine.matting.scene import Floats, Pixels, small_copy
-from kernels.frames.native_matting import NativeMatting
+from kernels.frames.stream_state import StreamState, taken
 from utils.opencv import cv2
 from utils.translation.texts import tr
 
@@ -68,7 +67,7 @@ class ModelMatte:
             )
         rows, columns = shape[2:] if self._planar else shape[1:3]
         self._size = columns or FREE_SIDE, rows or FREE_SIDE
-        self._matting: NativeMatting | ReferenceMatting | None = None
+        self._stream: MatteStream | None = None
         self._mask(np.zeros((rows or FREE_SIDE, columns or FREE_SIDE, 3), np.uint8))
 
     def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:
@@ -77,13 +76,29 @@ class ModelMatte:
             np.asarray(cv2.resize(frame, self._size, interpolation=cv2.INTER_AREA), np.uint8)
         )
         height, width = small.shape[:2]
-        given = np.asarray(cv2.resize(mask, (width, height)), np.float32)
-        matting, first = self._matting, not continues
-        if matting is None or matting.size != (height, width):
-            matting, first = new_matting(height, width), True
-            self._matting = matting
-        rough = matting.rough(small, None, given, first=first)
-        return refined(matting, rough, small, feather)
+        rough = np.asarray(cv2.resize(mask, (width, height)), np.float32)
+        stream = self._of_size(height, width)
+        if not continues:
+            stream.forget()
+        return stream.given(small, rough, feather)
+
+    def forget(self) -> None:
+        if self._stream is not None:
+            self._stream.forget()
+
+    def state(self) -> StreamState:
+        return {} if self._stream is None else self._stream.state()
+
+    def restore(self, state: StreamState) -> None:
+        self.forget()
+        if state:
+            height, width, _ = taken(state, "frame").shape
+            self._of_size(height, width).restore(state)
+
+    def _of_size(self, height: int, width: int) -> MatteStream:
+        if self._stream is None or self._stream.size != (height, width):
+            self._stream = MatteStream(height, width)
+        return self._stream
 
     def _mask(self, picture: Pixels) -> Floats:
         """Run the network on a picture of its size; return its mask, [h, w] from 0 to 1."""

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.engine.matting.reference import ReferenceMatting, matte_at, mixed
-from app.engine.matting.scene import Floats, Pixels
+from app.engine.matting.scene import Floats, Pixels, Scene
 from kernels.frames.native_matting import NativeMatting, native_mixed
 from kernels.frames.native_smoothing import is_ready
+from kernels.frames.stream_state import StateError, StreamState, taken
 from utils.opencv import cv2
 
 COARSE = 4  # pixels per pixel of the copy in which holes are closed
 LARGEST_HOLE = 0.01  # share of the picture; larger ones show the background, as under an arm
 LEAST_PERSON = 0.002  # share of the picture; smaller spots are noise
 FEATHER = 0.04  # of the long side: deviation of the widest soft edge
-
-
-def new_matting(height: int, width: int) -> NativeMatting | ReferenceMatting:
-    return (NativeMatting if is_ready() else ReferenceMatting)(height, width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,17 +45,68 @@ class Matte:
         return mix(painted, frame, self.slope, self.base, swapped=swapped)
 
 
-def refined(
-    matting: NativeMatting | ReferenceMatting, rough: Floats, small: Pixels, feather: float
-) -> Matte:
-    """Refine the rough matte of the newest frame that `matting` has seen.
+class MatteStream:
+    """The mattes of a stream of frames of one size, each steadied by the one before.
 
-    Args:
-        small: That frame, [h, w, 3].
-        feather: 0 for edges as sharp as the picture's, 1 for the softest.
+    Not thread-safe.
     """
-    matte = Matte(*matting.guided(closed(rough)))
-    return softened(matte.at(small), feather) if feather > 0 else matte
+
+    def __init__(self, height: int, width: int) -> None:
+        self.size = height, width
+        self._matting = (NativeMatting if is_ready() else ReferenceMatting)(height, width)
+        self._last: tuple[Pixels, Floats] | None = None  # the newest frame, and its rough matte
+
+    @property
+    def begins(self) -> bool:
+        """Whether the next frame is the first of a stream."""
+        return self._last is None
+
+    def take_scene(self, scene: Scene) -> None:
+        """Compare the next frames with a scene of their size."""
+        self._matting.take_scene(scene.colors, scene.noise)
+
+    def forget(self) -> None:
+        """Begin another stream."""
+        self._last = None
+
+    def differing(self, small: Pixels, light: Floats, feather: float) -> Matte:
+        """Return the matte of the next frame by its difference to the scene.
+
+        Args:
+            small: The frame, [h, w, 3].
+            light: Of its channels, as multiples of the scene's.
+            feather: 0 for edges as sharp as the picture's, 1 for the softest.
+        """
+        return self._refined(small, light, None, feather)
+
+    def given(self, small: Pixels, rough: Floats, feather: float) -> Matte:
+        """Return the matte of the next frame by a rough one, [h, w] from 0 to 1."""
+        return self._refined(small, None, rough, feather)
+
+    def state(self) -> StreamState:
+        """Return the state of the frames so far, for `restore`; empty at the begin of a stream."""
+        return {} if self._last is None else {"frame": self._last[0], "rough": self._last[1]}
+
+    def restore(self, state: StreamState) -> None:
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it has another frame size.
+        """
+        self.forget()
+        if state:
+            frame, rough = taken(state, "frame"), taken(state, "rough")
+            if rough.shape != self.size:
+                raise StateError("the saved state of the stream has another frame size")
+            self._last = frame, self._matting.rough(frame, None, rough, first=True)
+
+    def _refined(
+        self, small: Pixels, light: Floats | None, given: Floats | None, feather: float
+    ) -> Matte:
+        rough = self._matting.rough(small, light, given, first=self.begins)
+        self._last = small, rough
+        matte = Matte(*self._matting.guided(closed(rough)))
+        return softened(matte.at(small), feather) if feather > 0 else matte
 
 
 def closed(rough: Floats) -> Floats:

@@ -8,8 +8,9 @@ from typing import Protocol
 from app.engine.matting.difference import SceneWatch
 from app.engine.matting.files import MatteError, is_network, read_scene
 from app.engine.matting.model import ModelMatte
-from app.engine.matting.refining import Matte, new_matting, refined
-from app.engine.matting.scene import Pixels, Scene, small_copy
+from app.engine.matting.refining import Matte, MatteStream
+from app.engine.matting.scene import Pixels, Scene, matte_size, small_copy
+from kernels.frames.stream_state import StreamState, taken
 from utils.translation.texts import tr
 
 STRETCHED = 1.02  # by which a scene may be wider or taller than a frame
@@ -37,6 +38,22 @@ class MatteSource(Protocol):
         """
         ...
 
+    def forget(self) -> None:
+        """Begin another stream."""
+        ...
+
+    def state(self) -> StreamState:
+        """Return the state of the frames so far, for `restore`."""
+        ...
+
+    def restore(self, state: StreamState) -> None:
+        """Continue the stream of `state`.
+
+        Raises:
+            StateError: If it comes from another source.
+        """
+        ...
+
 
 class SceneMatte:
     """Mattes by the difference to an empty scene, which is scaled to the frames."""
@@ -52,22 +69,39 @@ class SceneMatte:
 
     def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:
         small = small_copy(frame)
-        height, width = small.shape[:2]
-        first = not continues or self._first
-        if self._matting.size != (height, width):
-            self._check_shape(frame)
-            self._begin(self._scene.resized(height, width))
-            first = True
-        if first:
-            self._watch.forget()
+        self._fit(frame)
+        if not continues:
+            self.forget()
         self._watch.see(small)
-        rough = self._matting.rough(small, self._watch.light, None, first=first)
-        self._first = False
-        return refined(self._matting, rough, small, feather)
+        return self._stream.differing(small, self._watch.light, feather)
+
+    def forget(self) -> None:
+        self._watch.forget()
+        self._stream.forget()
+
+    def state(self) -> StreamState:
+        kept = self._stream.state()
+        return {**kept, "light": self._watch.light.copy()} if kept else {}
+
+    def restore(self, state: StreamState) -> None:
+        self.forget()
+        if state:
+            height, width, _ = taken(state, "frame").shape
+            if self._stream.size != (height, width):
+                self._begin(self._scene.resized(height, width))
+            self._stream.restore(state)
+            self._watch.resume(taken(state, "light"))
 
     def _begin(self, scene: Scene) -> None:
-        self._watch, self._matting, self._first = SceneWatch(scene), new_matting(*scene.size), True
-        self._matting.take_scene(scene.colors, scene.noise)
+        self._watch, self._stream = SceneWatch(scene), MatteStream(*scene.size)
+        self._stream.take_scene(scene)
+
+    def _fit(self, frame: Pixels) -> None:
+        """Scale the scene to a frame."""
+        height, width = matte_size(*frame.shape[:2])
+        if self._stream.size != (height, width):
+            self._check_shape(frame)
+            self._begin(self._scene.resized(height, width))
 
     def _check_shape(self, frame: Pixels) -> None:
         (height, width), (tall, wide) = frame.shape[:2], self._scene.size

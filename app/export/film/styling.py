@@ -10,6 +10,7 @@ from app.engine.inferred import Pending
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame
+from app.options import EVERYTHING
 from kernels.frames.stream_state import StreamState
 from models.inference.frame_styler import DEPTH
 
@@ -31,7 +32,7 @@ class FilmStyling:
     def has_history(self) -> bool:
         config = self._engine.config
         assert config is not None
-        return config.smoothing > 0 or config.texture != 0
+        return config.smoothing > 0 or config.texture != 0 or config.paint != EVERYTHING
 
     def history(self) -> StreamState:
         return self._engine.history()

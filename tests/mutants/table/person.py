@@ -113,6 +113,20 @@ MUTANTS = (
         (f"{_CUTOUT}::test_without_a_scene_everything_is_painted_and_said",),
     ),
     Mutant(
+        "a film begins with the matte of the one before",
+        "app/engine/engine/engine.py",
+        "        self._cutout.reset()\n",
+        "",
+        (f"{_CUTOUT}::test_a_stream_begins_anew_after_a_reset",),
+    ),
+    Mutant(
+        "a part of a film begins without a matte",
+        "app/engine/engine/engine.py",
+        '            self._cutout.restore(part_of(state, "matte"))\n',
+        "",
+        (f"{_CUTOUT}::test_a_stream_goes_on_from_its_state_as_if_it_had_not_ended",),
+    ),
+    Mutant(
         "a learned scene outlives its source",
         "app/ui/person/controller.py",
         "        if is_learned(Path(self._session.config.matte)):\n            self._forget()\n",

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.engine.engine import EngineError
+from app.engine.engine import Engine, EngineError
 from app.engine.matting.files import keep_scene
 from app.engine.matting.scene import FRAMES, Scene
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
-from tests.app.engine.matting.scenes import empty, person_at, seen
+from tests.app.engine.matting.scenes import empty, person_at, seen, walk
+from tests.app.engine.matting.test_model_mattes import red_is_person
 from tests.helpers.errors import mentions
 from utils.opencv import cv2
 
@@ -129,3 +130,35 @@ def test_a_missing_scene_is_refused_and_the_choice_stays(engine, config, tmp_pat
         engine.configure(replace(config, matte=str(tmp_path / "gone.scene")))
     assert mentions(str(error.value), "gone.scene")
     assert engine.config == config
+
+
+@pytest.mark.parametrize("kind", ["scene", "network"])
+def test_a_stream_goes_on_from_its_state_as_if_it_had_not_ended(
+    engine, catalog, config, kind, tmp_path
+):
+    if kind == "network":
+        network = red_is_person(tmp_path / "red.onnx")
+        config = replace(config, matte=str(network))
+    config = replace(config, paint="person", texture=0.0)
+    frames = [Frame(frame, n) for n, (frame, _) in enumerate(walk(4, light=1.1))]
+    engine.configure(config)
+    whole = [engine.process(frame, ProcessMode.SEQUENCE).frame.pixels for frame in frames]
+    engine.reset_history()
+    for frame in frames[:2]:
+        engine.process(frame, ProcessMode.SEQUENCE)
+    other = Engine(catalog)
+    other.configure(config)
+    other.restore_history(engine.history())
+    for frame, wanted in zip(frames[2:], whole[2:], strict=True):
+        made = other.process(frame, ProcessMode.SEQUENCE).frame.pixels
+        assert (made == wanted).all()
+
+
+def test_a_stream_begins_anew_after_a_reset(engine, config):
+    engine.configure(replace(config, paint="person", texture=0.0))
+    frames = [Frame(frame, n) for n, (frame, _) in enumerate(walk(3, light=1.1))]
+    first = engine.process(frames[2], ProcessMode.SEQUENCE).frame.pixels
+    for frame in frames[:2]:
+        engine.process(frame, ProcessMode.SEQUENCE)
+    engine.reset_history()
+    assert (engine.process(frames[2], ProcessMode.SEQUENCE).frame.pixels == first).all()
