@@ -280,20 +280,9 @@ class Exporter:
             self.record()
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
-        def work() -> list[str] | None:
-            with suppress(Stopped):
-                whole, lost = self._full_quality.render(styled)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                return lost + write_result(path, whole, full_size(whole))
-            return None
-
-        def done(lost: list[str] | None) -> None:
-            if lost is None:
-                self._say(tr("Canceled: {name} was not saved", name=path.name))
-            else:
-                self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
-
-        self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
+        self._full_quality.save(
+            styled, path, lambda whole: write_result(path, whole, full_size(whole))
+        )
 
 
 def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:

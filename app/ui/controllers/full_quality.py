@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,7 +16,8 @@ from app.engine.resolution import still_sizes
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
 from app.live.session import Session
-from utils.stop_flag import StopFlag, stopped_by
+from utils.stop_flag import StopFlag, Stopped, stopped_by
+from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
 log = logging.getLogger(__name__)
@@ -35,9 +39,16 @@ class FullQuality(QObject):
 
     progressed = Signal(float)
 
-    def __init__(self, session: Session, parent: QObject) -> None:
+    def __init__(
+        self,
+        session: Session,
+        say: Callable[[str], object],
+        saved: Callable[[Path, str], object],
+        parent: QObject,
+    ) -> None:
+        """Take what shows a sentence, and what shows a saved file with a sentence."""
         super().__init__(parent)
-        self._session = session
+        self._session, self._say, self._saved = session, say, saved
         self._alone = threading.Lock()
         self._flags: set[StopFlag] = set()
         session.ending.connect(self.cancel)
@@ -46,6 +57,30 @@ class FullQuality(QObject):
         """End all renderings, which then raise Stopped. Any thread may call this."""
         for flag in tuple(self._flags):
             flag.set()
+
+    def save(
+        self, styled: StyledFrame, path: Path, write: Callable[[StyledFrame], list[str]]
+    ) -> None:
+        """Render a result in full quality and write it to a file, in a job; then say so.
+
+        Args:
+            write: Writes the rendered result, and returns what is lost, as clauses.
+        """
+
+        def work() -> list[str] | None:
+            with suppress(Stopped):
+                whole, lost = self.render(styled)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                return lost + write(whole)
+            return None
+
+        def done(lost: list[str] | None) -> None:
+            if lost is None:
+                self._say(tr("Canceled: {name} was not saved", name=path.name))
+            else:
+                self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
+
+        self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 
     def render(self, styled: StyledFrame) -> tuple[StyledFrame, list[str]]:
         """Return a result in full quality; call this on the thread of a job.

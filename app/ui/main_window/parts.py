@@ -154,7 +154,7 @@ class WindowParts(QMainWindow):
         self.queue = QueueController(context, self.mixer.label, self.theme)
         self.drop_handler = DropHandler(context, self.opener, self.installer, self.queue.ask_add)
         saved = SavedFiles(context)
-        self.full_quality = FullQuality(self.session, self)
+        self.full_quality = FullQuality(self.session, context.say, saved.tell, self)
         self.exporter = Exporter(context, self._show_recording, saved.tell, self.full_quality)
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(context, self.status.show_camera)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
@@ -16,10 +14,7 @@ from app.live.display_copy import full_size
 from app.ui.controllers.exporter import films_folder, pictures_folder
 from app.ui.controllers.full_quality import FullQuality
 from app.ui.file_dialogs import FileKind, Place, suggested_name
-from app.ui.showing.saved_files import SavedFiles
 from app.ui.window_context import WindowContext
-from utils.stop_flag import Stopped
-from utils.translation.joints import clauses
 from utils.translation.texts import mark, tr
 
 MAKING = mark("Making the wipe...")
@@ -33,16 +28,10 @@ SAVE_WIPE = FileKind(
 class BeforeAfter:
     """Saves before/after pictures and wipes, encoded in background jobs."""
 
-    def __init__(
-        self, context: WindowContext, saved: SavedFiles, full_quality: FullQuality
-    ) -> None:
+    def __init__(self, context: WindowContext, full_quality: FullQuality) -> None:
         self._full_quality = full_quality
-        self._session, self._current, self._say = (
-            context.session,
-            context.styled_or_notice,
-            context.say,
-        )
-        self._viewport, self._saved, self._dialogs = context.viewport, saved, context.dialogs
+        self._session, self._current = context.session, context.styled_or_notice
+        self._say, self._viewport, self._dialogs = context.say, context.viewport, context.dialogs
 
     def save(self) -> None:
         """Save one picture of both: divided as in the before/after view, or side by side."""
@@ -53,18 +42,11 @@ class BeforeAfter:
         moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
         path = pictures_folder() / f"{styled.config.style}_{moment}_before-after.png"
 
-        def work() -> list[str] | None:
-            with suppress(Stopped):
-                whole, lost = self._full_quality.render(styled)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                arrangement = "side" if at is None else "split"
-                pixels = full_size(whole)
-                return lost + write_before_after(path, whole, arrangement, at or 0.0, pixels)
-            return None
+        def write(whole: StyledFrame) -> list[str]:
+            arrangement = "side" if at is None else "split"
+            return write_before_after(path, whole, arrangement, at or 0.0, full_size(whole))
 
-        self._session.write(
-            work, partial(self._tell, path), failure=tr("Could not save {name}", name=path.name)
-        )
+        self._full_quality.save(styled, path, write)
 
     def ask_wipe(self, parent: QWidget) -> None:
         styled = self._current()
@@ -88,22 +70,9 @@ class BeforeAfter:
             ending = ANIMATION if ANIMATION in chosen else FILM
             path = path.with_name(path.name + ending)
 
-        def work() -> list[str] | None:
-            with suppress(Stopped):
-                whole, lost = self._full_quality.render(styled)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_wipe(path, *before_and_after(whole, full_size(whole)))
-                return lost
-            return None
+        def write(whole: StyledFrame) -> list[str]:
+            write_wipe(path, *before_and_after(whole, full_size(whole)))
+            return []
 
         self._say(tr(MAKING))
-        self._session.write(
-            work, partial(self._tell, path), failure=tr("Could not save {name}", name=path.name)
-        )
-
-    def _tell(self, path: Path, lost: list[str] | None) -> None:
-        """Say that a file was saved and what it lacks; None means that saving was canceled."""
-        if lost is None:
-            self._say(tr("Canceled: {name} was not saved", name=path.name))
-        else:
-            self._saved.tell(path, clauses([tr("Saved {path}", path=path), *lost]))
+        self._full_quality.save(styled, path, write)

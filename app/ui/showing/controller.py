@@ -42,7 +42,7 @@ class ShowController(QObject):
         self._projecting = actions["projector"]
         self._leaving = actions["back"], actions["fullscreen"]
         self.saved = saved
-        self.before_after = BeforeAfter(context, saved, full_quality)
+        self.before_after = BeforeAfter(context, full_quality)
         self.slideshow = Slideshow(context)
         self.projector: ProjectorWindow | None = None
         self.dialog: SlideshowDialog | None = None

@@ -166,7 +166,7 @@ def test_something_that_passes_is_not_part_of_the_scene():
     learner = SceneLearner()
     scene = None
     for n in range(FRAMES):
-        true = person_at(-120 + 70 * n)
+        true = person_at(300 + 70 * n)
         scene = learner.take(seen(true, n), n)
     assert scene is not None
     assert np.abs(scene.colors - room()).mean() < 2
