@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is instal
     import numpy as np
     from numpy.typing import NDArray
 
+    from app.styles.painted_strokes import Strokes
     from models.families.any_style import AnyStyleNetwork
 
 KEPT_SIZE = 512  # largest long side in pixels of a style picture in a pack
@@ -42,6 +43,7 @@ class Installable:
         lite: The weights of the lite network, likewise.
         thumbnail: [H, W, 3] uint8.
         picture: The style picture, [H, W, 3] uint8.
+        strokes: How the strokes of the style picture lie; None to take it from `spec`.
     """
 
     title: str
@@ -51,6 +53,7 @@ class Installable:
     lite: Any = None
     thumbnail: NDArray[np.uint8] | None = None
     picture: NDArray[np.uint8] | None = None
+    strokes: Strokes | None = None
 
     def write(self, folder: Path, title: str) -> None:
         """Write the files of a pack to an empty folder.
@@ -73,7 +76,7 @@ class Installable:
             if pixels is not None:
                 # The user waits for the style; a small file matters less.
                 write_pixels(folder / names[what], pixels, compression=1)
-        lines = {
+        lines: dict[str, toml.Value] = {
             "title": title,
             "credit": self.spec.credit if self.spec else "",
             "licence": self.spec.licence if self.spec else "",
@@ -85,12 +88,29 @@ class Installable:
             lines["family"] = self.family
         if self.picture is not None:
             lines["picture"] = names["picture"]
+        lines |= self._amounts()
         if self.lite is not None:
             weights = folder / "lite.safetensors"
             family.write(weights, self.lite, {"title": f"{title}, lite"})
             lines["lite_weights"] = weights.name
             lines["lite_sha256"] = _sha256(weights)
         (folder / "style.toml").write_text(toml.dumps(lines), "utf-8", newline="\n")
+
+    def _amounts(self) -> dict[str, toml.Value]:
+        """Return the automatic texture and strokes; for a checkpoint, its family has them."""
+        if self.strokes is not None:
+            return {
+                "strokes_direction": self.strokes.direction,
+                "strokes_length": self.strokes.length,
+            }
+        if self.spec is None:
+            return {}
+        return {
+            "texture": self.spec.texture,
+            "stream_texture": self.spec.stream_texture,
+            "strokes_direction": self.spec.strokes_direction,
+            "strokes_length": self.spec.strokes_length,
+        }
 
 
 def read_installable(path: Path) -> Installable:
@@ -138,11 +158,13 @@ def installable_of_picture(
 ) -> Installable:
     """Make a style from a picture, which is stored with a long side of at most KEPT_SIZE pixels.
 
-    Of an animation, the first frame counts. `progress` gets the name of each slow step before it.
+    The picture also decides how strokes lie. Of an animation, the first frame counts. `progress`
+    gets the name of each slow step before it.
 
     Raises:
         StyleError: If the file is not a picture, or is too narrow.
     """
+    from app.styles.painted_strokes import strokes_of
     from models.families.keys import ANY_STYLE
     from utils.images.opening import ImageError
     from utils.images.reading import read_pixels
@@ -159,7 +181,12 @@ def installable_of_picture(
         shown = printable(path.name, MAX_NAME_LENGTH)
         raise StyleError(labeled(f"'{shown}'", str(exc))) from exc
     return Installable(
-        _title(path), ANY_STYLE, code, thumbnail=_thumbnail(picture), picture=picture
+        _title(path),
+        ANY_STYLE,
+        code,
+        thumbnail=_thumbnail(picture),
+        picture=picture,
+        strokes=strokes_of(picture),
     )
 
 

@@ -33,7 +33,9 @@ SHARE = Qt.ItemDataRole.UserRole + 1  # share of the mix in percent; None if not
 TRIED = Qt.ItemDataRole.UserRole + 2
 FAVORITE = Qt.ItemDataRole.UserRole + 3
 HEADING = Qt.ItemDataRole.UserRole + 4  # name of the group that starts here, or ""
+PAINTING = Qt.ItemDataRole.UserRole + 5  # pixmap of the painting that a preview covers, or None
 HEADING_WIDTH = 24  # px before the first card of a group, with its name from bottom to top
+CORNER = QSize(32, 24)  # px, of the small painting in the lower left corner of a thumbnail
 STAR = 20  # px, side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -145,8 +147,10 @@ class StyleModel(QAbstractListModel):
             group = labeled(tr("Group"), style.group) if style.group else ""
             return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
-            shipped = self._pixmaps.get(style.thumbnail) if style.thumbnail else None
-            return self._previews.get(style.key, shipped)
+            return self._previews.get(style.key, self._shipped(style))
+        if role == PAINTING:  # the thumbnail of a trained style is no painting
+            covered = style.picture is not None and style.key in self._previews
+            return self._shipped(style) if covered else None
         if role == HEADING:
             return self._headings[index.row()]
         if role == FAVORITE:
@@ -156,6 +160,9 @@ class StyleModel(QAbstractListModel):
         if role == SHARE:
             return self._shares.get(style.key)
         return style.key if role == KEY else None
+
+    def _shipped(self, style: Style) -> QPixmap | None:
+        return self._pixmaps.get(style.thumbnail) if style.thumbnail else None
 
     def row_of(self, key: str) -> int:
         """Return the row of the style `key`, or -1."""
@@ -228,6 +235,11 @@ def thumbnail_place(area: QRect) -> QRect:
     return place
 
 
+def painting_place(place: QRect) -> QRect:
+    """Return the rectangle of the small painting in a thumbnail's `place`."""
+    return QRect(place.left() + 4, place.bottom() - 3 - CORNER.height(), *CORNER.toTuple())
+
+
 def star_place(area: QRect) -> QRect:
     """Return the rectangle of the favorite star in a card's `area`."""
     place = thumbnail_place(area)
@@ -237,6 +249,7 @@ def star_place(area: QRect) -> QRect:
 class StyleDelegate(QStyledItemDelegate):
     """Paints a style: thumbnail, number key, title, and its share of a mix.
 
+    If a preview covers the painting that a style was made from, the painting stays in a corner.
     The chosen style has a ring; mixed styles have a thinner one.
     """
 
@@ -298,6 +311,9 @@ class StyleDelegate(QStyledItemDelegate):
             painter.setFont(scaled(base, 1.8, bold=True))
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, initials(title))
         painter.setClipping(False)
+        painting = index.data(PAINTING)
+        if isinstance(painting, QPixmap) and not painting.isNull():
+            _corner(painter, painting_place(place), painting)
         painter.setFont(scaled(base, 1.0))
         if index.row() < STYLE_KEYS:
             paint_badge(
@@ -309,6 +325,16 @@ class StyleDelegate(QStyledItemDelegate):
             width = painter.fontMetrics().horizontalAdvance(text) + SPACE
             corner = place.right() - 3 - width, place.bottom() - 21
             paint_badge(painter, QRect(*corner, width, 18), text)
+
+
+def _corner(painter: QPainter, place: QRect, painting: QPixmap) -> None:
+    """Paint a painting as small as `place`, with a light frame."""
+    size = place.size() * painter.device().devicePixelRatioF()
+    aspect, way = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+    painter.drawPixmap(place, painting.scaled(size, aspect, way))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(INK, 1))
+    painter.drawRect(place)
 
 
 def _heading(painter: QPainter, option: QStyleOptionViewItem, card: QRect, heading: str) -> None:

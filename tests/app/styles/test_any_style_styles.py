@@ -58,6 +58,36 @@ def test_a_picture_becomes_a_pack_of_its_own(bare, network, painting):
     assert again.styles == (style,)
 
 
+def test_the_painting_decides_how_strokes_lie(bare, network, tmp_path):
+    lines = np.zeros((200, 300, 3), np.uint8)
+    lines[np.arange(200) // 3 % 2 == 1] = 200
+    write_pixels(tmp_path / "rows.png", lines)
+    write_pixels(tmp_path / "columns.png", lines[:, :200].swapaxes(0, 1))
+    write_pixels(tmp_path / "plain.png", np.full_like(lines, 90))
+    directions = [
+        bare.install_picture(tmp_path / f"{name}.png", network).strokes_direction
+        for name in ("rows", "columns", "plain")
+    ]
+    assert directions == [0.0, 90.0, "none"]
+    rows = bare.get("rows")
+    assert rows.strokes_length == 1.0
+    included = bare.include_picture(tmp_path / "rows.png", tmp_path / "only_here", network)
+    assert included.strokes_direction == 0.0
+
+
+def test_an_installed_copy_keeps_texture_and_strokes(bare, network, painting, tmp_path):
+    style = bare.install_picture(painting, network)
+    folder = bare.export(style.key, tmp_path)
+    spec = folder / "style.toml"
+    kept = [line for line in spec.read_text("utf-8").splitlines() if not line.startswith("strokes")]
+    added = ["texture = 0.75", "stream_texture = 0.5"]
+    added += ['strokes_direction = "swirl"', "strokes_length = 0.8"]
+    spec.write_text("\n".join([*kept, *added]) + "\n", "utf-8")
+    copy = bare.install(folder, "Copy")
+    assert (copy.texture, copy.stream_texture) == (0.75, 0.5)
+    assert (copy.strokes_direction, copy.strokes_length) == ("swirl", 0.8)
+
+
 def test_a_small_picture_is_kept_as_it_is(bare, network, tmp_path):
     write_pixels(tmp_path / "tiny.png", picture(8, 8))
     style = bare.install_picture(tmp_path / "tiny.png", network, "Dots")

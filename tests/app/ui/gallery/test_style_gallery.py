@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QImage, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from app.styles.pack import Style
 from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.widgets.style_list import painting_place, thumbnail_place
 
 
 def at_once(work: Callable, done: Callable, *, failure: str) -> None:
@@ -74,3 +76,24 @@ def test_the_gallery_draws_thumbnails_and_initials(gallery):
     view = gallery.view
     first = view.viewport().mapTo(gallery, view.visualRect(gallery.model.index(0)).center())
     assert image.pixelColor(first - QPoint(0, 8)) == QColor("red")
+
+
+@pytest.mark.parametrize("of_a_painting", [True, False], ids=["painting", "trained"])
+def test_a_preview_leaves_the_painting_of_its_style_in_a_corner(gallery, tmp_path, of_a_painting):
+    red = style("candy", tmp_path / "t.png")
+    if of_a_painting:
+        red = replace(red, picture=tmp_path / "t.png")
+    gallery.set_styles((red,), "candy")
+    blue = QPixmap(96, 72)
+    blue.fill(QColor("blue"))
+    gallery.model.set_preview("candy", blue)
+    view, index = gallery.view, gallery.model.index(0)
+    card = thumbnail_place(view.visualRect(index))
+    image = view.viewport().grab().toImage()
+    assert image.pixelColor(card.center()) == QColor("blue")
+    corner = image.pixelColor(painting_place(card).center())
+    assert corner == QColor("red" if of_a_painting else "blue")
+    gallery.model.clear_previews()
+    image = view.viewport().grab().toImage()
+    assert image.pixelColor(card.center()) == QColor("red")
+    assert index.data() == "Candy"
