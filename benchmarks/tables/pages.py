@@ -30,6 +30,7 @@ from benchmarks.tables.live import dropped_sentence, live_table, processor_table
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
+from benchmarks.tables.strokes import strokes_table
 from benchmarks.tables.webgpu import webgpu_tables
 from utils.files.atomic import atomic_write
 from utils.text import printable
@@ -47,6 +48,7 @@ TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
     "devices": devices_table,
     "fluid": fluid_table,
     "frames": frames_table,
+    "strokes": strokes_table,
     "library": lambda rows: without_empty_columns(library_table(rows)),
 }
 

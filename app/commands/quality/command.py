@@ -15,6 +15,7 @@ from app.commands.quality.flags import DEFAULT_PRECISIONS, PHOTOGRAPHS, SCENE
 from app.commands.quality.flags import add_parser as add_parser
 from app.commands.quality.fluid import check_fluid, measure_fluid_streams
 from app.commands.quality.parts import film_plan_of, progress
+from app.commands.quality.strokes import check_strokes, measure_directed_strokes
 from app.errors import MAX_MESSAGE_LENGTH, StyleForgeError, advice_for
 from app.exit_status import DONE
 from app.provenance import digest_of, report_header
@@ -83,6 +84,9 @@ def _run(args: argparse.Namespace) -> int:
     if args.fluid:
         measure_fluid_streams(args, device)
         return DONE
+    if args.strokes:
+        measure_directed_strokes(args, device)
+        return DONE
     photographs: list[Photograph] = []
     if args.photos:
         photographs = load_photographs(args.photos, args.only, args.size)
@@ -102,6 +106,7 @@ def _run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     """Check the arguments before a measurement of minutes."""
     check_fluid(args)
+    check_strokes(args)
     if args.only and not args.photos:
         raise QualityError("--only names some of the photographs in --photos")
     if args.any_style and args.styles_images is None:
@@ -109,7 +114,7 @@ def _check(args: argparse.Namespace) -> None:
     films_alone = bool(args.films) and not args.photos
     if films_alone and (args.sheet or args.any_style or args.mix_sheet or args.texture_sheet):
         raise QualityError("sheets and --any-style need photographs: --photos")
-    no_objective = films_alone or args.texture_sheet or args.fluid
+    no_objective = films_alone or args.texture_sheet or args.fluid or args.strokes
     if (args.json and not no_objective) or args.sheet or args.vgg or args.styles_images:
         for flag, value in (("--vgg", args.vgg), ("--styles-images", args.styles_images)):
             if value is None:
@@ -118,7 +123,7 @@ def _check(args: argparse.Namespace) -> None:
         raise QualityError("--add needs --json")
     if bool(args.mix_sheet) != bool(args.pairs):
         raise QualityError("--mix-sheet and --pairs need each other")
-    sheets = args.sheet, args.mix_sheet, args.texture_sheet, args.fluid_sheet
+    sheets = args.sheet, args.mix_sheet, args.texture_sheet, args.fluid_sheet, args.strokes_sheet
     for path in filter(None, (args.json, *sheets)):
         if not path.parent.is_dir():
             raise QualityError(f"the folder '{path.parent}' does not exist")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.commands.argument_types import comma_separated, int_in_range, unit_interval
+from app.commands.argument_types import comma_separated, direction, int_in_range, unit_interval
 from app.commands.common_flags import add_device, add_kernels
+from app.options import AS_THEY_ARE
+from app.parameters import AUTO
 from app.styles.catalog import BUILTIN
 from models.network_config import CONFIGS
 from models.precision import Precision
@@ -15,6 +17,7 @@ from models.training.features import INPUTS
 PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
 TEXTURED = (512, 1280)  # pixels: default of --texture-sizes
 FILM = 384  # pixels: default of --film-size
+CELL = 256  # pixels: default of --cell
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
 MAX_SIZE = 4096  # pixels; larger pictures need tens of gigabytes for the objective
 
@@ -180,6 +183,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="long sides of the photographs for the sheets, in pixels (default: "
         f"{','.join(map(str, TEXTURED))})",
     )
+    _add_strokes(parser)
     films = parser.add_argument_group(
         "films",
         "How steady films are in each style: the mean difference of consecutive frames along the "
@@ -223,6 +227,61 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
 
 
+def _add_strokes(parser: argparse.ArgumentParser) -> None:
+    strokes = parser.add_argument_group(
+        "strokes",
+        "Only how strokes look in each direction, and how much more a stream or a film flickers "
+        "with them than with strokes as they are.",
+    )
+    strokes.add_argument(
+        "--strokes",
+        action="store_true",
+        help="measure only the strokes of --photos, at the first size, and of --films",
+    )
+    strokes.add_argument(
+        "--strokes-sheet",
+        type=Path,
+        metavar="FILE",
+        help="store a sheet for each style and size, named FILE-KEY-SIZE, with a row for each "
+        "photograph and a column for each direction",
+    )
+    strokes.add_argument(
+        "--strokes-sizes",
+        type=_sizes,
+        default=TEXTURED,
+        metavar="N,...",
+        help=f"long sides of the photographs, in pixels (default: {','.join(map(str, TEXTURED))})",
+    )
+    strokes.add_argument(
+        "--strokes-directions",
+        type=_directions,
+        default=(),
+        metavar="WORD,...",
+        help="which directions: follow, swirl, or angles in degrees (default: follow,swirl,45)",
+    )
+    strokes.add_argument(
+        "--strokes-paintings",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="PICTURE",
+        help="instead of the styles, paint in the styles of these pictures, with strokes as they "
+        "are and as the picture's own; the sheet is named FILE-paintings",
+    )
+    strokes.add_argument(
+        "--originals",
+        action="store_true",
+        help="also show the photographs and the paintings on the sheets",
+    )
+    strokes.add_argument(
+        "--cell",
+        type=lambda text: int_in_range(text, 16, MAX_SIZE, "the cell"),
+        default=CELL,
+        metavar="N",
+        help=f"maximum long side of a picture on the sheets, in pixels (default: {CELL})",
+    )
+
+
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
     pairs = []
     for part in text.split(","):
@@ -231,6 +290,16 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
             raise argparse.ArgumentTypeError(f"'{part}' is not a pair such as candy:mosaic")
         pairs.append((one, other))
     return tuple(pairs)
+
+
+def _directions(text: str) -> tuple[float | str, ...]:
+    found = dict.fromkeys(direction(part.strip(), "a direction") for part in text.split(","))
+    for word in (AUTO, AS_THEY_ARE):
+        if word in found:
+            raise argparse.ArgumentTypeError(
+                f"'{word}' is no direction to compare with {AS_THEY_ARE}"
+            )
+    return tuple(found)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
