@@ -53,11 +53,15 @@ def make_sheet(
 
 
 def save_sheet(
-    path: Path, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Pixels]]], cell: int
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[Pixels]]],
+    cell: int,
+    quality: int = 95,
 ) -> None:
-    """Write the sheet as PNG, JPEG or WebP.
+    """Write the sheet as PNG, JPEG or WebP; `quality` is for the last two, 0 to 100.
 
     Raises:
         ImageError: If the file cannot be written.
     """
-    write_pixels(path, make_sheet(columns, rows, cell))
+    write_pixels(path, make_sheet(columns, rows, cell), quality=quality)

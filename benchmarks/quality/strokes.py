@@ -16,10 +16,10 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
-from app.options import AS_THEY_ARE, FOLLOW, STROKE_DIRECTIONS, SWIRL
+from app.options import AS_THEY_ARE, FOLLOW, SWIRL
 from app.parameters import AUTO
 from app.styles.catalog import Catalog
-from app.styles.pack import Style
+from app.styles.pack import DEFAULT_TEXTURES, Style
 from benchmarks.quality.contact_sheet import Pixels, save_sheet
 from benchmarks.quality.film_flicker import FilmFlickerMeter
 from benchmarks.quality.films import FilmPlan, frames_of
@@ -30,6 +30,7 @@ from models.training.run import fit
 from utils.text import printable
 
 DIRECTIONS: tuple[float | str, ...] = (FOLLOW, SWIRL, 45.0)  # degrees
+OWN = "own"  # the direction of the style itself
 FRAMES = 24  # number of frames to measure flicker on
 
 Say = Callable[[str], object]
@@ -40,26 +41,31 @@ class StrokesPlan:
     """Options for evaluating strokes with a direction.
 
     Attributes:
-        sheet: Path of the sheets, named FILE-KEY-SIZE, and FILE-paintings; None for none.
+        sheet: Path of the sheets, named FILE-KEY-SIZE, FILE-SIZE and FILE-paintings; or None.
         photographs: The same photographs by the long side they were resized to, in pixels.
-        directions: FOLLOW, SWIRL or degrees; compared with strokes as they are.
+        directions: FOLLOW, SWIRL, OWN or degrees; compared with strokes as they are.
+        length: The length of strokes, 0 to 1; None for the style's own.
         paintings: Pictures to make styles from.
-        networks: "full" and "lite", or one of them.
+        networks: "full" and "lite", or one of them. Styles without a lite network are painted by
+            the full one.
         originals: Whether sheets begin with the photographs and paintings themselves.
         flicker_photographs: The number of photographs to measure flicker on, at the first size.
         cell: Maximum long side of a picture on a sheet, in pixels.
+        quality: Quality of sheets in JPEG and WebP, 0 to 100.
         texture: The amount of texture, 0 to 1; None for the style's own.
     """
 
     sheet: Path | None
     photographs: Mapping[int, Sequence[Photograph]]
     directions: tuple[float | str, ...]
+    length: float | None
     paintings: tuple[Path, ...]
     networks: tuple[str, ...]
     films: FilmPlan
     originals: bool
     flicker_photographs: int
     cell: int
+    quality: int
     texture: float | None
     kernels: str
     device: str
@@ -69,6 +75,7 @@ class StrokesPlan:
         return {
             "sizes": list(self.photographs),
             "directions": list(self.directions),
+            "length": self.length,
             "photographs": [each.name for each in next(iter(self.photographs.values()))],
             "flicker_photographs": self.flicker_photographs,
             "frames": FRAMES,
@@ -87,44 +94,64 @@ class StrokesPlan:
             size=size,
             kernels=self.kernels,
             device=self.device,
-            strokes_direction=direction,
+            strokes_direction=AUTO if direction == OWN else direction,
+            strokes_length=AUTO if self.length is None else self.length,
             fluid=False,
             texture=AUTO if self.texture is None else self.texture,
         )
 
 
-def direction_title(direction: float | str) -> str:
-    if isinstance(direction, str):
-        return STROKE_DIRECTIONS[direction].title
-    return f"{direction:g} degrees"
+def direction_word(direction: float | str) -> str:
+    """Return a direction as `--strokes-direction` takes it."""
+    return direction if isinstance(direction, str) else f"{direction:g}"
+
+
+def save_sheets(
+    plan: StrokesPlan, catalog: Catalog, style: Style, say: Say
+) -> dict[int, list[Pixels]]:
+    """Save the sheets of one style; return the row of the first photograph by size."""
+    engine, first = Engine(catalog), dict[int, list[Pixels]]()
+    for size, photographs in plan.photographs.items():
+        columns, shown = _originals(plan, photographs)
+        columns += _titles(plan)
+        for name in plan.networks:
+            for direction in plan.columns:
+                say(f"{style.title}, {name}, {size} px: {direction_word(direction)}")
+                engine.configure(plan.config(style, name, size, direction))
+                for row, photograph in zip(shown, photographs, strict=True):
+                    row.append(fit(_painted(engine, photograph.pixels), plan.cell))
+        labels = [Path(photograph.name).stem for photograph in photographs]
+        _save(plan, f"{style.key}-{size}", columns, list(zip(labels, shown, strict=True)))
+        first[size] = shown[0]
+    return first
+
+
+def save_styles(plan: StrokesPlan, firsts: Mapping[str, Mapping[int, list[Pixels]]]) -> None:
+    """Save a sheet for each size with a row for each style, from what `save_sheets` returned.
+
+    Args:
+        firsts: By the styles' titles.
+    """
+    for size in plan.photographs:
+        columns = [*(["Photograph"] if plan.originals else []), *_titles(plan)]
+        rows = [(title, first[size]) for title, first in firsts.items()]
+        _save(plan, str(size), columns, rows)
 
 
 def measure_strokes(
     plan: StrokesPlan, catalog: Catalog, style: Style, say: Say
 ) -> dict[str, list[dict[str, Any]]]:
-    """Save the sheets of one style, and measure the flicker of its strokes in each direction.
+    """Measure how much more streams and films flicker with strokes in each direction.
 
     Returns:
         "scenes" has a row for each network with `still` and `panned`, and "films" one for each film
         with `films`: per direction, the flicker in a stream divided by the flicker of strokes as
         they are.
     """
-    networks = [name for name in plan.networks if name == "full" or style.lite is not None]
-    engine = Engine(catalog)
-    for size, photographs in plan.photographs.items() if plan.sheet is not None else ():
-        columns, shown = _originals(plan, photographs)
-        for name in networks:
-            for direction in plan.columns:
-                say(f"{style.title}, {name}, {size} px: {direction_title(direction)}")
-                columns.append(f"{name.capitalize()}: {direction_title(direction)}")
-                engine.configure(plan.config(style, name, size, direction))
-                for row, photograph in zip(shown, photographs, strict=True):
-                    row.append(fit(_painted(engine, photograph.pixels), plan.cell))
-        _save(plan, f"{style.key}-{size}", columns, photographs, shown)
     size, photographs = next(iter(plan.photographs.items()))
     chosen = photographs[: plan.flicker_photographs]
     scenes: list[dict[str, Any]] = []
-    for name in networks if chosen else ():
+    for name in plan.networks if chosen else ():
         say(f"{style.title}, {name}, {size} px: flicker")
         scenes.append({"network": name, **_flicker(plan, catalog, style, name, chosen)})
     films: list[dict[str, Any]] = []
@@ -135,9 +162,10 @@ def measure_strokes(
 
 
 def paint_paintings(plan: StrokesPlan, say: Say) -> list[dict[str, Any]]:
-    """Make a style from each painting, and save a sheet with strokes as they are and its own.
+    """Make a style from each painting, and save a sheet of photographs in these styles.
 
-    The sheet has a row for each painting, and two columns for each photograph of the first size.
+    The sheet has a row for each painting, and two columns for each photograph of the first size:
+    strokes as they are with the default texture, and the painting's own strokes and texture.
 
     Returns:
         A row for each painting with the direction and the length of its strokes.
@@ -145,7 +173,7 @@ def paint_paintings(plan: StrokesPlan, say: Say) -> list[dict[str, Any]]:
     size, photographs = next(iter(plan.photographs.items()))
     columns = ["Painting"] if plan.originals else []
     for each in photographs:
-        columns += [f"{Path(each.name).stem}: as they are", "its own"]
+        columns += [f"{Path(each.name).stem}: {AS_THEY_ARE}", OWN]
     rows: list[tuple[str, list[Pixels]]] = []
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="styleforge-") as folder:
@@ -159,8 +187,7 @@ def paint_paintings(plan: StrokesPlan, say: Say) -> list[dict[str, Any]]:
             label = f"{path.stem}: {style.strokes_direction}, {style.strokes_length:g}"
             rows.append((label, pictures))
     if plan.sheet is not None:
-        path = plan.sheet.with_stem(f"{plan.sheet.stem}-paintings")
-        save_sheet(path, columns, rows, plan.cell)
+        _save(plan, "paintings", columns, rows)
     return found
 
 
@@ -176,11 +203,22 @@ def _paintings(
     if plan.originals and style.picture is not None:
         yield fit(read_pixels(style.picture), plan.cell)
     engine, network = Engine(catalog), plan.networks[0]
-    as_they_are = plan.config(style, network, size, AS_THEY_ARE)
+    own = plan.config(style, network, size, OWN)
+    plain, _ = DEFAULT_TEXTURES[style.family]
+    if plan.texture is not None:
+        plain = plan.texture
     for photograph in photographs:
-        for direction in (AS_THEY_ARE, style.strokes_direction):
-            engine.configure(replace(as_they_are, strokes_direction=direction))
+        for config in (replace(own, texture=plain, strokes_direction=AS_THEY_ARE), own):
+            engine.configure(config)
             yield fit(_painted(engine, photograph.pixels), plan.cell)
+
+
+def _titles(plan: StrokesPlan) -> list[str]:
+    return [
+        f"{name.capitalize()}: {direction_word(direction)}"
+        for name in plan.networks
+        for direction in plan.columns
+    ]
 
 
 def _originals(
@@ -199,13 +237,11 @@ def _save(
     plan: StrokesPlan,
     name: str,
     columns: Sequence[str],
-    photographs: Sequence[Photograph],
-    shown: Sequence[Sequence[Pixels]],
+    rows: Sequence[tuple[str, Sequence[Pixels]]],
 ) -> None:
     assert plan.sheet is not None
-    labels = [Path(photograph.name).stem for photograph in photographs]
     path = plan.sheet.with_stem(f"{plan.sheet.stem}-{name}")
-    save_sheet(path, columns, list(zip(labels, shown, strict=True)), plan.cell)
+    save_sheet(path, columns, rows, plan.cell, plan.quality)
 
 
 def _flicker(

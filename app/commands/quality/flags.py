@@ -18,6 +18,7 @@ PHOTOGRAPHS, SCENE = 512, 192  # pixels: default of --size
 TEXTURED = (512, 1280)  # pixels: default of --texture-sizes
 FILM = 384  # pixels: default of --film-size
 CELL = 256  # pixels: default of --cell
+OWN = "own"  # in --strokes-directions, as in benchmarks.quality.strokes, which imports OpenCV
 DEFAULT_PRECISIONS = ("fp32", "fp16", "bf16")
 MAX_SIZE = 4096  # pixels; larger pictures need tens of gigabytes for the objective
 
@@ -243,7 +244,8 @@ def _add_strokes(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="store a sheet for each style and size, named FILE-KEY-SIZE, with a row for each "
-        "photograph and a column for each direction",
+        "photograph and a column for each direction, and one for each size, named FILE-SIZE, "
+        "with a row for each style, of the first photograph",
     )
     strokes.add_argument(
         "--strokes-sizes",
@@ -257,7 +259,14 @@ def _add_strokes(parser: argparse.ArgumentParser) -> None:
         type=_directions,
         default=(),
         metavar="WORD,...",
-        help="which directions: follow, swirl, or angles in degrees (default: follow,swirl,45)",
+        help="which directions: follow, swirl, own for the style's, or angles in degrees (default: "
+        "follow,swirl,45)",
+    )
+    strokes.add_argument(
+        "--strokes-length",
+        type=lambda text: unit_interval(text, "the length of strokes"),
+        metavar="0-1",
+        help="the length of strokes, 0 to 1 (default: the style's own)",
     )
     strokes.add_argument(
         "--strokes-paintings",
@@ -280,6 +289,13 @@ def _add_strokes(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"maximum long side of a picture on the sheets, in pixels (default: {CELL})",
     )
+    strokes.add_argument(
+        "--sheet-quality",
+        type=lambda text: int_in_range(text, 0, 100, "the quality of sheets"),
+        default=95,
+        metavar="0-100",
+        help="quality of sheets in JPEG and WebP (default: 95)",
+    )
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
@@ -293,7 +309,8 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _directions(text: str) -> tuple[float | str, ...]:
-    found = dict.fromkeys(direction(part.strip(), "a direction") for part in text.split(","))
+    parts = [part.strip() for part in text.split(",")]
+    found = dict.fromkeys(OWN if part == OWN else direction(part, "a direction") for part in parts)
     for word in (AUTO, AS_THEY_ARE):
         if word in found:
             raise argparse.ArgumentTypeError(

@@ -48,7 +48,14 @@ def measure_directed_strokes(args: argparse.Namespace, device: torch.device) -> 
     """
     # OpenCV, which the other measurements do not need.
     from app.styles.catalog import Catalog
-    from benchmarks.quality.strokes import DIRECTIONS, StrokesPlan, measure_strokes, paint_paintings
+    from benchmarks.quality.strokes import (
+        DIRECTIONS,
+        StrokesPlan,
+        measure_strokes,
+        paint_paintings,
+        save_sheets,
+        save_styles,
+    )
 
     photographs: dict[int, list[Photograph]] = {
         size: load_photographs(args.photos, args.only, size)
@@ -60,12 +67,14 @@ def measure_directed_strokes(args: argparse.Namespace, device: torch.device) -> 
         sheet=args.strokes_sheet,
         photographs=photographs,
         directions=args.strokes_directions or DIRECTIONS,
+        length=args.strokes_length,
         paintings=tuple(args.strokes_paintings),
         networks=args.networks,
         films=films_of(args),
         originals=args.originals,
         flicker_photographs=args.flicker_photos,
         cell=args.cell,
+        quality=args.sheet_quality,
         texture=args.texture or None,
         kernels=args.kernels,
         device=args.device,
@@ -81,11 +90,16 @@ def measure_directed_strokes(args: argparse.Namespace, device: torch.device) -> 
         for operations in (STYLE, TRANSFORMER) if plan.paintings else (STYLE,):
             prepare(family=operations)
         report["strokes"]["paintings"] = paint_paintings(plan, say) if plan.paintings else []
+        firsts: dict[str, dict[int, Any]] = {}
         for pack in packs:
+            if plan.sheet is not None:
+                firsts[pack.title] = save_sheets(plan, catalog, pack, say)
             entry = measure_strokes(plan, catalog, pack, say)
             report["strokes"]["styles"].append({"key": pack.key, "title": pack.title, **entry})
             _store(args, report)  # after each style, so that an interrupted run keeps its results
         _store(args, report)
+        if firsts:
+            save_styles(plan, firsts)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     for row in report["strokes"]["paintings"]:
         said = f"{row['painting']}: {row['direction']}, length {row['length']:g}"

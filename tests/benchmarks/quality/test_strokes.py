@@ -65,21 +65,21 @@ def test_each_direction_has_a_column_and_its_flicker(place: Path, capsys) -> Non
 
 def test_each_column_shows_another_direction(place: Path, monkeypatch) -> None:
     write_pixels(place / "photos" / "0.webp", scene())
-    sheets: list[tuple[list[str], list[np.ndarray]]] = []
+    sheets: dict[str, tuple[list[str], list[np.ndarray]]] = {}
 
-    def keep(path: Path, columns: list[str], rows: list, cell: int) -> None:
+    def keep(path: Path, columns: list[str], rows: list, cell: int, quality: int) -> None:
         ((_, pictures),) = rows
-        sheets.append((columns, pictures))
+        sheets[path.name] = columns, pictures
 
     monkeypatch.setattr(strokes, "save_sheet", keep)
     more = (*NOTHING, "--photos", place / "photos" / "0.webp", "--flicker-photos", 0)
     more += ("--styles", "mosaic", "--strokes-sheet", place / "sheet.png", "--texture", 1)
+    more += ("--networks", "full")
     assert main([*arguments(place, *more, "--strokes-sizes", 96), "--strokes"]) == 0
-    ((titles, pictures),) = sheets
-    assert titles == [
-        *("Full: As they are", "Full: Follow the picture"),
-        *("Full: Swirl", "Full: 45 degrees"),
-    ]
+    titles, pictures = sheets["sheet-mosaic-96.png"]
+    assert sheets["sheet-96.png"][0] == titles
+    assert sheets["sheet-96.png"][1] is pictures
+    assert titles == ["Full: none", "Full: follow", "Full: swirl", "Full: 45"]
     for number, one in enumerate(pictures):
         for other in pictures[number + 1 :]:
             changed = np.abs(one.astype(int) - other).mean((1, 2))
