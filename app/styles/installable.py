@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.options import AS_THEY_ARE
 from app.styles.pack import (
     MAX_NAME_LENGTH,
     Style,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:  # PyTorch and Pillow are imported only when a style is instal
 
 KEPT_SIZE = 512  # largest long side in pixels of a style picture in a pack
 THUMBNAIL_SIZE = 192
+# Automatic texture in pictures for a painting whose strokes have a direction. With the default
+# amount of picture styles, strokes are hard to see; with more, the network's patches show.
+DIRECTED_TEXTURE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,9 @@ class Installable:
     def _amounts(self) -> dict[str, toml.Value]:
         """Return the automatic texture and strokes; for a checkpoint, its family has them."""
         if self.strokes is not None:
+            directed = self.strokes.direction != AS_THEY_ARE
             return {
+                **({"texture": DIRECTED_TEXTURE} if directed else {}),
                 "strokes_direction": self.strokes.direction,
                 "strokes_length": self.strokes.length,
             }

@@ -184,3 +184,21 @@ def test_the_lite_network_of_style_pictures_keeps_a_size_rather_than_15_frames(f
             network_ms=60 * (side / 256) ** 1.6, around_ms=0.0, lite=True,
         )  # fmt: skip
     assert side == long_side
+
+
+def test_a_still_of_a_picture_style_is_refined_as_of_any_other():
+    adaptation, frame = Adaptation(50.0, print), Frame(np.zeros((720, 1280, 3), np.uint8))
+    config, cpu = EngineConfig(size=None), torch.device("cpu")
+    chosen = {}
+    for family in (FEED_FORWARD, ANY_STYLE):
+        variant = Variant("fused", Precision.fp32, cpu, family)
+        lite = adaptation.use_lite(variant, config, frame, ProcessMode.REFINE, "")
+        sizes = [
+            adaptation.sizes(variant, config, frame, mode, lite=lite)
+            for mode in (ProcessMode.SINGLE, ProcessMode.REFINE)
+        ]
+        chosen[family] = lite, *sizes
+    lite, first, refined = chosen[ANY_STYLE]
+    assert not lite
+    assert refined.detail > first.detail
+    assert chosen[FEED_FORWARD] == chosen[ANY_STYLE]

@@ -71,6 +71,8 @@ def test_the_painting_decides_how_strokes_lie(bare, network, tmp_path):
     assert directions == [0.0, 90.0, "none"]
     rows = bare.get("rows")
     assert rows.strokes_length == 1.0
+    assert rows.texture > bare.get("plain").texture
+    assert rows.stream_texture == bare.get("plain").stream_texture
     included = bare.include_picture(tmp_path / "rows.png", tmp_path / "only_here", network)
     assert included.strokes_direction == 0.0
 
