@@ -114,12 +114,15 @@ class StyleWeights:
         amounts = [each.stream_texture if moving else each.texture for each in self._chosen]
         return sum(a * share for a, share in zip(amounts, self._shares, strict=True))
 
-    @property
-    def strokes(self) -> tuple[float | str, float]:
-        """The automatic direction and length of strokes: the ones of a mix's main style."""
+    def strokes(self, *, moving: bool) -> tuple[float | str, float]:
+        """Return the automatic direction, steady if `moving`, and length of strokes.
+
+        A mix has the ones of its main style.
+        """
         shares = self._shares
         main = self._chosen[shares.index(max(shares))]
-        return main.strokes_direction, main.strokes_length
+        direction = main.stream_strokes_direction if moving else main.strokes_direction
+        return direction, main.strokes_length
 
     @property
     def family(self) -> NetworkFamily[Any]:

@@ -115,6 +115,7 @@ class Installable:
             "texture": self.spec.texture,
             "stream_texture": self.spec.stream_texture,
             "strokes_direction": self.spec.strokes_direction,
+            "stream_strokes_direction": self.spec.stream_strokes_direction,
             "strokes_length": self.spec.strokes_length,
         }
 

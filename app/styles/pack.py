@@ -49,7 +49,8 @@ class Style:
     `lite` is None for a pack without a lite network. `family` is a key of
     models.families.table.FAMILIES, and `picture` is the style picture if the pack has it. `texture`
     and `stream_texture` are the automatic amounts, 0 to 1, in pictures and in streams, and
-    `strokes_direction` and `strokes_length` the automatic values of these parameters. `group` is
+    `strokes_direction` and `strokes_length` the automatic values of these parameters, in streams
+    with `stream_strokes_direction`. `group` is
     the heading under which the gallery shows the style; empty for none.
     """
 
@@ -70,6 +71,7 @@ class Style:
     strokes_direction: float | str = AS_THEY_ARE
     strokes_length: float = DEFAULT_LENGTH
     group: str = ""
+    stream_strokes_direction: float | str = AS_THEY_ARE
 
 
 def load_pack(folder: Path, *, builtin: bool = False) -> Style:
@@ -100,7 +102,9 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         still, moving = DEFAULT_TEXTURES.get(family, (0.0, 0.0))
         texture = _share(spec, "texture", still)
         stream_texture = _share(spec, "stream_texture", moving)
-        direction = _direction(spec, "strokes_direction")
+        direction = stream_direction = _direction(spec, "strokes_direction")
+        if (name := "stream_strokes_direction") in spec:
+            stream_direction = _direction(spec, name)
         length = _share(spec, "strokes_length", DEFAULT_LENGTH)
         if not weights:
             raise KeyError(tr("'{field}' is empty", field="weights"))
@@ -145,6 +149,7 @@ def load_pack(folder: Path, *, builtin: bool = False) -> Style:
         direction,
         length,
         group,
+        stream_strokes_direction=stream_direction,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.options import AS_THEY_ARE, FOLLOW, HALF_TURN
+from app.options import AS_THEY_ARE, DEFAULT_LENGTH, FOLLOW, HALF_TURN
 from utils.opencv import cv2
 
 _Floats = NDArray[Any]  # [H, W]
@@ -78,7 +78,9 @@ def strokes_of(painting: NDArray[np.uint8]) -> Strokes:
     shortest, longest = LENGTHS
     length = min(1.0, max(0.0, (coherence - shortest) / (longest - shortest)))
     direction: float | str = FOLLOW
-    if found.share < BRUSHED or coherence < DIRECTED:
+    if found.share < BRUSHED:
+        return Strokes(AS_THEY_ARE, DEFAULT_LENGTH)  # contours tell no length
+    if coherence < DIRECTED:
         direction = AS_THEY_ARE
     elif found.alignment >= ALIGNED:
         direction = float(round(found.angle) % HALF_TURN)

@@ -62,7 +62,8 @@ class Preparation:
         active = self._style_weights.active(lite=lite)
         sizes = self._adaptation.sizes(variant, config, frame, mode, lite=lite)
         texture = config.texture_or(self._style_weights.texture(moving=mode.has_history))
-        comb = config.comb_or(*self._style_weights.strokes) if texture > 0 else None
+        strokes = self._style_weights.strokes(moving=mode.has_history)
+        comb = config.comb_or(*strokes) if texture > 0 else None
         bands = ""
         if not config.compare and not is_webgpu(device):
             bands = self._networks.bands_reason(family, precision, device, sizes.detail)

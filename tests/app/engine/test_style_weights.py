@@ -249,8 +249,10 @@ def test_a_mix_takes_the_direction_of_strokes_of_its_main_style(weights, tmp_pat
     for key, direction in (("first", '"follow"'), ("second", "30")):
         spec = tmp_path / "styles" / key / "style.toml"
         added = f"strokes_direction = {direction}\n"
+        added += "stream_strokes_direction = 0\n" if key == "second" else ""
         spec.write_text(spec.read_text("utf-8") + added, "utf-8")
     weights._catalog.reload()
-    for amount, expected in ((0.4, "follow"), (0.6, 30.0)):
+    for amount, still, moving in ((0.4, "follow", "follow"), (0.6, 30.0, 0.0)):
         weights.choose(EngineConfig("first", mix="second", mix_amount=amount))
-        assert weights.strokes == (expected, 0.5)
+        assert weights.strokes(moving=False) == (still, 0.5)
+        assert weights.strokes(moving=True) == (moving, 0.5)

@@ -260,7 +260,8 @@ def test_automatic_is_the_styles_own_amount_in_pictures_and_a_steady_one_in_stre
 def test_the_direction_of_strokes_is_the_styles_or_the_users_and_reaches_networks(
     engine, config, monkeypatch
 ):
-    monkeypatch.setattr(StyleWeights, "strokes", property(lambda _: ("follow", 0.8)))
+    automatic = {False: ("follow", 0.8), True: ("swirl", 0.8)}
+    monkeypatch.setattr(StyleWeights, "strokes", lambda _, *, moving: automatic[moving])
     shown = {}
     for direction in (AUTO, "follow", "none", 30.0):
         engine.configure(replace(config, texture=1.0, strokes_direction=direction))
@@ -270,6 +271,9 @@ def test_the_direction_of_strokes_is_the_styles_or_the_users_and_reaches_network
     pictures = {key: styled.frame.pixels.tobytes() for key, styled in shown.items()}
     assert pictures[AUTO] == pictures["follow"]
     assert len(set(pictures.values())) == 3
+    engine.configure(replace(config, texture=1.0, strokes_direction=AUTO))
+    streamed = engine.process(Frame(GRAY), ProcessMode.LIVE)
+    assert streamed.comb == Comb("swirl", 0.8)
     kept = image_metadata(shown[AUTO])
     assert (kept["Brushwork"], kept["Stroke length"]) == ("follow", "0.80")
 

@@ -84,10 +84,12 @@ def test_an_installed_copy_keeps_texture_and_strokes(bare, network, painting, tm
     kept = [line for line in spec.read_text("utf-8").splitlines() if not line.startswith("strokes")]
     added = ["texture = 0.75", "stream_texture = 0.5"]
     added += ['strokes_direction = "swirl"', "strokes_length = 0.8"]
+    added += ["stream_strokes_direction = 0"]
     spec.write_text("\n".join([*kept, *added]) + "\n", "utf-8")
     copy = bare.install(folder, "Copy")
     assert (copy.texture, copy.stream_texture) == (0.75, 0.5)
     assert (copy.strokes_direction, copy.strokes_length) == ("swirl", 0.8)
+    assert copy.stream_strokes_direction == 0.0
 
 
 def test_a_small_picture_is_kept_as_it_is(bare, network, tmp_path):

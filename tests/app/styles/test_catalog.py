@@ -99,10 +99,13 @@ def test_a_pack_names_the_direction_of_its_strokes_or_leaves_them_as_they_are(tm
         ("", ("none", 0.5)),
         ('strokes_direction = "follow"\nstrokes_length = 1', ("follow", 1.0)),
         ("strokes_direction = 30", (30.0, 0.5)),
+        ('strokes_direction = 30\nstream_strokes_direction = "none"', (30.0, 0.5)),
     ):
         (pack / "style.toml").write_text(spec + added)
         style = load_pack(pack)
         assert (style.strokes_direction, style.strokes_length) == expected
+        streamed = "none" if "stream" in added else expected[0]
+        assert style.stream_strokes_direction == streamed
 
 
 def test_every_shipped_style_is_whole():

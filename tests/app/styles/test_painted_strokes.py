@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.styles.painted_strokes import measure_brushwork, strokes_of
+from app.styles.painted_strokes import Strokes, measure_brushwork, strokes_of
 from utils.opencv import cv2
 
 HEIGHT, WIDTH = 192, 256
@@ -74,7 +74,7 @@ def test_strokes_without_a_direction_stay_as_they_are():
 def test_contours_are_no_strokes():
     found = measure_brushwork(flat())
     assert found.share < 0.2
-    assert strokes_of(flat()).direction == "none"
+    assert strokes_of(flat()) == Strokes("none", 0.5)
 
 
 def test_a_painting_of_one_color_has_no_strokes():

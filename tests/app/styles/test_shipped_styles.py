@@ -119,3 +119,24 @@ def test_training_for_steadiness_halved_the_flicker_and_the_pack_says_so(style):
         assert stated[kind] == pytest.approx(after, rel=0.01)
         assert stated[f"{kind}_without"] == pytest.approx(without, rel=0.01)
         assert stated[f"{kind}_lite"] == pytest.approx(networks["lite"][kind], rel=0.01)
+
+
+def test_the_manual_lists_the_automatic_texture_and_strokes_of_every_style():
+    page = (BUILTIN.parents[1] / "docs" / "reference" / "manual.md").read_text("utf-8")
+    _, _, table = page.partition("| automatic | texture in pictures |")
+    listed = {}
+    for line in table.split("\n\n")[0].splitlines()[2:]:
+        title, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        listed[title] = cells
+    expected = {}
+    words = {"none": "as they are"}
+    for style in CATALOG.styles:
+        still, moving = (
+            words.get(str(each), each if isinstance(each, str) else f"{each:g} degrees")
+            for each in (style.strokes_direction, style.stream_strokes_direction)
+        )
+        direction = still if still == moving else f"{still}, in streams {moving}"
+        length = f"{style.strokes_length:g}" if still != "as they are" else ""
+        amounts = [f"{amount:g}" for amount in (style.texture, style.stream_texture)]
+        expected[style.title] = [*amounts, direction, length]
+    assert listed == expected

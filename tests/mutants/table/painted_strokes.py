@@ -27,8 +27,8 @@ MUTANTS = (
     Mutant(
         "dabs without a direction give strokes one",
         "app/styles/painted_strokes.py",
-        "found.share < BRUSHED or coherence < DIRECTED",
-        "found.share < BRUSHED",
+        "coherence < DIRECTED",
+        "coherence < 0",
         (f"{_PAINTED}::test_strokes_without_a_direction_stay_as_they_are",),
     ),
     Mutant(
@@ -49,10 +49,17 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a painting with directed strokes has the faint texture of flat ones",
+        "app/styles/installable.py",
+        '**({"texture": DIRECTED_TEXTURE} if directed else {}),',
+        "**{},",
+        (f"{_PACKS}::test_the_painting_decides_how_strokes_lie",),
+    ),
+    Mutant(
         "every column of a sheet of strokes has the same direction",
         "benchmarks/quality/strokes.py",
-        "strokes_direction=direction,",
-        'strokes_direction="none",',
+        "strokes_direction=AUTO if direction == OWN else direction,",
+        "strokes_direction=AUTO,",
         (f"{_QUALITY}::test_each_column_shows_another_direction",),
     ),
     Mutant(
