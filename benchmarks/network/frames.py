@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from app.sources.scene import render
+from kernels.frames.combing import FOLLOW, SWIRL, Comb
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.launchers import unavailable_reason as frames_unavailable
 from kernels.network.dispatch import plan_for, unavailable_reason
@@ -26,8 +28,15 @@ from utils.benchmark import Benchmark
 WARMUP = 20  # frames
 SINGLE_FRAMES = 300
 STREAM_FRAMES = 1000
-ROUNDS = 4  # alternating rounds of frames without and with texture
-WITHOUT, WITH = Finish(), Finish(texture=0.5, follows=True)
+ROUNDS = 4  # alternating rounds of frames in each of FINISHES
+WITH = Finish(texture=0.5, follows=True)
+FINISHES = {
+    "off": Finish(),
+    "on": WITH,
+    FOLLOW: replace(WITH, comb=Comb(FOLLOW)),
+    SWIRL: replace(WITH, comb=Comb(SWIRL)),
+    "one way": replace(WITH, comb=Comb(45.0)),
+}
 
 
 def measure_frames(
@@ -70,10 +79,10 @@ def _with_texture(plan: GraphPlan, device: torch.device, width: int, height: int
 def measure_texture(
     styler: FrameStyler, frames: Sequence[Pixels], streamed: int = STREAM_FRAMES
 ) -> dict[str, Any]:
-    """Time overlapped frames, [H, W, 3] uint8; return ms per result, with texture off and on."""
-    intervals: dict[str, list[float]] = {"off": [], "on": []}
+    """Time overlapped frames, [H, W, 3] uint8; return ms per result for each of FINISHES."""
+    intervals: dict[str, list[float]] = {name: [] for name in FINISHES}
     for _ in range(ROUNDS):
-        for name, finish in (("off", WITHOUT), ("on", WITH)):
+        for name, finish in FINISHES.items():
             ends: list[float] = []
             under_way: deque[Submission] = deque()
             for number in range(WARMUP + streamed // ROUNDS + DEPTH):

@@ -40,6 +40,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     header = (
         "frames", "precision", "a second, overlapped", "ms between two", "p20-p80", "p95",
         "ms for one alone", "p20-p80", "p95", "on the GPU, ms between two", "with texture", "more",
+        "with directed strokes", "more",
     )  # fmt: skip
     lines = [
         (
@@ -49,6 +50,7 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
             *_spread(row["interval"]),
             *_spread(row["latency"]),
             *_with_texture(row.get("texture")),
+            *_with_strokes(row.get("texture")),
         )
         for row in rows
     ]
@@ -85,3 +87,11 @@ def _with_texture(found: Mapping[str, Any] | None) -> tuple[str, str, str]:
         return "-", "-", "-"
     off, on = (found[name]["median_ms"] for name in ("off", "on"))
     return f"{off:.3g}", f"{on:.3g}", f"{on / off - 1:+.1%}"
+
+
+def _with_strokes(found: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return the time with the slowest direction of strokes; older reports have none."""
+    if found is None or not (directed := [name for name in found if name not in ("off", "on")]):
+        return "-", "-"
+    slowest = max(found[name]["median_ms"] for name in directed)
+    return f"{slowest:.3g}", f"{slowest / found['off']['median_ms'] - 1:+.1%}"

@@ -1,4 +1,4 @@
-"""Benchmark of texture on the CPU against the cost of the frames themselves.
+"""Benchmark of texture and of directed strokes on the CPU, beside the frames themselves.
 
 `python -m tests.app.engine.measure_texture` prints the minimum of several rounds in milliseconds.
 """
@@ -20,6 +20,7 @@ from app.engine.texture.reference import TextureReference
 from app.frame import Frame
 from app.sources.scene import render
 from app.styles.catalog import Catalog
+from kernels.frames.combing import FOLLOW, SWIRL, Comb
 from kernels.table.registry import STYLE, prepare
 
 SIZES = ((256, 160), (384, 256), (640, 384))  # width, height
@@ -30,27 +31,34 @@ def main() -> None:
     for status in prepare(family=STYLE):
         if status.reason and not status.by_choice:
             sys.exit(f"{status.name}: {status.reason}")
-    say(f"{torch.get_num_threads()} threads; size, texture, reference, full network, lite network")
+    names = "texture, follow, swirl, one way, reference, full network, lite network"
+    say(f"{torch.get_num_threads()} threads; size, {names}")
     for width, height in SIZES:
         views = [np.ascontiguousarray(render(n / 25, width, height)) for n in range(8)]
         frames = [Frame(view) for view in views]
         timed: dict[str, Callable[[int], object]] = {
             "texture": adding(Texture(), views),
+            **{str(each): adding(Texture(), views, Comb(each)) for each in (FOLLOW, SWIRL, 45.0)},
             "reference": adding(TextureReference(), views),
             "full": styling("full", frames),
             "lite": styling("lite", frames),
         }
         found = dict.fromkeys(timed, float("inf"))
         for name, run in [each for _ in range(ROUNDS) for each in timed.items()]:
-            for number in range(CALLS if name in ("texture", "reference") else 2):
+            for number in range(2 if name in ("full", "lite") else CALLS):
                 start = time.perf_counter()
                 run(number)
                 found[name] = min(found[name], (time.perf_counter() - start) * 1e3)
         say(f"{width}x{height}  " + "  ".join(f"{each:.2f}" for each in found.values()))
 
 
-def adding(texture: Texture | TextureReference, views: list[np.ndarray]) -> Callable[[int], object]:
-    return lambda number: texture.apply((views[number % len(views)],), 0.5, continues=True)
+def adding(
+    texture: Texture | TextureReference, views: list[np.ndarray], comb: Comb | None = None
+) -> Callable[[int], object]:
+    def add(number: int) -> object:
+        return texture.apply((views[number % len(views)],), 0.5, continues=True, comb=comb)
+
+    return add
 
 
 def styling(network: str, frames: list[Frame]) -> Callable[[int], object]:

@@ -43,7 +43,7 @@ def test_frame_to_frame_times_single_frames_and_the_gaps_between_overlapped_ones
 
 
 class Waited:
-    """A styler whose frames take 2 seconds of `now` without texture and 3 with it."""
+    """A styler whose frames take 2 seconds of `now`, 3 with texture, 4 with directed strokes."""
 
     def __init__(self) -> None:
         self.now, self.under_way, self.given = 0.0, 0, []
@@ -51,12 +51,13 @@ class Waited:
     def submit(self, frames: list[object], finish: Finish, mark: None) -> Waited:
         self.under_way += 1
         assert self.under_way <= 2
-        self.given.append((frames[0], finish.texture > 0 and finish.follows))
+        textured = finish.texture > 0 and finish.follows
+        self.given.append((frames[0], 4.0 if finish.comb else 3.0 if textured else 2.0))
         return self
 
     def wait(self) -> None:
         self.under_way -= 1
-        self.now += 3.0 if self.given[-1][1] else 2.0
+        self.now += self.given[-1][1]
 
 
 def test_frames_with_texture_are_timed_beside_those_without(monkeypatch):
@@ -65,8 +66,9 @@ def test_frames_with_texture_are_timed_beside_those_without(monkeypatch):
     frames: Any = ["first", "second"]
     found = measure_texture(styler, frames, streamed=12)
     assert (found["off"]["median_ms"], found["on"]["median_ms"]) == (2000, 3000)
-    assert found["off"]["iterations"] == found["on"]["iterations"] == 12
+    assert [found[name]["median_ms"] for name in ("follow", "swirl", "one way")] == [4000] * 3
+    assert {row["iterations"] for row in found.values()} == {12}
     assert styler.under_way == 0, "no frame is left under way"
     assert [frame for frame, _ in styler.given[:3]] == ["first", "second", "first"]
-    changes = [a != b for a, b in pairwise(on for _, on in styler.given)]
-    assert sum(changes) == 7, "four rounds of each, in turn"
+    changes = [a != b for a, b in pairwise(seconds for _, seconds in styler.given)]
+    assert sum(changes) == 11, "four rounds of each, in turn"

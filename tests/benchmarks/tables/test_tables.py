@@ -84,6 +84,10 @@ def test_frame_to_frame_is_told_with_its_spread():
     header, line = frames_table([row])
     assert header[-2:] == ("with texture", "more")
     assert line[-3:] == ("0.5", "0.51", "+2.0%")
+    directed = texture | {"follow": {"median_ms": 0.55}, "swirl": {"median_ms": 0.6}}
+    header, line = frames_table([row | {"texture": directed}])
+    assert header[-4:] == ("with texture", "more", "with directed strokes", "more")
+    assert line[-5:] == ("0.5", "0.51", "+2.0%", "0.6", "+20.0%")
 
 
 def test_a_network_that_direct_optimization_does_not_reach_is_told_so():
