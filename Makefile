@@ -10,6 +10,9 @@ INSTALL := $(PIP) install --constraint constraints.txt --editable
 .PHONY: run test quick test-full lint check bench fuzz mutants docs prebuild wheel wheels test-release setup clean
 .DELETE_ON_ERROR:  # an interrupted virtual environment is made anew
 
+# Where the environment forbids bytecode, each process of the tests would compile every module.
+test quick test-full fuzz: export PYTHONDONTWRITEBYTECODE :=
+
 run: $(VENV)/.installed
 	@$(PYTHON) -m utils.system $(if $(wildcard kernels/images/manifest.json),,--compiler)
 	@$(PYTHON) -m app $(ARGS)

@@ -18,7 +18,8 @@ from kernels.driver import compiling
 from kernels.jit import cuda_tools, toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES
-from tests.helpers.once import made_once
+from tests.helpers import native
+from tests.helpers.once import kept
 
 STUBS = Path(__file__).parent
 
@@ -59,7 +60,7 @@ def description(library: str, folder: Path) -> dict[str, Any]:
 
 
 def description_once(library: str, folder: Path) -> dict[str, Any]:
-    """Return a library's description of itself, compiled once for all processes of a test run.
+    """Return a library's description of itself, compiled once for all runs of the same sources.
 
     Args:
         folder: This process's folder, from `tmp_path_factory.mktemp`.
@@ -70,7 +71,12 @@ def description_once(library: str, folder: Path) -> dict[str, Any]:
         path.write_text(json.dumps(description(library, to)), "utf-8")
         return path
 
-    return json.loads(made_once(folder, f"description-{library}", described).read_text("utf-8"))
+    try:
+        digest = native.digest(headers(), library)
+    except BuildError as error:
+        pytest.skip(str(error))
+    made = kept(folder, f"description-{library}", digest, described)
+    return json.loads(made.read_text("utf-8"))
 
 
 def driver_stub(folder: Path) -> Path:

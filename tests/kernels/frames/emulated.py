@@ -11,22 +11,31 @@ from pathlib import Path
 from kernels.frames.launchers import FrameKernels
 from kernels.jit import toolchain
 from kernels.jit.libraries import FOLDER
+from tests.helpers import native
+from tests.helpers.once import kept
 
 SOURCE = Path(__file__).with_name("host.cpp")
 
 
 def compiled(folder: Path) -> ctypes.CDLL:
-    """Compile and load the functions of host.cpp.
+    """Load the functions of host.cpp, compiled once for all runs of the same sources.
+
+    Args:
+        folder: This process's folder, from `tmp_path_factory.mktemp`.
 
     Raises:
         BuildError: If there is no C++ compiler.
     """
-    built = folder / "frames.so"
-    flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{FOLDER}"]
-    flags.append("-ffp-contract=off")  # as in the GPU's compilation of the smoothing code
-    command = [toolchain.toolchain().compiler, *flags, "-o", str(built), str(SOURCE)]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(built))
+    compiler = toolchain.toolchain().compiler
+
+    def made(to: Path) -> Path:
+        built = to / "frames.so"
+        flags = ["-std=c++17", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{FOLDER}"]
+        flags.append("-ffp-contract=off")  # as in the GPU's compilation of the smoothing code
+        subprocess.run([compiler, *flags, "-o", str(built), str(SOURCE)], check=True)
+        return built
+
+    return ctypes.CDLL(str(kept(folder, "frames", native.digest(()), made)))
 
 
 class EmulatedFrameKernels(FrameKernels):

@@ -20,7 +20,7 @@ from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from tests.helpers import native
-from tests.helpers.once import made_once
+from tests.helpers.once import kept
 from tests.kernels.driver import stubs
 
 HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ extern "C" const char* emulated_launch(int kernel, const void* params, int x, in
 class EmulatedKernels:
     """Kernels, given by their C++ names, that are compiled when the first of their group is needed.
 
-    A test run compiles each group once for all its processes.
+    Each group is compiled once for all runs of the same sources.
     """
 
     def __init__(self, folder: Path, kernels: Iterable[str]) -> None:
@@ -95,8 +95,11 @@ class EmulatedKernels:
     def _compiled(self, names: tuple[str, ...]) -> Callable[..., bytes]:
         which = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
         try:
-            built = made_once(
-                self._folder, f"network-{which}", lambda to: compiled(to, names, self._headers)
+            built = kept(
+                self._folder,
+                f"network-{which}",
+                native.digest(self._headers, *names),
+                lambda to: compiled(to, names, self._headers),
             )
         except BuildError as error:
             pytest.skip(str(error))

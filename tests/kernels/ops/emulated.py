@@ -21,7 +21,7 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER
 from kernels.table.launcher import Gpu
 from tests.helpers import native
-from tests.helpers.once import made_once
+from tests.helpers.once import kept
 from tests.kernels.driver import stubs
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ class Launcher:
 
 
 def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
-    """Compile a source of `kernels/`, once for all processes of a run.
+    """Compile a source of `kernels/`, once for all runs of the same sources.
 
     Without a compiler or CUDA's headers, the test is skipped.
 
@@ -98,11 +98,12 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
     text = path.read_text("utf-8") + more
     kernels = [_wrapped(name, arguments) for name, arguments in DECLARED.findall(text)]
     assert kernels
+    headers = stubs.headers()
     try:
         compiler = toolchain.toolchain().compiler
+        digest = native.digest(headers, source, more)
     except BuildError as error:
         pytest.skip(str(error))
-    headers = stubs.headers()
 
     def compiled(to: Path) -> Path:
         main, built = to / "main.cpp", to / "emulated.so"
@@ -114,8 +115,9 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         assert ran.returncode == 0, ran.stderr
         return built
 
-    digest = hashlib.sha256(more.encode()).hexdigest()[:8]  # other tests may add other kernels
-    return ctypes.CDLL(str(made_once(folder, f"{source}-{digest}", compiled)))
+    # Other tests may add other kernels to a source, so its name does not tell the libraries apart.
+    which = hashlib.sha256(more.encode()).hexdigest()[:8]
+    return ctypes.CDLL(str(kept(folder, f"{source}-{which}", digest, compiled)))
 
 
 def _wrapped(name: str, declared: str) -> str:

@@ -17,7 +17,7 @@ from kernels.jit import toolchain
 from kernels.jit.errors import BuildError
 from kernels.jit.libraries import FOLDER, LIBRARIES
 from tests.helpers import native
-from tests.helpers.once import made_once
+from tests.helpers.once import kept
 from tests.kernels.driver import stubs
 from tests.kernels.network.emulated import MAIN, REWRITTEN
 
@@ -63,7 +63,7 @@ class EmulatedKernels:
 def built_or_skipped(
     folder: Path, library: str, headers: Mapping[str, str], *included: str, flag: str = "-O2"
 ) -> tuple[Mapping[str, Any], EmulatedKernels]:
-    """Compile every kernel of a library, once for all processes of a test run.
+    """Compile every kernel of a library, once for all runs of the same sources.
 
     Without a compiler or CUDA's headers, the test is skipped.
 
@@ -82,32 +82,40 @@ def built_or_skipped(
     kernels = [name for source in sources for name in source.kernels]
     names = [source.name for source in sources]
     paths = [source.path.relative_to(FOLDER).as_posix() for source in sources]
+    cuda = stubs.headers()
+    includes = "\n".join(f'#include "{name}"' for name in (*included, *paths))
+    launchers = ", ".join(f"launch<&{name}>" for name in kernels)
+    text = MAIN.replace('#include "emulated_ptx.h"\n', "")
+    text = text.format(includes=includes, launchers=launchers)
     try:
         compiler = toolchain.toolchain().compiler
+        digest = native.digest(cuda, text, flag, *headers, *headers.values())
     except BuildError as error:
         pytest.skip(str(error))
 
     def compiled(to: Path) -> Path:
-        for path in (*native.headers(), *(source.path for source in sources)):
-            text = path.read_text("utf-8")
-            for pattern, instead in REWRITTEN.items():
-                text = re.sub(pattern, instead, text)
-            _write(to / path.relative_to(FOLDER), text)
-        for path, text in headers.items():
-            _write(to / path, text)
+        _rewrite([*native.headers(), *(source.path for source in sources)], headers, to)
         main, built = to / "main.cpp", to / "emulated.so"
-        includes = "\n".join(f'#include "{name}"' for name in (*included, *paths))
-        launchers = ", ".join(f"launch<&{name}>" for name in kernels)
-        text = MAIN.replace('#include "emulated_ptx.h"\n', "")
-        main.write_text(text.format(includes=includes, launchers=launchers))
+        main.write_text(text)
         flags = ["-std=c++17", flag, "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
-        folders = [f"-I{path}" for path in (to, HERE, NETWORK, *stubs.headers())]
+        folders = [f"-I{path}" for path in (to, HERE, NETWORK, *cuda)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
         ran = subprocess.run(command, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
         return built
 
-    return described, EmulatedKernels(made_once(folder, library, compiled), kernels, names)
+    return described, EmulatedKernels(kept(folder, library, digest, compiled), kernels, names)
+
+
+def _rewrite(paths: Iterable[Path], headers: Mapping[str, str], to: Path) -> None:
+    """Write sources as a host compiler accepts them, and replacements for headers, to a folder."""
+    for path in paths:
+        text = path.read_text("utf-8")
+        for pattern, instead in REWRITTEN.items():
+            text = re.sub(pattern, instead, text)
+        _write(to / path.relative_to(FOLDER), text)
+    for name, text in headers.items():
+        _write(to / name, text)
 
 
 def _write(path: Path, text: str) -> None:
