@@ -43,6 +43,7 @@ from utils.translation import numbers
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
+    from xdist.workermanage import WorkerController
 
 # Tests share only the compiled kernels with the user: building them is slow.
 os.environ.setdefault(
@@ -78,13 +79,50 @@ def qtbot(qtbot: QtBot) -> QtBot:
     return qtbot
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip GPU tests on machines without a GPU, so that the report still lists them."""
+LEFT_OUT = "need a GPU"  # the key of a process's number of tests
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave GPU tests out on machines without a GPU; if there are no others, skip them.
+
+    To skip each of three thousand takes half a minute: every process reports all of them.
+    """
     if torch.cuda.is_available():
         return
-    for item in items:
-        if item.get_closest_marker("gpu") or item.get_closest_marker("cuda"):
+    needing = [item for item in items if any(map(item.get_closest_marker, ("gpu", "cuda")))]
+    if len(needing) == len(items):
+        for item in needing:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+        return
+    of_gpu = set(needing)
+    items[:] = [item for item in items if item not in of_gpu]
+    config.hook.pytest_deselected(items=needing)
+    config.stash[_left_out] = len(needing)
+
+
+_left_out = pytest.StashKey[int]()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell pytest-xdist's first process how many tests this one left out."""
+    told = getattr(session.config, "workeroutput", {})
+    told[LEFT_OUT] = session.config.stash.get(_left_out, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    """Note how many tests a process left out; each has all tests."""
+    told = getattr(node, "workeroutput", {}).get(LEFT_OUT, 0)
+    node.config.stash[_left_out] = max(told, node.config.stash.get(_left_out, 0))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many tests were left out, and why."""
+    if left_out := config.stash.get(_left_out, 0):
+        terminalreporter.write_line(f"{left_out} tests left out: no CUDA device")
 
 
 @pytest.fixture(autouse=True)
