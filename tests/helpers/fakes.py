@@ -20,6 +20,7 @@ from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Ti
 from app.frame import Frame
 from models.transformer_net import ALL_VARIANTS
 from tests.helpers import threads
+from tests.helpers.again import written_again
 from utils.opencv import cv2
 
 BITS = 12
@@ -47,6 +48,7 @@ def number_of(pixels: NDArray[np.uint8]) -> int:
     return sum(1 << bit for bit, color in enumerate(bars) if int(color.sum()) > 3 * 128)
 
 
+@written_again
 def write_video(
     path: Path,
     frames: int = 50,

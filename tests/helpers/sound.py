@@ -14,6 +14,7 @@ import numpy as np
 
 from app.sound.clock import RealTime
 from app.sound.device import Fill, Samples
+from tests.helpers.again import written_again
 from tests.helpers.fakes import numbered
 from utils.pyav import av
 
@@ -21,6 +22,7 @@ BEEP_S = 0.02
 SETTLED_S = 5.0  # real seconds that threads have to react to the clock
 
 
+@written_again
 def write_talkie(
     path: Path,
     times: Sequence[float],

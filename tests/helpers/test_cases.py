@@ -7,8 +7,8 @@ import pytest
 from tests.helpers.cases import cases
 
 
-@pytest.mark.parametrize("x", ["a", "b"])
-@pytest.mark.parametrize(("y", "z"), [(1, 2), (3, 4)])
+@pytest.mark.parametrize("x", ["a", pytest.param("b", marks=pytest.mark.full)])
+@pytest.mark.parametrize(("y", "z"), [(1, 2), pytest.param(3, 4, id="later")])
 def decorated(x, y, z):
     """Serve as a parametrized test; its name keeps pytest from collecting it."""
 

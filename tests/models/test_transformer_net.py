@@ -18,7 +18,7 @@ from models.transformer_net import (
     TransformerNetBaseline,
     TransformerNetFused,
 )
-from tests.helpers.daily import some_daily
+from tests.helpers.daily import matrix, some_daily
 
 pytestmark = pytest.mark.usefixtures("native_kernels")
 
@@ -80,8 +80,7 @@ def published(state: dict[str, Tensor], x: Tensor, blocks: int) -> Tensor:
     return conv(x, "deconv3")
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 5])
-@pytest.mark.parametrize("key", VARIANTS)
+@matrix({"key": VARIANTS, "blocks": [1, 2, 5]}, meeting=1)
 def test_every_variant_is_the_published_network(key, blocks):
     net, x = nets(blocks)[key], pictures(44, 64)
     expected = published(trained(blocks), x, blocks)

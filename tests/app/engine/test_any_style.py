@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,14 +37,25 @@ def network(tmp_path):
     return save_tiny(tmp_path / "net.safetensors")
 
 
-@pytest.fixture
-def styled(catalog, network, tmp_path) -> EngineConfig:
-    """Return a config for "warm"; "cold" is the other style of the network."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """Return a folder with the styles "warm" and "cold" of a network, and their pictures."""
+    folder = tmp_path_factory.mktemp("installed")
+    network = save_tiny(tmp_path_factory.mktemp("network") / "net.safetensors")
+    catalog = Catalog(BUILTIN, folder / "styles")
     for name, seed in (("warm", 5), ("cold", 6)):
         pixels = picture(96, 72, seed)
         pixels[..., 0 if name == "warm" else 2] = 255
-        write_pixels(tmp_path / f"{name}.png", pixels)
-        catalog.install_picture(tmp_path / f"{name}.png", network)
+        write_pixels(folder / f"{name}.png", pixels)
+        catalog.install_picture(folder / f"{name}.png", network)
+    return folder
+
+
+@pytest.fixture
+def styled(catalog, network, installed, tmp_path) -> EngineConfig:
+    """Return a config for "warm"; "cold" is the other style of the network."""
+    shutil.copytree(installed, tmp_path, dirs_exist_ok=True)
+    catalog.reload()
     return EngineConfig("warm", device="cpu", size=64, network="full")
 
 

@@ -23,6 +23,7 @@ from models.families.table import FAMILIES
 from models.precision import Precision
 from models.webgpu_devices import key_of, opened, try_again
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 from tests.helpers.software_gpu import software_gpu
 
 SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
@@ -49,7 +50,9 @@ def levels_apart(engine, config, other, frame):
     return np.abs(pixels_of(engine, config, frame) - pixels_of(engine, other, frame)).max()
 
 
-@pytest.mark.parametrize("shape", [(48, 64), (49, 67), (16, 16)], ids=str)
+@pytest.mark.parametrize(
+    "shape", some_daily([((48, 64),), ((49, 67),), ((16, 16),)], 1, 2), ids=str
+)
 def test_a_gpu_paints_what_the_cpu_paints(engine, config, on_gpu, shape):
     frame = Frame(picture(shape[1], shape[0]))
     assert levels_apart(engine, config, on_gpu, frame) <= 1

@@ -10,6 +10,7 @@ from benchmarks.operations.case import DTYPES, Case, Run, results
 from benchmarks.operations.ways import EAGER, OURS, size_of
 from kernels.table.autograd import tensors_of
 from kernels.table.registry import GENERAL, Operation, prepare
+from tests.helpers.daily import matrix
 
 CPU = torch.device("cpu")
 # Relative to the largest value, in FP32. Other families may have twice the error of PyTorch's
@@ -47,29 +48,28 @@ def kept_bytes(case: Case, way: Run) -> int | None:
 
 
 @pytest.mark.slow
+@matrix({"op": library_cases.operations(), "precision": ROUNDING}, meeting=1)
+def test_it_is_as_exact_as_what_it_is_timed_against(op: Operation, precision: str):
+    row = measure.measured(case_of(op, precision, 64, 128), CPU, 1, compiles=False)
+    passes = [row[name] for name in ("forward", "backward", "both") if name in row]
+    assert passes
+    for found in passes:
+        assert min(found["ms"][way]["median"] for way in (OURS, EAGER)) > 0
+        error = found["error"]
+        allowed = 2 * error.get(EAGER, ROUNDING[precision]) + ROUNDING[precision]
+        if precision == "FP32":
+            allowed = PROMISED.get(op.group, allowed)
+        assert error[OURS] <= allowed
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("op", library_cases.operations(), ids=lambda op: op.name)
-class TestPerformance:
-    """Tests of every operation registered with a timing."""
-
-    @pytest.mark.parametrize("precision", ROUNDING)
-    def test_it_is_as_exact_as_what_it_is_timed_against(self, op: Operation, precision: str):
-        row = measure.measured(case_of(op, precision, 64, 128), CPU, 1, compiles=False)
-        passes = [row[name] for name in ("forward", "backward", "both") if name in row]
-        assert passes
-        for found in passes:
-            assert min(found["ms"][way]["median"] for way in (OURS, EAGER)) > 0
-            error = found["error"]
-            allowed = 2 * error.get(EAGER, ROUNDING[precision]) + ROUNDING[precision]
-            if precision == "FP32":
-                allowed = PROMISED.get(op.group, allowed)
-            assert error[OURS] <= allowed
-
-    def test_it_keeps_no_more_for_its_gradient_than_pytorchs_calls(self, op: Operation):
-        case = case_of(op, "FP32", 256, 512)
-        ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.eager)
-        assert (ours is None) == (eager is None)
-        more = KEPT_MORE.get(op.name, 0) * size_of(list(tensors_of(case.given)))
-        assert ours is None or eager is None or ours <= eager + more
+def test_it_keeps_no_more_for_its_gradient_than_pytorchs_calls(op: Operation):
+    case = case_of(op, "FP32", 256, 512)
+    ours, eager = kept_bytes(case, op.operation), kept_bytes(case, case.eager)
+    assert (ours is None) == (eager is None)
+    more = KEPT_MORE.get(op.name, 0) * size_of(list(tensors_of(case.given)))
+    assert ours is None or eager is None or ours <= eager + more
 
 
 @pytest.mark.slow

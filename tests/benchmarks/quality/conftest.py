@@ -59,30 +59,38 @@ def state(seed: int = 0, **shape: object) -> dict[str, Tensor]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, vgg_file: Path) -> Path:
-    """Write two styles, one with a lite network, and the inputs to measure them with.
+def place(tmp_path: Path, written_place: Path, vgg_file: Path) -> Path:
+    """Return a folder with two styles, one with a lite network, and what measures them.
 
     The folder `before` has both without the stability term.
     """
-    for folder in ("before", "paintings", "photos"):
-        (tmp_path / folder).mkdir()
+    shutil.copytree(written_place, tmp_path, dirs_exist_ok=True)
+    shutil.copy(vgg_file, tmp_path / "vgg.safetensors")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def written_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the files of `place` once; tests change their own copies."""
+    folder = tmp_path_factory.mktemp("place")
+    for name in ("before", "paintings", "photos"):
+        (folder / name).mkdir()
     for seed, key in enumerate(("candy", "mosaic")):
         write_pack(
-            tmp_path / "packs" / key,
+            folder / "packs" / key,
             PackTexts(key.title()),
             state(seed),
             picture(64, 64),
             {**RECIPE, "stability_weight": 0.5},
         )
-        write_pixels(tmp_path / "paintings" / f"{key}.png", painting())
-        save_checkpoint(tmp_path / "before" / f"{key}.safetensors", state(seed + 2))
+        write_pixels(folder / "paintings" / f"{key}.png", painting())
+        save_checkpoint(folder / "before" / f"{key}.safetensors", state(seed + 2))
     lite = state(5, widths=LITE.widths, end_kernel=LITE.end_kernel)
-    add_lite(tmp_path / "packs" / "candy", lite, {})
+    add_lite(folder / "packs" / "candy", lite, {})
     for n in range(3):
-        write_pixels(tmp_path / "photos" / f"{n}.webp", picture(60 + n, 50, seed=n))
-    (tmp_path / "held.txt").write_text("# kept out of training\n2.webp\n\n0.webp\n")
-    shutil.copy(vgg_file, tmp_path / "vgg.safetensors")
-    return tmp_path
+        write_pixels(folder / "photos" / f"{n}.webp", picture(60 + n, 50, seed=n))
+    (folder / "held.txt").write_text("# kept out of training\n2.webp\n\n0.webp\n")
+    return folder
 
 
 def arguments(place: Path, *more: object) -> list[str]:

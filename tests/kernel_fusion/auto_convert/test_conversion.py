@@ -34,6 +34,8 @@ from tests.kernel_fusion.auto_convert.families import (
 )
 from utils.tf32 import tf32_allowed
 
+# Together they have every rewrite: of convolutions, norms, sums, and of GELU in both forms.
+DAILY = {"ResNet", "DenseNet", "VGG", "GPT-2", "T5"}
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EXECUTED = "linear_merged", "add_norm"  # counted only if that execution is faster
 CPU = torch.device("cpu")
@@ -70,7 +72,9 @@ def resnet() -> tuple[nn.Module, nn.Module]:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in DAILY else pytest.mark.full) for n in FAMILIES]
+)
 def test_a_family_is_converted(name, device):
     make, given, replaced = FAMILIES[name]
     model = made(make)

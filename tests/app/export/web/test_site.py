@@ -212,7 +212,7 @@ def test_a_gpu_that_refuses_a_picture_raises_one_sentence_and_paints_no_black(si
     assert "memory" in said or "refused" in said
 
 
-@pytest.mark.parametrize("half", [False, True], ids=["FP32", "FP16"])
+@pytest.mark.parametrize("half", some_daily([False, True], 1), ids=["FP32", "FP16"])
 def test_the_page_packs_weights_as_the_desktop_does(site, half):
     lite = Catalog.default().get("candy").lite
     assert lite is not None

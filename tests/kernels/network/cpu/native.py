@@ -20,6 +20,8 @@ from kernels.jit.libraries import LIBRARIES
 from kernels.jit.openmp import use_openmp
 from kernels.network.cpu.launchers import CpuNetwork
 from kernels.table.names import NETWORK_CPU
+from tests.helpers import native
+from tests.helpers.once import kept
 
 # By level: PyTorch's names of the processors that have it.
 LEVELS = {
@@ -31,20 +33,25 @@ LEVELS = {
 
 @functools.cache
 def library(level: str) -> ctypes.CDLL:
-    """Compile the library for a level of x86-64 and load it, or skip the test."""
+    """Load the library for a level of x86-64, compiled once for all runs, or skip the test."""
     if level not in available():
         pytest.skip(f"this processor is no {level}")
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
         pytest.skip(str(error))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{level}.so"
+
+    def compiled(to: Path) -> Path:
+        path = to / f"{level}.so"
         (source,) = LIBRARIES[NETWORK_CPU].sources
         command = toolchain.cpu_command(compiler, str(source), str(path))
         own = [f"-march={level}" if flag.startswith("-march=") else flag for flag in command]
         subprocess.run(own, check=True)
-        loaded = ctypes.CDLL(str(path))
+        return path
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = kept(Path(folder) / "run", f"network-{level}", native.digest(()), compiled)
+        loaded = ctypes.CDLL(str(made))
     use_openmp(loaded)
     return loaded
 

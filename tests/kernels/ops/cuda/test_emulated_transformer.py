@@ -24,6 +24,7 @@ from kernels.ops.transformer.ffn.reference import (
 )
 from kernels.table.launcher import Gpu
 from tests.helpers.cases import cases
+from tests.helpers.daily import matrix
 from tests.kernels.ops.cuda.emulated_transformer import EmulatedTransformer, built_or_skipped
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -118,11 +119,17 @@ def test_scores_of_a_thousand_err_at_most_twice_as_much_as_pytorchs(launch, dtyp
     assert error(attention.attention(launch, q, k, v)[0]) <= 2 * error(theirs) + unit
 
 
-@pytest.mark.parametrize("dtype", HALVES, ids=str)
-@pytest.mark.parametrize("in_turn", [False, True])
-@pytest.mark.parametrize(
-    ("size", "queries", "keys", "causal", "dropout"),
-    [(64, 70, 131, False, 0.0), (32, 66, 66, True, 0.0), (128, 40, 65, False, 0.3)],
+@matrix(
+    {
+        "size, queries, keys, causal, dropout": [
+            (64, 70, 131, False, 0.0),
+            (32, 66, 66, True, 0.0),
+            (128, 40, 65, False, 0.3),
+        ],
+        "in_turn": [False, True],
+        "dtype": HALVES,
+    },
+    meeting=1,
 )
 def test_the_gradients_are_right(launch, dtype, size, queries, keys, causal, dropout, in_turn):
     launch.library.kernels.in_turn = in_turn

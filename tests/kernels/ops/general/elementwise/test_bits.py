@@ -11,8 +11,10 @@ from torch import Tensor
 import kernel_fusion as kf
 from kernels.ops.general.elementwise import bits, dropped, masked
 from kernels.table.registry import prepare
+from tests.helpers.daily import matrix
 
-DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+TYPES = torch.float32, torch.float16, torch.bfloat16
+DTYPES = pytest.mark.parametrize("dtype", TYPES, ids=str)
 SHAPES = (8,), (3, 40), (7, 1032), (1 << 10, 1 << 12)  # the last one bypasses the caches in FP32
 STATE = torch.tensor([5 << 33, 7])
 DROPOUTS: dict[str, Any] = {
@@ -69,8 +71,7 @@ def test_an_addition_on_a_cpu_keeps_bits_alone(dtype):
     assert torch.equal(of_x, of_y)
 
 
-@DTYPES
-@pytest.mark.parametrize("function", DROPOUTS)
+@matrix({"dtype": TYPES, "function": DROPOUTS}, meeting=1)
 def test_what_dropout_dropped_has_the_gradient_of_its_numbers(dtype, function):
     for shape in (*SHAPES, (5,), (3, 7)):
         x, grad = normal(0, shape, dtype).requires_grad_(), normal(1, shape, dtype)
