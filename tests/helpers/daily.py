@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -26,15 +26,26 @@ def _name(value: Any) -> str:
     return getattr(value, "name", getattr(value, "__name__", str(value)))
 
 
-def matrix(table: Mapping[str, Iterable[Any]], *, meeting: int = 2) -> pytest.MarkDecorator:
+def matrix(
+    table: Mapping[str, Iterable[Any]], *, meeting: int = 2, later: Collection[Any] = ()
+) -> pytest.MarkDecorator:
     """Parametrize a test with every combination.
 
     Args:
         table: The values of each argument, or the tuples of several arguments, "height, width".
         meeting: How many values of the arguments, any ones, meet in one of the daily combinations:
-            every two, or with 1 each value alone.
+            every two, or with 1 each value alone. What remains to be chosen is the first value of
+            an argument, so the fastest one belongs there.
+        later: Values, or tuples of them, that no daily combination has: another test has them.
     """
-    daily = _meeting(tuple(len(list(values)) for values in table.values()), meeting)
+    columns = [
+        [number for number, value in enumerate(values) if value not in later]
+        for values in table.values()
+    ]
+    daily = {
+        tuple(column[number] for column, number in zip(columns, row, strict=True))
+        for row in _meeting(tuple(map(len, columns)), meeting)
+    }
     rows = [
         pytest.param(*row.values(), marks=[] if numbers in daily else pytest.mark.full)
         for numbers, row in _rows(table)

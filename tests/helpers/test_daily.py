@@ -31,6 +31,15 @@ def test_each_value_is_in_a_daily_case_of_a_smaller_part():
         assert {row[number] for row in rows} == set(values)
 
 
+def test_no_daily_case_has_a_value_that_another_test_has():
+    cases = matrix(TABLE, later=["bf16", (1, 2)]).args[1]
+    rows = {case.values for case in cases if not case.marks}
+    assert {row[:1] for row in rows} == {("fp16",), ("fp32",)}
+    assert {row[1:3] for row in rows} == {(3, 4)}
+    assert {row[3] for row in rows} == {False, True}
+    assert len(cases) == 12
+
+
 def test_every_combination_is_there_once():
     names, cases = matrix(TABLE).args
     assert names == "dtype, h, w, relu"

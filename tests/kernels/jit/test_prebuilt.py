@@ -18,6 +18,7 @@ from kernels.jit.errors import BuildError
 from kernels.jit.libraries import LIBRARIES, Library
 from kernels.table.registry import OPS
 from tests.helpers import native
+from tests.helpers.once import kept
 from tools.prebuild import cpu
 from tools.prebuild.__main__ import write_manifest
 
@@ -28,15 +29,20 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="compiles with c
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the library for this machine, as on a developer's."""
+    """Compile the library for this machine, as on a developer's, once for all runs."""
     try:
         compiler = toolchain.toolchain().compiler
     except BuildError as error:
         pytest.skip(str(error))
-    library = tmp_path_factory.mktemp("compiled") / "library.so"
     (source,) = LIBRARIES[NAME].sources
-    subprocess.run(toolchain.cpu_command(compiler, str(source), str(library)), check=True)
-    return library
+
+    def library(to: Path) -> Path:
+        made = to / "library.so"
+        subprocess.run(toolchain.cpu_command(compiler, str(source), str(made)), check=True)
+        return made
+
+    folder = tmp_path_factory.mktemp("compiled")
+    return kept(folder, f"native-{NAME}", native.digest(()), library)
 
 
 @pytest.fixture
