@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
     from xdist.workermanage import WorkerController
 
+# pytest adds a handler to every logger that does not propagate, six times per test. PyTorch has
+# forty such loggers; the root logger's handler gets what they log as well.
+for _logger in [*logging.Logger.manager.loggerDict.values()]:
+    if isinstance(_logger, logging.Logger) and _logger.name.partition(".")[0] == "torch":
+        _logger.propagate = True
+
 # Tests share only the compiled kernels with the user: building them is slow.
 os.environ.setdefault(
     "STYLEFORGE_CACHE", str(platformdirs.user_cache_path("styleforge", appauthor=False))
