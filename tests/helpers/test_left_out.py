@@ -1,4 +1,4 @@
-"""Where there is no GPU, its tests are left out and counted."""
+"""Tests of a GPU are left out and counted on machines without one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from models.families.table import FAMILIES
 from models.precision import Precision
 from models.webgpu_devices import key_of, opened, try_again
 from tests.conftest import picture
-from tests.helpers.daily import some_daily
+from tests.helpers.daily import matrix
 from tests.helpers.software_gpu import software_gpu
 
 SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
@@ -33,6 +33,12 @@ SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
 def gpu():
     yield key_of(software_gpu())
     try_again()
+
+
+@pytest.fixture
+def config(config):
+    """The config of other tests with the lite network, whose shaders compile faster."""
+    return replace(config, network="lite")
 
 
 @pytest.fixture
@@ -50,10 +56,13 @@ def levels_apart(engine, config, other, frame):
     return np.abs(pixels_of(engine, config, frame) - pixels_of(engine, other, frame)).max()
 
 
-@pytest.mark.parametrize(
-    "shape", some_daily([((48, 64),), ((49, 67),), ((16, 16),)], 1, 2), ids=str
+@matrix(
+    {"shape": [(16, 16), (49, 67), (48, 64)], "network": ["lite", "full"]},
+    meeting=1,
+    later=[(48, 64)],
 )
-def test_a_gpu_paints_what_the_cpu_paints(engine, config, on_gpu, shape):
+def test_a_gpu_paints_what_the_cpu_paints(engine, config, on_gpu, shape, network):
+    config, on_gpu = (replace(each, network=network) for each in (config, on_gpu))
     frame = Frame(picture(shape[1], shape[0]))
     assert levels_apart(engine, config, on_gpu, frame) <= 1
     styled = engine.process(frame, SEQUENCE)

@@ -22,6 +22,12 @@ OTHER = replace(DEFAULT.halving, depth=4)
 
 
 @pytest.fixture
+def config(config):
+    """The config of other tests with the lite network, whose shaders compile faster."""
+    return replace(config, network="lite")
+
+
+@pytest.fixture
 def gpu(monkeypatch):
     """A software GPU with one other tile to try, which is always found to be faster."""
     candidates = dict[str, tuple[tiles.Tile, ...]]()
@@ -45,12 +51,12 @@ def tuned(engine):
 def test_tuning_keeps_the_faster_tile_and_the_picture(engine, config, gpu, frame):
     engine.configure(replace(config, device=key_of(gpu)))
     before = engine.process(frame, ProcessMode.SEQUENCE).frame.pixels.astype(int)
-    full = CONFIGS["full"]
-    assert not is_tuned(full, gpu, Precision.fp32)
+    lite = CONFIGS["lite"]
+    assert not is_tuned(lite, gpu, Precision.fp32)
     assert tuned(engine) > 3
-    assert is_tuned(full, gpu, Precision.fp32)
-    assert not is_tuned(full, gpu, Precision.fp16)
-    assert network_for(full, gpu, Precision.fp32).tiles == replace(DEFAULT, halving=OTHER)
+    assert is_tuned(lite, gpu, Precision.fp32)
+    assert not is_tuned(lite, gpu, Precision.fp16)
+    assert network_for(lite, gpu, Precision.fp32).tiles == replace(DEFAULT, halving=OTHER)
     after = engine.process(frame, ProcessMode.SEQUENCE).frame.pixels
     assert np.abs(before - after).max() <= 1
     assert engine.tune() is None
@@ -73,7 +79,7 @@ def test_a_damaged_file_is_tuned_again(engine, config, gpu, frame, caplog):
     caplog.clear()
     assert tuned(engine) > 3
     assert kept_tiles.read(
-        tuned_folder(), adapter_of(gpu), network_for(CONFIGS["full"], gpu, Precision.fp32)
+        tuned_folder(), adapter_of(gpu), network_for(CONFIGS["lite"], gpu, Precision.fp32)
     ).network
 
 
