@@ -19,6 +19,7 @@ from app.frame import Frame
 from app.parameters import AUTO
 from kernels.network.webgpu import device as devices
 from kernels.network.webgpu.library import WebGpuError
+from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
 from models.webgpu_devices import key_of, opened, try_again
@@ -26,6 +27,7 @@ from tests.conftest import picture
 from tests.helpers.daily import matrix
 from tests.helpers.software_gpu import software_gpu
 
+Family = type(FAMILIES[FEED_FORWARD])
 SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
 
 
@@ -235,18 +237,30 @@ def test_every_engine_reports_a_gpu_that_another_one_gave_up(engine, catalog, on
 
 @pytest.mark.parametrize("reason", ["too little memory", "refused a command"])
 def test_a_failing_gpu_is_given_up_with_its_reason(engine, on_gpu, frame, monkeypatch, reason):
-    said = []
+    said, asked = [], []
 
     def fail(self, size):
         raise WebGpuError(reason)
 
+    refusal = Family.webgpu_refusal
+
+    def watched(self, *given):
+        asked.append(given)
+        return refusal(self, *given)
+
     monkeypatch.setattr(devices.Device, "allocate", fail)
+    monkeypatch.setattr(Family, "webgpu_refusal", watched)
     engine.report_gpu_failures(said.append)
     engine.configure(on_gpu)
-    running = engine.process(frame, SEQUENCE).running
-    assert running.device == "CPU"
+    asked_by_frame = []
+    for _ in range(2):
+        asked.clear()
+        running = engine.process(frame, SEQUENCE).running
+        assert running.device == "CPU"
+        assert reason in running.limitations
+        asked_by_frame.append(bool(asked))
+    assert asked_by_frame == [True, False]
     assert reason in said[0]
-    assert reason in running.limitations
 
 
 @pytest.mark.full
