@@ -313,9 +313,7 @@ def _directions(text: str) -> tuple[float | str, ...]:
     found = dict.fromkeys(OWN if part == OWN else direction(part, "a direction") for part in parts)
     for word in (AUTO, AS_THEY_ARE):
         if word in found:
-            raise argparse.ArgumentTypeError(
-                f"'{word}' is no direction to compare with {AS_THEY_ARE}"
-            )
+            raise argparse.ArgumentTypeError(f"'{word}' is not a direction of strokes")
     return tuple(found)
 
 

@@ -130,3 +130,10 @@ def test_paintings_become_styles_with_their_own_strokes(place: Path, monkeypatch
 def test_flags_that_strokes_do_not_go_with_are_refused(place: Path, capsys, flags) -> None:
     assert main([*arguments(place, *NOTHING), *flags]) == 1
     assert "--strokes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["none", "auto", "sideways"])
+def test_a_word_that_is_no_direction_to_compare_is_refused(place: Path, capsys, word) -> None:
+    flags = ("--strokes", "--strokes-directions", f"follow,{word}")
+    assert main([*arguments(place, *NOTHING), *flags]) == 2
+    assert "--strokes-directions" in capsys.readouterr().err
