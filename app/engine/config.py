@@ -98,13 +98,13 @@ def same_network(a: EngineConfig, b: EngineConfig) -> bool:
 
 
 def same_choice(a: EngineConfig, b: EngineConfig) -> bool:
-    """Return whether two configs differ at most in the values of sliders and in handles.
+    """Return whether two configs differ at most in the values of sliders, in handles and mattes.
 
-    While the user drags one, the previous result may still be displayed.
+    While the user drags one, or a brush over a mask, the previous result may still be displayed.
     """
     if a.styles == b.styles:
         a = replace(a, mix_more=b.mix_more)
-    return _same_but(_SLIDERS, a, b)
+    return _same_but((*_SLIDERS, "matte"), a, b)
 
 
 def _same_but(names: tuple[str, ...], a: EngineConfig, b: EngineConfig) -> bool:

@@ -182,7 +182,7 @@ class Engine:
         allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
 
     def forget_scene(self) -> None:
-        """Forget the learned empty scene of a source that is closed."""
+        """Forget the learned empty scene, or the mask, of a source that is closed."""
         self._cutout.forget_scene()
 
     def reset_history(self) -> None:
@@ -419,9 +419,14 @@ class Engine:
         return self._config
 
     def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
-        """Use the newest config if it differs from `config` only in steps after the network."""
-        if newest is None or not same_network(newest, config):
+        """Use the newest config if it differs from `config` only after the network."""
+        if newest is None or not same_network(replace(newest, matte=config.matte), config):
             return False
+        if newest.matte != config.matte:
+            try:
+                self._cutout.choose(newest.matte)
+            except MatteError:
+                return False  # `configure` says why
         self._config = newest
         return True
 

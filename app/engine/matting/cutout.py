@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.engine.config import EngineConfig
-from app.engine.matting.files import is_learned
+from app.engine.matting.files import is_of_source
 from app.engine.matting.refining import Matte
 from app.engine.matting.scene import Pixels
 from app.engine.matting.source import MatteSource, matte_source
@@ -39,8 +39,8 @@ class Cutout:
             self._file = file
 
     def forget_scene(self) -> None:
-        """Forget a learned scene, because another source follows."""
-        if is_learned(Path(self._file)):
+        """Forget a learned scene or a mask, because another source follows."""
+        if is_of_source(Path(self._file)):
             self._file, self._source = "", None
 
     def reset(self) -> None:

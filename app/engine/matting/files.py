@@ -1,4 +1,4 @@
-"""The files that mattes come from: a picture of the empty scene, a learned scene, a network."""
+"""The files that mattes come from: a picture of the empty scene, a scene, a network, a mask."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import platformdirs
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from app.engine.matting.scene import Scene
 from app.errors import StyleForgeError
-from utils.files.atomic import atomic_write
+from utils.files.atomic import atomic_write, replacing
 from utils.files.regular import read_regular
-from utils.images.opening import ImageError
+from utils.images.opening import ImageError, opened
 from utils.images.reading import read_pixels
+from utils.opencv import cv2
 from utils.translation.texts import tr
 
-NETWORK, LEARNED = ".onnx", ".scene"  # endings; every other file is a picture
+NETWORK, LEARNED, MASK = ".onnx", ".scene", ".mask"  # endings; every other file is a picture
 LARGEST_SCENE = 4_000_000  # bytes
+LARGEST_MASK = 4096  # pixels of the long side
 KEPT = 8  # learned scenes, which exports may still need
+MASKS_KEPT = 110  # more than the changes that can be undone
 DEPTH = 64  # steps per level of the noise
 
 
@@ -35,6 +39,16 @@ def is_network(path: Path) -> bool:
 def is_learned(path: Path) -> bool:
     """Return whether `keep_scene` wrote a file."""
     return path.suffix.lower() == LEARNED
+
+
+def is_mask(path: Path) -> bool:
+    """Return whether a file is a mask painted by hand."""
+    return path.suffix.lower() == MASK
+
+
+def is_of_source(path: Path) -> bool:
+    """Return whether a file is of use for one source only: a learned scene, or a mask."""
+    return is_learned(path) or is_mask(path)
 
 
 def read_scene(path: Path) -> Scene:
@@ -77,5 +91,55 @@ def keep_scene(scene: Scene, folder: Path) -> Path:
     tensors = {"colors": scene.colors.astype(np.uint8), "noise": noise}
     atomic_write(path, save(tensors))
     for old in sorted(folder.glob(f"*{LEARNED}"))[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def read_mask(path: Path) -> NDArray[np.uint8]:
+    """Read a mask painted by hand, [h, w]: 255 where the brush painted.
+
+    Raises:
+        MatteError: If the file is missing, damaged or no gray picture. The message is one sentence.
+    """
+    if not path.exists():
+        raise MatteError(tr("the painted mask {name} is gone", name=path.name))
+    try:
+        with opened(path) as image:
+            if image.mode != "L" or max(image.size) > LARGEST_MASK:
+                raise MatteError(
+                    tr(
+                        "the painted mask {name} is no gray picture of at most {n} pixels a side",
+                        name=path.name,
+                        n=LARGEST_MASK,
+                    )
+                )
+            return np.array(image, np.uint8)
+    except ImageError as exc:
+        raise MatteError(tr("the painted mask {name} is damaged", name=path.name)) from exc
+
+
+def masks_folder() -> Path:
+    """Return the folder of masks painted by hand, which may not exist yet."""
+    return platformdirs.user_cache_path("styleforge", appauthor=False) / "masks"
+
+
+def keep_mask(mask: NDArray[np.uint8], folder: Path, kept: int = MASKS_KEPT) -> Path:
+    """Write a mask, [h, w], into a folder as a gray PNG; return its file.
+
+    The file is not flushed to the disk: it serves the running program only, and a drag of the
+    brush must not wait for the disk.
+
+    Args:
+        kept: How many of the newest masks stay in the folder.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{time.time_ns()}{MASK}"
+    _, encoded = cv2.imencode(".png", mask, [cv2.IMWRITE_PNG_COMPRESSION, 1])
+    with replacing(path) as temporary:
+        temporary.write_bytes(encoded.tobytes())
+    for old in sorted(folder.glob(f"*{MASK}"))[:-kept]:
         old.unlink(missing_ok=True)
     return path

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from app.engine.matting.difference import SceneWatch
-from app.engine.matting.files import MatteError, is_network, read_scene
+from app.engine.matting.files import MatteError, is_mask, is_network, read_mask, read_scene
 from app.engine.matting.model import ModelMatte
-from app.engine.matting.refining import Matte, MatteStream
-from app.engine.matting.scene import Pixels, Scene, matte_size, small_copy
-from kernels.frames.stream_state import StreamState, taken
+from app.engine.matting.refining import Matte, MatteStream, softened
+from app.engine.matting.scene import Floats, Pixels, Scene, matte_size, small_copy
+from kernels.frames.stream_state import StateError, StreamState, taken
 from utils.translation.texts import tr
 
 STRETCHED = 1.02  # by which a scene may be wider or taller than a frame
@@ -117,6 +119,37 @@ class SceneMatte:
             )
 
 
+class MaskMatte:
+    """Mattes by a mask painted by hand, which is stretched to every frame.
+
+    The edges are the brush's, and follow no picture.
+
+    Args:
+        mask: [h, w] float32 from 0 to 1.
+    """
+
+    trouble = ""
+
+    def __init__(self, mask: Floats) -> None:
+        self._mask = mask
+        self._softened: tuple[float, Matte] | None = None
+
+    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:  # noqa: ARG002
+        if self._softened is None or self._softened[0] != feather:
+            self._softened = feather, softened(self._mask, feather)
+        return self._softened[1]
+
+    def forget(self) -> None:
+        """Do nothing: a mask depends on no frame."""
+
+    def state(self) -> StreamState:
+        return {}
+
+    def restore(self, state: StreamState) -> None:
+        if state:
+            raise StateError("the saved state of the stream comes from another matte")
+
+
 def matte_source(file: str) -> MatteSource:
     """Return the maker of mattes that a file is for, by its ending.
 
@@ -124,4 +157,6 @@ def matte_source(file: str) -> MatteSource:
         MatteError: If the file cannot be used. The message is one sentence.
     """
     path = Path(file)
+    if is_mask(path):
+        return MaskMatte(np.asarray(read_mask(path) / 255, np.float32))
     return ModelMatte(path) if is_network(path) else SceneMatte(read_scene(path), path.name)

@@ -52,6 +52,14 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Picture",
     ),
     ActionEntry(
+        "brush",
+        "Paint only here...",
+        ("E",),
+        "Brush over the parts of a still picture to paint; the right button erases",
+        "Picture",
+        checkable=True,
+    ),
+    ActionEntry(
         "virtual_camera",
         "Virtual camera",
         ("W",),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.engine.config import EngineConfig
-from app.engine.matting.files import is_learned
+from app.engine.matting.files import is_of_source
 from app.options import MOST_MIXED, format_parts, parse_parts
 from app.parameters import PARAMETERS, parameter_values
 from app.settings import Settings
@@ -77,5 +77,5 @@ def settings_with_config(settings: Settings, config: EngineConfig) -> Settings:
         size=config.size or 0,
         mix=config.mix or "",
         mix_more=format_parts(config.mix_more) if config.mix else "",
-        matte="" if is_learned(Path(config.matte)) else config.matte,
+        matte="" if is_of_source(Path(config.matte)) else config.matte,
     )

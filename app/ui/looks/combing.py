@@ -22,6 +22,7 @@ class CombController(QObject):
     ) -> None:
         super().__init__(panel)
         self._session, self._comb = session, comb
+        self._suspended = False
         self._choice = panel.controls["strokes_direction"]
         self._offered = self._choice.isVisible()
         self._choice.installEventFilter(self)
@@ -29,6 +30,11 @@ class CombController(QObject):
         comb.combed.connect(self._use)
         comb.pressed.connect(gestures.press)
         comb.released.connect(gestures.release)
+        self._show()
+
+    def suspend(self, suspended: bool) -> None:
+        """Show no handles while another tool works on the picture."""
+        self._suspended = suspended
         self._show()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -40,7 +46,7 @@ class CombController(QObject):
 
     def _show(self) -> None:
         config = self._session.config
-        on = self._offered and config.strokes_direction == HAND
+        on = self._offered and not self._suspended and config.strokes_direction == HAND
         self._comb.show_handles(config.strokes_handles, on=on, hint=_hint(config.texture))
 
     def _use(self, handles: Handles) -> None:

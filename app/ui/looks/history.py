@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 
 from app.engine.config import EngineConfig
+from app.options import EVERYTHING
 from app.parameters import MATTED, PARAMETERS, Group
 from utils.translation.texts import mark, tr
 
@@ -126,6 +127,14 @@ class History:
         """Drop configs whose styles are not in `keys`, the existing styles."""
         self._drop(lambda config: all(key in keys for key in config.styles))
 
+    def forget_mattes(self, of_source: Callable[[str], bool]) -> None:
+        """Go back to no matte of a source that is left; see EngineConfig.matte."""
+        self._kept = [
+            _without_matte(each) if of_source(each.matte) else each for each in self._kept
+        ]
+        self._gesture = None
+        self._drop(lambda _: True)
+
     def _drop(self, wanted: Callable[[EngineConfig], bool]) -> None:
         """Keep the wanted configs and the current one, without consecutive duplicates."""
         kept: list[EngineConfig] = []
@@ -152,7 +161,11 @@ def _changed(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
 def _control(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
     """Return the fields set by the control that made a change."""
     changed = _changed(before, after)
-    return next((several for several in (_SPEED, _SHARES) if changed <= several), changed)
+    return next((several for several in (_SPEED, _SHARES, _PERSON) if changed <= several), changed)
+
+
+def _without_matte(config: EngineConfig) -> EngineConfig:
+    return replace(config, matte="", paint=EVERYTHING)
 
 
 def _choice(config: EngineConfig) -> EngineConfig:

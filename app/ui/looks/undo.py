@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 
 from app.engine.config import EngineConfig
+from app.engine.matting.files import is_of_source
 from app.ui.actions import set_available, tip_of
 from app.ui.looks.gestures import Gestures
 from app.ui.looks.history import History
@@ -37,6 +39,11 @@ class UndoController(QObject):
 
     def redo(self) -> None:
         self._use(self.history.redo())
+
+    def forget_source(self) -> None:
+        """Undo no change to a learned scene or a mask of a source that is left."""
+        self.history.forget_mattes(lambda file: is_of_source(Path(file)))
+        self._show()
 
     def _use(self, config: EngineConfig) -> None:
         self._session.config = replace(config, compare=self._session.config.compare)

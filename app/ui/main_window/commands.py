@@ -59,6 +59,7 @@ class Commands:
             "record": lambda: window.exporter.record(),
             "record_sound": self._next_record_sound,
             **{key: lambda key=key: window.person.act(key) for key in PERSON_ACTIONS},
+            "brush": lambda: window.brushing.toggle(),
             "virtual_camera": lambda: window.virtual_camera.toggle(),
             "camera_settings": lambda: window.virtual_camera.ask(),
             "save": lambda: window.exporter.save_as(window),
@@ -143,7 +144,9 @@ class Commands:
     def back(self) -> None:
         """Leave full screen, or cancel the latest activity, or dismiss a message."""
         window = self._window
-        if window.isFullScreen():
+        if window.brushing.on:
+            window.brushing.toggle()
+        elif window.isFullScreen():
             self._visibility.toggle_full_screen()
         elif window.styles.trial.key:
             window.styles.trial.stop()

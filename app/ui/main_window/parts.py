@@ -34,6 +34,7 @@ from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
 from app.ui.looks.undo import UndoController
 from app.ui.main_window.window_settings import WindowSettings
+from app.ui.person.brushing import BrushController
 from app.ui.person.controller import PersonController
 from app.ui.player.bar import PlaybackBar
 from app.ui.player.player import Player
@@ -181,7 +182,10 @@ class WindowParts(QMainWindow):
         self.welcome = WelcomeController(context)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)
-        self.person = PersonController(context, self.learning, gestures)
+        self.brushing = BrushController(context, gestures)
+        self.brushing.toggled.connect(self.combing.suspend)
+        self.person = PersonController(context, self.learning, self.brushing, gestures)
+        self.person.source_left.connect(self.undo.forget_source)
         self.showing = ShowController(context, saved, self.full_quality)
         self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
         self.languages = LanguageMenu(context)

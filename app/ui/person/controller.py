@@ -1,18 +1,19 @@
-"""Paints only the person or only the background: learns the empty scene, or uses a file."""
+"""Paints only a part: learns the empty scene, uses a file, or lets the user brush."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.engine.config import EngineConfig
-from app.engine.matting.files import is_learned, is_network
+from app.engine.matting.files import is_mask, is_network, is_of_source
 from app.frame import SourceInfo
 from app.options import EVERYTHING, ONLY_PERSON, PAINTED
 from app.ui.file_dialogs import OPEN_MATTE
 from app.ui.looks.gestures import Gestures
+from app.ui.person.brushing import BrushController
 from app.ui.person.countdown import Countdown
 from app.ui.person.dialog import PersonDialog
 from app.ui.widgets.job_bar import SceneBar
@@ -25,17 +26,27 @@ PERSON_ACTIONS = ("paint_part", "step_out", "person")
 NOT_PLAYING = mark("Open a camera or a film first: the empty scene is learned while it plays")
 LEARNED = mark("The empty scene is learned: step back into the picture")
 NOTHING_KNOWN = mark("Step out of the picture once, or open a file, so that people can be found")
+BY_BRUSH = mark("The brush marks what is painted; the mask belongs to this picture")
 BY_SCENE = mark("People are what differs from the empty scene; keep the camera still")
 
 
 class PersonController(QObject):
-    """Connects the actions, the dialog and the session."""
+    """Connects the actions, the dialog, the brush and the session.
 
-    def __init__(self, context: WindowContext, bar: SceneBar, gestures: Gestures) -> None:
+    Signals:
+        source_left: Another source has opened, so that a learned scene or a mask is forgotten.
+    """
+
+    source_left = Signal()
+
+    def __init__(
+        self, context: WindowContext, bar: SceneBar, brushing: BrushController, gestures: Gestures
+    ) -> None:
         super().__init__(context.window)
         session = self._session = context.session
         self._window, self._say, self._dialogs = context.window, context.say, context.dialogs
         self._bar, self._gestures, self._title = bar, gestures, ""
+        self._brushing = brushing
         self.countdown = Countdown(context.viewport)
         self.dialog: PersonDialog | None = None
         self._left = 0
@@ -46,6 +57,8 @@ class PersonController(QObject):
         session.scene_learned.connect(self._on_learned)
         session.config_changed.connect(self._show_config)
         session.source_changed.connect(self._on_source_changed)
+        brushing.changed.connect(self._show_brush)
+        brushing.control.resized.connect(self._show_brush)
 
     def act(self, key: str) -> None:
         {"paint_part": self._next_part, "step_out": self.step_out, "person": self._ask}[key]()
@@ -113,6 +126,9 @@ class PersonController(QObject):
             dialog.step_out.connect(self.step_out)
             dialog.file_wanted.connect(self._ask_file)
             dialog.forget.connect(self._forget)
+            dialog.brush.wanted.connect(self._use_brush)
+            dialog.brush.resized.connect(self._resize_brush)
+            dialog.brush.cleared.connect(self._brushing.clear)
             self._gestures.watch(dialog.controls["feather"])
         self._show_config(self._session.config)
         self.dialog.bring_up()
@@ -133,19 +149,35 @@ class PersonController(QObject):
         self._session.config = replace(self._session.config, matte="", paint=EVERYTHING)
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
-        """Forget the scene of another source, and stop learning it."""
+        """Forget the scene and the mask of another source, and stop making them."""
         title = info.title if info else ""
         if title == self._title:
             return
         self._title = title
         if self.counting:
             self.cancel()
-        if is_learned(Path(self._session.config.matte)):
+        self._brushing.use(on=False, erases=False)
+        if is_of_source(Path(self._session.config.matte)):
             self._forget()
+        self.source_left.emit()
 
     def _show_config(self, config: EngineConfig) -> None:
         if self.dialog is not None:
             self.dialog.show_config(config, _how_found(config))
+            self._show_brush()
+
+    def _use_brush(self, erases: bool, on: bool) -> None:
+        self._brushing.use(on=on, erases=erases)
+
+    def _resize_brush(self, radius: float) -> None:
+        self._brushing.control.radius = radius
+
+    def _show_brush(self) -> None:
+        if self.dialog is not None:
+            control, masked = self._brushing.control, is_mask(Path(self._session.config.matte))
+            row = self.dialog.brush
+            row.show_tool(on=control.open, erases=control.erases, radius=control.radius)
+            row.show_available(self._brushing.refusal, masked=masked)
 
 
 def _how_found(config: EngineConfig) -> str:
@@ -154,4 +186,4 @@ def _how_found(config: EngineConfig) -> str:
         return tr(NOTHING_KNOWN)
     if is_network(file):
         return tr("People are found by the network {name}", name=file.name)
-    return tr(BY_SCENE)
+    return tr(BY_BRUSH if is_mask(file) else BY_SCENE)

@@ -1,4 +1,4 @@
-"""The choice of person or background, in a small window that can stay open."""
+"""The choice of person or background, and the brush, in a small window that can stay open."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
 from app.parameters import PARAMETERS, Group
+from app.ui.person.brush_row import BrushRow
 from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
@@ -52,8 +53,10 @@ class PersonDialog(ModelessDialog):
             self.file_wanted.emit,
         )
         self.drop = make_button(
-            tr("&Forget"), tr("Use neither the scene nor the network any more"), self.forget.emit
+            tr("&Forget"), tr("Use no scene, network or mask any more"), self.forget.emit
         )
+        self.brush = BrushRow(self)
+        self.brush.clear.setAutoDefault(False)
         self._lay_out()
         WindowGeometry(self)
 
@@ -69,6 +72,7 @@ class PersonDialog(ModelessDialog):
         form = FormLayout(content)
         for control in self.controls.values():
             control.add_to(form)
+        self.brush.add_to(form)
         form.add_below(self.state, whole=True)
         form.add_stretch_row()
         buttons = self.learn, self.choose, self.drop, self.close_button(tr("&Close"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.batch.queue.description import Kind, described, inputs_of, kind_of
 from app.batch.queue.job import QueuedJob
 from app.engine.config import EngineConfig
-from app.engine.matting.files import is_learned
+from app.engine.matting.files import is_of_source
 from app.export.film.codecs import CONTAINERS
 from app.parameters import MATTED, PARAMETERS, SwitchParameter
 from utils.images.moving import FILM_ENDINGS, likely_kind, moves_in_folder
@@ -80,11 +80,12 @@ class Order:
 def look_words(config: EngineConfig, kind: Kind) -> list[str]:
     """Convert a look, with one style or mix, to flags of `stylize`.
 
-    Only films reduce flicker. A learned scene is of one camera, so that the job paints everything.
+    Only films reduce flicker. A learned scene is of one camera, and a mask of one picture, so that
+    the job paints everything.
     """
     (style, _), *others = config.parts
     matted = config.paint != _DEFAULT.paint and bool(config.matte)
-    matted = matted and not is_learned(Path(config.matte))
+    matted = matted and not is_of_source(Path(config.matte))
     words = [f"--style={style}", *(f"--mix={key}:{share:.4f}" for key, share in others)]
     for name, row in PARAMETERS.items():
         value = getattr(config, name)

@@ -47,7 +47,6 @@ class CombControl(QObject):
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
-        self._widget = widget
         self._handles: Handles = ()
         self._open = False
         self._hint = ""
@@ -86,7 +85,6 @@ class CombControl(QObject):
         self._handles, self._hint = handles, hint
         if on != self._open:
             self._open = on
-            self._widget.setMouseTracking(on)
             if not on and self.dragging:
                 self._finish()
                 self._canceled = True

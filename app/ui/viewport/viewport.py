@@ -21,6 +21,7 @@ from app.engine.post.blending import Pixels
 from app.engine.result import Comparison, StyledFrame
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
+from app.ui.viewport.brushing import BrushControl
 from app.ui.viewport.combing import CombControl
 from app.ui.viewport.comparison import paint_comparison, summary
 from app.ui.viewport.divider import paint_divider
@@ -82,8 +83,10 @@ class Viewport(QWidget):
         self._picture = QRect()  # the visible part of the picture, which the divider crosses
         self.zoom = ZoomControl(self)
         self.zoom.changed.connect(self._on_zoomed)
-        self.comb = CombControl(self)
-        self.comb.changed.connect(self._on_combed)
+        self.comb, self.brush = CombControl(self), BrushControl(self)
+        self._tools = self.brush, self.comb  # at most one is open
+        for tool in self._tools:
+            tool.changed.connect(self._on_tool_changed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 240)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
@@ -215,6 +218,8 @@ class Viewport(QWidget):
             )
         if self.comb.open and self._styled is not None and self._view != "compare":
             text = ". ".join((text, self.comb.hint or _comb_text(len(self.comb.handles))))
+        if self.brush.hint and self._styled is not None and self._view != "compare":
+            text = ". ".join((text, self.brush.hint))
         self.setAccessibleDescription(text)
 
     # Painting
@@ -223,7 +228,8 @@ class Viewport(QWidget):
         """Paint the view, and report the first paint of each result."""
         start = time.perf_counter()
         self._frames.begin_paint()
-        self.comb.place(QRectF(), QRect(), mirrored=False)  # without a picture, or with two
+        for tool in self._tools:
+            tool.place(QRectF(), QRect(), mirrored=False)  # without a picture, or with two
         painter = smooth_painter(self)
         painter.fillRect(self.rect(), self.palette().dark())
         if self._styled is None:
@@ -276,8 +282,9 @@ class Viewport(QWidget):
             draw_pill(painter, corner, said, right=True)
         if self._view != "compare":
             whole = on_widget(place, self.devicePixelRatioF())
-            self.comb.place(whole, self._picture, mirrored=self.mirrored)
-            self.comb.paint(painter, self._covered)
+            for tool in self._tools:
+                tool.place(whole, self._picture, mirrored=self.mirrored)
+                tool.paint(painter, self._covered)
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:
@@ -328,16 +335,24 @@ class Viewport(QWidget):
     def _set_cursor(self, at: QPointF | None) -> None:
         if self.zoom.dragging:
             shape = Qt.CursorShape.ClosedHandCursor
-        elif at is not None and self._near_divider(at.x()) and not self.comb.dragging:
+        elif at is not None and self._near_divider(at.x()) and not self._tool_drags:
             shape = Qt.CursorShape.SplitHCursor
-        elif at is not None and (combing := self.comb.cursor(at)) is not None:
-            shape = combing
+        elif at is not None and (shapes := [t.cursor(at) for t in self._tools if t.open]):
+            shape = shapes[0] or self._plain_cursor()
         else:
-            zoomed = self.zoom.zoomed and self._styled is not None
-            shape = Qt.CursorShape.OpenHandCursor if zoomed else Qt.CursorShape.ArrowCursor
+            shape = self._plain_cursor()
         self.setCursor(shape)
 
-    def _on_combed(self) -> None:
+    def _plain_cursor(self) -> Qt.CursorShape:
+        zoomed = self.zoom.zoomed and self._styled is not None
+        return Qt.CursorShape.OpenHandCursor if zoomed else Qt.CursorShape.ArrowCursor
+
+    @property
+    def _tool_drags(self) -> bool:
+        return any(tool.dragging for tool in self._tools)
+
+    def _on_tool_changed(self) -> None:
+        self.setMouseTracking(any(tool.open for tool in self._tools))
         self._update_description()
         self.update()
 
@@ -352,31 +367,35 @@ class Viewport(QWidget):
         return self._view == "split" and self._styled is not None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Comb strokes, move the divider to the pointer, or grab a zoomed picture."""
+        """Brush, comb strokes, move the divider to the pointer, or grab a zoomed picture."""
         x, left = event.position().x(), event.button() == Qt.MouseButton.LeftButton
         divides = left and self._near_divider(x)
-        held = not divides and (self.comb.press(event) or self.zoom.press(event))
+        used = not divides and any(tool.press(event) for tool in self._tools)
+        held = used or (not divides and self.zoom.press(event))
         if self._can_split and left and not held:
             self._move_divider(x)
         self._set_cursor(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Comb strokes, or drag the picture or the divider, and update the cursor."""
-        used = self.comb.move(event) or self.zoom.move(event)
+        """Brush, comb strokes, or drag the picture or the divider, and update the cursor."""
+        used = any(tool.move(event) for tool in self._tools) or self.zoom.move(event)
         if not used and self._can_split and event.buttons() & Qt.MouseButton.LeftButton:
             self._move_divider(event.position().x())
         self._set_cursor(event.position())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if not self.comb.release(event):
+        if not any(tool.release(event) for tool in self._tools):
             self.zoom.release()
         self._set_cursor(event.position())
 
     def leaveEvent(self, event: QEvent) -> None:
-        self.comb.leave()
+        for tool in self._tools:
+            tool.leave()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
+        if self.brush.open:  # two quick dabs at one place
+            self.mousePressEvent(event)
+        elif self._styled is not None and event.button() == Qt.MouseButton.LeftButton:
             self.zoom.toggle(event.position())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -387,7 +406,8 @@ class Viewport(QWidget):
         """Handle gestures, and take the view's own arrow keys before they become shortcuts."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             divides = self._can_split and event.key() in _STEPS
-            if divides or self.comb.has_key(event) or self.zoom.has_key(event):
+            tools = any(tool.has_key(event) for tool in self._tools)
+            if divides or tools or self.zoom.has_key(event):
                 event.accept()
                 return True
         gestures = (QEvent.Type.NativeGesture, QEvent.Type.Gesture)
@@ -400,8 +420,9 @@ class Viewport(QWidget):
         """Move the divider with the arrow keys, Home and End; with Alt, move a zoomed picture.
 
         Escape ends a drag across the picture; it or Delete removes the handle under the pointer.
+        Comma and period change the size of the brush.
         """
-        if self.comb.key(event) or self.zoom.key(event):
+        if any(tool.key(event) for tool in self._tools) or self.zoom.key(event):
             return
         step = _STEPS.get(Qt.Key(event.key()))
         if step is None or not self._can_split:
