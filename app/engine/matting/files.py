@@ -137,7 +137,7 @@ def keep_mask(mask: NDArray[np.uint8], folder: Path, kept: int = MASKS_KEPT) -> 
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{time.time_ns()}{MASK}"
-    _, encoded = cv2.imencode(".png", mask, [cv2.IMWRITE_PNG_COMPRESSION, 1])
+    _, encoded = cv2.imencode(".png", mask)
     with replacing(path) as temporary:
         temporary.write_bytes(encoded.tobytes())
     for old in sorted(folder.glob(f"*{MASK}"))[:-kept]:

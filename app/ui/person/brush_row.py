@@ -81,6 +81,7 @@ class BrushRow(QObject):
 
         made = make_button(text, tr(ERASER if erases else BRUSH), use)
         made.setCheckable(True)
+        made.setProperty("role", "tool")
         made.setAutoDefault(False)
         return made
 

@@ -217,11 +217,14 @@ QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checke
     {{ background: {t.raised}; border-color: {t.raised}; }}
 #segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
+QPushButton[role="tool"]:checked {{ background: {t.accent}; color: {t.on_accent};
+    border-color: {t.accent}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
     {{ border-color: {t.accent}; }}
 QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.accent}; }}
-#segments QToolButton:checked:focus {{ border-color: {t.text}; }}
+#segments QToolButton:checked:focus, QPushButton[role="tool"]:checked:focus
+    {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
 #segments QToolButton {{ padding: 4px 10px; }}

@@ -10,6 +10,8 @@ _MODEL = "tests/app/engine/matting/test_model_mattes.py"
 _CUTOUT = "tests/app/engine/matting/test_cutout.py"
 _NATIVE = "tests/kernels/frames/test_native_matting.py"
 _WINDOW = "tests/app/ui/window/test_person.py"
+_BRUSH = "tests/app/engine/matting/test_brushing.py"
+_BRUSH_WINDOW = "tests/app/ui/window/test_brush.py"
 _STYLIZE = "tests/app/commands/test_mattes.py"
 
 MUTANTS = (
@@ -129,9 +131,62 @@ MUTANTS = (
     Mutant(
         "a learned scene outlives its source",
         "app/ui/person/controller.py",
-        "        if is_learned(Path(self._session.config.matte)):\n            self._forget()\n",
+        "        if is_of_source(Path(self._session.config.matte)):\n            self._forget()\n",
         "",
         (f"{_WINDOW}::test_another_source_ends_the_learned_scene",),
+    ),
+    Mutant(
+        "the brush has a hard edge",
+        "app/engine/matting/brushing.py",
+        "share = np.clip((1 - far) / (1 - HARD), 0, 1)",
+        "share = (far < 1).astype(np.float32)",
+        (f"{_BRUSH}::test_a_dab_is_full_in_its_middle_and_soft_at_its_edge",),
+    ),
+    Mutant(
+        "strokes are dotted",
+        "app/engine/matting/brushing.py",
+        "SPACING = 0.25 ",
+        "SPACING = 3.0 ",
+        (f"{_BRUSH}::test_a_stroke_has_no_gaps_and_no_beads",),
+    ),
+    Mutant(
+        "a mask fades in only after the painting under way",
+        "app/engine/engine/engine.py",
+        "replace(newest, matte=config.matte)",
+        "newest",
+        (f"{_BRUSH}::test_a_stroke_takes_effect_on_the_painting_under_way",),
+    ),
+    Mutant(
+        "any picture is a mask",
+        "app/engine/matting/files.py",
+        'image.mode != "L" or max(image.size) > LARGEST_MASK',
+        "False",
+        (f"{_BRUSH}::test_a_picture_that_is_no_mask_is_refused",),
+        breaks=("MatteError",),
+    ),
+    Mutant(
+        "each draft of a stroke is a change",
+        "app/ui/looks/history.py",
+        "(_SPEED, _SHARES, _PERSON)",
+        "(_SPEED, _SHARES)",
+        (f"{_BRUSH_WINDOW}::test_a_drag_is_one_change",),
+    ),
+    Mutant(
+        "undo brings back the mask of another picture",
+        "app/ui/main_window/parts.py",
+        "        self.person.source_left.connect(self.undo.forget_source)\n",
+        "",
+        (
+            f"{_BRUSH_WINDOW}"
+            "::test_another_picture_forgets_the_mask_and_undo_does_not_bring_it_back",
+        ),
+    ),
+    Mutant(
+        "the brush paints beside the pointer on a mirrored picture",
+        "app/ui/viewport/brushing.py",
+        "(1 - x if self._mirrored else x)",
+        "x",
+        (f"{_BRUSH_WINDOW}::test_a_stroke_on_a_mirrored_picture_paints_what_is_under_it",),
     ),
     Mutant(
         "stylize paints a person without knowing one",
