@@ -65,6 +65,7 @@ class Session(QObject):
     tried_changed = Signal(str)  # the key of the style being tried; empty if there is none
     config_refused = Signal(object)  # EngineConfig; the one to return to, before `config_changed`
     source_changed = Signal(object)  # SourceInfo, or None if nothing is open
+    replaced = Signal()  # another source plays next, perhaps the same one again
     source_status = Signal(str)  # a temporary fault of the source; empty if there is none
     opening_changed = Signal(str)  # "Opening ..." while a source is being opened, then empty
     opening_failed = Signal()  # follows the `problem` with the reason
@@ -245,6 +246,7 @@ class Session(QObject):
         if not self._loop.pending.add(source):
             return
         self.paused = False
+        self.replaced.emit()
         self.metrics.start(source.kind)
         self._live = source.live
         self._loop.interrupted.set()

@@ -57,6 +57,7 @@ class PersonController(QObject):
         session.scene_learned.connect(self._on_learned)
         session.config_changed.connect(self._show_config)
         session.source_changed.connect(self._on_source_changed)
+        session.replaced.connect(self._leave_source)
         brushing.changed.connect(self._show_brush)
         brushing.control.resized.connect(self._show_brush)
 
@@ -149,11 +150,13 @@ class PersonController(QObject):
         self._session.config = replace(self._session.config, matte="", paint=EVERYTHING)
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
-        """Forget the scene and the mask of another source, and stop making them."""
         title = info.title if info else ""
-        if title == self._title:
-            return
-        self._title = title
+        if title != self._title:  # the next picture of a strip too
+            self._title = title
+            self._leave_source()
+
+    def _leave_source(self) -> None:
+        """Forget the scene and the mask of another source, and stop making them."""
         if self.counting:
             self.cancel()
         self._brushing.use(on=False, erases=False)

@@ -150,8 +150,8 @@ MUTANTS = (
     Mutant(
         "frames without texture are timed with it",
         "benchmarks/network/frames.py",
-        '(("off", WITHOUT), ("on", WITH))',
-        '(("off", WITH), ("on", WITH))',
+        '"off": Finish(),',
+        '"off": WITH,',
         (
             "tests/benchmarks/network/test_frames.py::test_frames_with_texture_are_timed_beside_those_without",
         ),

@@ -109,8 +109,8 @@ MUTANTS = (
     Mutant(
         "a drag of the divider combs",
         "app/ui/viewport/viewport.py",
-        "held = not divides and (self.comb.press(event) or self.zoom.press(event))",
-        "held = self.comb.press(event) or (not divides and self.zoom.press(event))",
+        "used = not divides and any(tool.press(event) for tool in self._tools)",
+        "used = any(tool.press(event) for tool in self._tools)",
         (f"{_COMBING}::test_the_divider_is_still_dragged_and_the_rest_is_combed",),
     ),
     Mutant(

@@ -143,6 +143,14 @@ def test_another_source_ends_the_learned_scene(moving, person, session, picture,
     assert (session.config.matte, session.config.paint) == ("", EVERYTHING)
 
 
+def test_the_same_film_again_begins_without_a_scene(moving, person, session, tmp_path, qtbot):
+    with qtbot.waitSignal(session.scene_learned, timeout=10_000):
+        press(moving, "step_out")
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open(str(tmp_path / "film.mp4"))
+    assert (session.config.matte, session.config.paint) == ("", EVERYTHING)
+
+
 def test_a_reset_keeps_how_people_are_found(moving, person, session, picture):
     person.use_file(picture)
     moving.reset.reset_all()
