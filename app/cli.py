@@ -201,7 +201,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         "--matte",
         metavar="FILE",
         help="paint only the person: FILE is a segmentation network as ONNX, or a picture of the "
-        "empty scene (Shift+X learns it from the camera)",
+        "empty scene (Shift+Z learns it from the camera)",
     )
     parser.add_argument(
         "--pictures",

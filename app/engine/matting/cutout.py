@@ -61,7 +61,7 @@ class Cutout:
         if self._source is not None:
             self._source.restore(state)
         elif state:
-            raise StateError("the saved state of the stream comes from a matte")
+            raise StateError(tr("the saved state of the stream comes from a matte"))
 
     def limitation(self, config: EngineConfig) -> str:
         """Return why a config's `paint` has not its full effect, as a clause; "" if it has."""

@@ -12,6 +12,7 @@ from kernels.frames.native_matting import NativeMatting, native_mixed
 from kernels.frames.native_smoothing import is_ready
 from kernels.frames.stream_state import StateError, StreamState, taken
 from utils.opencv import cv2
+from utils.translation.texts import tr
 
 COARSE = 4  # pixels per pixel of the copy in which holes are closed
 LARGEST_HOLE = 0.01  # share of the picture; larger ones show the background, as under an arm
@@ -97,7 +98,7 @@ class MatteStream:
         if state:
             frame, rough = taken(state, "frame"), taken(state, "rough")
             if rough.shape != self.size:
-                raise StateError("the saved state of the stream has another frame size")
+                raise StateError(tr("the saved state of the stream has another frame size"))
             self._last = frame, self._matting.rough(frame, None, rough, first=True)
 
     def _refined(

@@ -147,7 +147,7 @@ class MaskMatte:
 
     def restore(self, state: StreamState) -> None:
         if state:
-            raise StateError("the saved state of the stream comes from another matte")
+            raise StateError(tr("the saved state of the stream comes from a matte"))
 
 
 def matte_source(file: str) -> MatteSource:

@@ -33,14 +33,14 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "paint_part",
         "Paint all, me or the background",
-        ("X",),
+        ("Z",),
         "Switch between the whole picture, only the person and only the background",
         "Picture",
     ),
     ActionEntry(
         "step_out",
         "Step out of the picture...",
-        ("Shift+X",),
+        ("Shift+Z",),
         "Learn the empty scene, to paint only you or only the background",
         "Picture",
     ),
@@ -54,7 +54,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "brush",
         "Paint only here...",
-        ("E",),
+        ("Shift+E",),
         "Brush over the parts of a still picture to paint; the right button erases",
         "Picture",
         checkable=True,

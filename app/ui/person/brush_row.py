@@ -12,7 +12,7 @@ from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.message_bars import make_button
 from utils.translation.texts import mark, tr
 
-BRUSH = mark("Paint only where you drag over the picture (E)")
+BRUSH = mark("Paint only where you drag over the picture (Shift+E)")
 ERASER = mark("Drag over what not to paint; the right mouse button does so too")
 SIZE = mark("Size of the brush; comma and period change it over the picture")
 CLEAR = mark("Paint nothing until the next stroke")

@@ -44,7 +44,7 @@ class PersonDialog(ModelessDialog):
         self.state.setAccessibleName(tr("How people are found"))
         self.learn = make_button(
             tr("&Step out..."),
-            tr("Learn the empty scene while you are out of the picture (Shift+X)"),
+            tr("Learn the empty scene while you are out of the picture (Shift+Z)"),
             self.step_out.emit,
         )
         self.choose = make_button(

@@ -14,7 +14,13 @@ from PIL import Image
 from app.batch.queue.job_queue import JobQueue
 from app.cli import main
 from app.commands.queue.arguments import job_arguments
-from app.parameters import PARAMETERS, ChoiceParameter, SwitchParameter, given_values
+from app.parameters import (
+    PARAMETERS,
+    ChoiceParameter,
+    HandlesParameter,
+    SwitchParameter,
+    given_values,
+)
 from app.server import jobs
 from app.server.limits import Limits
 from app.server.look import OPTIONS, Look, OptionError, look_of_words, parse_look
@@ -203,6 +209,8 @@ def every_value(name: str) -> list[str]:
         return list(row.options)
     if isinstance(row, SwitchParameter):
         return ["true", "false"]
+    if isinstance(row, HandlesParameter):
+        return ["0.25,0.4,30;0.7,0.6,120"]
     return ["0.25", "1"] + (["auto"] if row.valid("auto") else [])
 
 

@@ -127,6 +127,13 @@ def _about(window: MainWindow) -> QWidget:
     return dialog
 
 
+def _person(window: MainWindow) -> QWidget:
+    window.actions_by_key["person"].trigger()
+    dialog = window.person.dialog
+    assert dialog is not None
+    return dialog
+
+
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "first page": _welcome,
     "messages and panel": _messages,
@@ -139,6 +146,7 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "camera mode": _camera_mode,
     "slideshow": _slideshow,
     "about": _about,
+    "person": _person,
 }
 
 
