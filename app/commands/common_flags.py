@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
@@ -71,7 +72,7 @@ def add_matte(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def matte_values(args: argparse.Namespace) -> dict[str, str]:
+def matte_values(args: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of a config that --matte and --paint set.
 
     With --matte, the person is painted by default.
