@@ -170,6 +170,7 @@ def _filling(pixels: Pixels) -> Pixels:
 
 
 def main(arguments: Sequence[str]) -> int:
+    """Measure, print and store; see the module for the arguments."""
     folder, report, *sheet = map(Path, arguments)
     names = sorted(path.name for path in folder.iterdir())
     every = len(names) // (2 * FILMS)
@@ -185,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
             row, cut = measure(number, room, clothes, how)
             rows.append(row)
             cuts.append(cut)
-            print(row)  # noqa: T201
+            sys.stdout.write(f"{row}\n")
         pictures.append((str(number), [room, *cuts]))
     header = report_header(torch.device("cpu"), [])
     results = {"size": list(SIZE), "photographs": chosen, "films": [asdict(row) for row in rows]}
