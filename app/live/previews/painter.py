@@ -176,6 +176,8 @@ def _look(config: EngineConfig) -> EngineConfig:
         strokes=defaults.strokes,
         smoothing=0.0,
         compare=False,
+        paint=defaults.paint,
+        matte=defaults.matte,
         kernels=defaults.kernels if in_runtime else config.kernels,
         device="cpu" if in_runtime else config.device,
     )

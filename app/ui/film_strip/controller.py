@@ -36,6 +36,8 @@ def small_config(config: EngineConfig) -> EngineConfig:
         network="lite",
         smoothing=0.0,
         compare=False,
+        paint=EngineConfig().paint,
+        matte=EngineConfig().matte,
     )
 
 
