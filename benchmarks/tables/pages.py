@@ -27,6 +27,7 @@ from benchmarks.tables.fluid import fluid_table
 from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
 from benchmarks.tables.live import dropped_sentence, live_table, processor_table, window_table
+from benchmarks.tables.mattes import mattes_table
 from benchmarks.tables.network import frames_table, notes, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
@@ -48,6 +49,7 @@ TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
     "devices": devices_table,
     "fluid": fluid_table,
     "frames": frames_table,
+    "mattes": mattes_table,
     "strokes": strokes_table,
     "library": lambda rows: without_empty_columns(library_table(rows)),
 }

@@ -16,6 +16,7 @@ from benchmarks.tables.library_page import (
     not_finite,
     slower,
 )
+from benchmarks.tables.mattes import mattes_table
 from benchmarks.tables.network import frames_table, table
 from benchmarks.tables.pages import main, markdown, refreshed
 from benchmarks.tables.quality import quality_markdown
@@ -123,6 +124,19 @@ def test_the_painter_of_any_style_is_compared_with_the_faster_layout():
     assert "eager in a graph, ms" not in told
     failed = any_style_table([row, {**row, "ms": {"eager": 6.0}, "error": {}, "bit-equal": {}}])
     assert failed[2][header.index("vs eager")] == "-"
+
+
+def test_mattes_are_told_per_condition_over_all_of_its_films():
+    figures = {"moving_flicker": 0.125, "still_flicker": 0.01, "milliseconds": 8.0}
+    films = [
+        {"conditions": "fog", "overlap": overlap, "least": overlap - 0.1, **figures}
+        for overlap in (0.9, 0.95)
+    ]
+    header, line = mattes_table({"films": films})
+    assert dict(zip(header, line, strict=True)) == {
+        **{"recorded with": "fog", "intersection over union": "0.925", "least of a frame": "0.800"},
+        **{"edge flicker, walking": "12.5 %", "edge flicker, still": "1.0 %", "ms": "8"},
+    }
 
 
 def test_what_several_devices_gain_stands_beside_what_limits_them():
