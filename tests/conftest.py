@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ os.environ.setdefault(
     "QT_QPA_PLATFORM",
     f"offscreen:configfile={os.path.relpath(Path(__file__).with_name('helpers') / 'screen.json')}",
 )
+
+from utils.threads import SPIN_COUNT
+
+# As the program does: tests run in as many processes as there are cores.
+os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 
 import numpy as np
 import platformdirs
@@ -132,11 +138,26 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redirect settings, styles and pictures away from the user's own."""
+def own_folders(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Redirect settings, styles and pictures away from the user's own.
+
+    They are in `tmp_path` if the test uses it. Creating and deleting that folder takes longer than
+    most other tests, whose folders therefore exist only from their first file on.
+    """
+    if "tmp_path" in request.fixturenames:
+        folder: Path = request.getfixturevalue("tmp_path")
+    else:
+        folder = tmp_path_factory.getbasetemp() / "own" / str(next(_numbers))
     for name in ("CONFIG", "DATA", "STATE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
-    monkeypatch.setenv("XDG_PICTURES_DIR", str(tmp_path / "pictures"))
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
+    monkeypatch.setenv("XDG_PICTURES_DIR", str(folder / "pictures"))
+
+
+_numbers = count()
 
 
 @pytest.fixture(autouse=True)
@@ -303,6 +324,15 @@ def openbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         yield environment
 
 
+def _forget_garbage() -> None:
+    gc.collect()
+    gc.freeze()  # loaded modules stay and need not be scanned after every test
+
+
+def pytest_collection_finish() -> None:
+    _forget_garbage()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def collect_between_modules() -> Iterator[None]:
     """Delete Qt objects after their own module, and make the C library return their memory.
@@ -311,7 +341,6 @@ def collect_between_modules() -> Iterator[None]:
     have to fit into 8 GB.
     """
     yield
-    gc.collect()
-    gc.freeze()  # loaded modules stay and need not be scanned after every test
+    _forget_garbage()
     if _TRIM is not None:
         _TRIM(0)

@@ -48,8 +48,8 @@ def parsed(path: Path) -> ast.Module:
 
 def names_any(path: Path, words: Iterable[str]) -> bool:
     """Return whether the text has one of the words, so that parsing the file is worthwhile."""
-    text = path.read_text("utf-8")
-    return any(word in text for word in words)
+    found = re.search(rf"\b(?:{'|'.join(map(re.escape, words))})\b", path.read_text("utf-8"))
+    return found is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ def test_models_are_converted_in_three_ways(place: Path) -> None:
     assert float(re.findall(r"original by (\S+)", told)[0]) < 1e-5
 
 
+@pytest.mark.full
 def test_models_are_converted_by_name(place: Path) -> None:
     told = run(place, "-m", "examples.convert_pretrained_models", "--list-models")
     assert {"resnet50 (torchvision)", "bert-base-uncased (transformers)"} <= set(told.splitlines())

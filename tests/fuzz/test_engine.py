@@ -46,6 +46,7 @@ def test_every_kind_of_fault_is_found(act: str) -> None:
     assert outcome.refused == (act == "refuses")
 
 
+@pytest.mark.full
 def test_a_hang_says_where() -> None:
     with Worker(Faulty("hangs"), seed=1) as worker:
         outcome, _ = worker.run(0)

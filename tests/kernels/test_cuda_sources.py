@@ -78,7 +78,7 @@ def described(tmp_path_factory):
         library.name: {
             source.name: source
             for source in sources_of(
-                library, stubs.description(library.name, folder) if library.abi else {}
+                library, stubs.description_once(library.name, folder) if library.abi else {}
             )
         }
         for library in LIBRARIES_OF_KERNELS

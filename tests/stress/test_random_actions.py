@@ -30,10 +30,12 @@ def test_no_exception_no_message_of_qt_and_the_right_picture_in_the_end(report):
     assert len(report.done) > 25
 
 
+@pytest.mark.full
 def test_nothing_on_the_gui_thread_computes_for_long(report):
     assert report.worst_cpu_ms < most_computed_ms(), report
 
 
+@pytest.mark.full
 def test_the_gui_thread_waits_for_no_file_no_program_and_no_network(report):
     assert not report.waits, report
 

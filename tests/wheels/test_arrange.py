@@ -71,6 +71,7 @@ def test_weights_that_have_a_wheel_of_their_own_are_no_part_of_it():
     assert arranging._left_out(folder, ["any_style", "styles"]) == {"any_style"}
 
 
+@pytest.mark.full
 def test_no_text_names_a_module_of_ours():
     """Such a name would be wrong in a wheel: code must use `__name__` or a module's own name."""
     wrong = []

@@ -208,6 +208,7 @@ def test_what_would_take_too_long_is_not_run(measured, monkeypatch):
     assert all("one picture would take" in row["not_run"] for row in rows)
 
 
+@pytest.mark.full
 def test_a_run_that_is_stopped_keeps_the_sizes_it_has(order, monkeypatch):
     measure, done = bench._measure, []
 

@@ -110,6 +110,7 @@ def test_size_rate_format_and_device_are_chosen_with_flags(style, film, cameras)
     assert cameras.opened[0].frames[0].size == 320 * 180 * 3 // 2
 
 
+@pytest.mark.full
 def test_a_mix_is_streamed_as_it_is_mixed(style, film, cameras, tmp_path):
     stop_once(cameras, lambda device: len(different(device)) > 1)
     assert camera(film, "--mix", "mosaic:0.5", "--no-fluid", style="candy") == 130

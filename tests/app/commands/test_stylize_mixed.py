@@ -171,6 +171,7 @@ def test_json_lines_say_what_becomes_of_each_film(style, album, tmp_path, capsys
     assert (told[-1]["done"], told[-1]["failed"]) == (5, 1)
 
 
+@pytest.mark.full
 def test_quiet_says_errors_of_films_alone_and_verbose_a_line_for_each(
     style, album, tmp_path, capsys
 ):

@@ -74,6 +74,7 @@ def test_a_finished_run_can_be_written_in_8_bits(flags, tmp_path):
     assert found.metadata["steps"] == "2"
 
 
+@pytest.mark.full
 def test_held_out_pictures_are_not_trained_on(flags, tmp_path, capsys):
     held = tmp_path / "held.toml"
     held.write_text('photographs = ["0001.png", "absent.png"]\npaintings = ["0000.png"]', "utf-8")

@@ -67,6 +67,7 @@ def test_a_batch_is_what_its_frames_are_one_after_another(engine, config, batche
     assert (together[0].frame.pixels != together[3].frame.pixels).any()
 
 
+@pytest.mark.full
 def test_frames_of_several_sizes_are_no_batch(engine, config):
     engine.configure(config)
     with pytest.raises(ValueError, match="one size"):

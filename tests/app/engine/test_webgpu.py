@@ -61,7 +61,7 @@ def levels_apart(engine, config, other, frame):
 @matrix(
     {"shape": [(16, 16), (49, 67), (48, 64)], "network": ["lite", "full"]},
     meeting=1,
-    later=[(48, 64)],
+    later=[(48, 64), (49, 67), "full"],
 )
 def test_a_gpu_paints_what_the_cpu_paints(engine, config, on_gpu, shape, network):
     config, on_gpu = (replace(each, network=network) for each in (config, on_gpu))
@@ -221,6 +221,7 @@ def test_the_cpu_goes_on_when_the_gpu_is_lost(engine, config, on_gpu, frame):
     assert on_gpu.device in engine.process(frame, SEQUENCE).running.device
 
 
+@pytest.mark.full
 def test_every_engine_reports_a_gpu_that_another_one_gave_up(engine, catalog, on_gpu, frame):
     other, said = Engine(catalog), []
     engine.report_gpu_failures(said.append)

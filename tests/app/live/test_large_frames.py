@@ -88,7 +88,7 @@ def as_engine_makes_it(catalog, config, frame: Pixels) -> Pixels:
     return engine.process(Frame(frame)).frame.pixels
 
 
-@daily(1.0, 8.3)
+@daily(8.3)
 def test_a_picture_is_painted_as_it_is_styled(window, catalog, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]
     styled = open_picture(window, qtbot, tmp_path / "photo.png", size)

@@ -312,6 +312,7 @@ def test_without_the_token_the_page_asks_for_it(chromium, start, engine_painter,
     assert all("401" in complaint for complaint in page.complaints())
 
 
+@pytest.mark.full
 def test_the_token_stays_neither_in_the_address_nor_in_a_cookie(page):
     assert page.chromium.current_url == page.address
     assert page.run("return document.cookie") == ""
@@ -321,6 +322,7 @@ def test_the_token_stays_neither_in_the_address_nor_in_a_cookie(page):
     assert sentence(httpx.get(f"{page.address}api/status", trust_env=False), 401)
 
 
+@pytest.mark.full
 def test_the_colors_follow_the_system(page):
     shown = {}
     for scheme in ("light", "dark"):
@@ -360,6 +362,7 @@ def test_nothing_is_cut_off_on_a_screen(width, height, page, file):
         page.chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", desktop)
 
 
+@pytest.mark.full
 def test_the_page_of_the_routes_shows_every_route_and_option(page):
     page.chromium.get(f"{page.address}docs")
     until(lambda: len(page.all("section")) >= 9)

@@ -41,12 +41,13 @@ def test_the_scene_has_detail_at_every_scale() -> None:
         assert np.abs(np.diff(blocks.mean(axis=(1, 3)), axis=1)).mean() > 4
 
 
-@pytest.mark.parametrize("size", some_daily([((w, h),) for w, h in SIZES], 1, 2))
+@pytest.mark.parametrize("size", some_daily([((w, h),) for w, h in SIZES], 2))
 def test_the_scene_comes_in_any_size(size: tuple[int, int]) -> None:
     for t in (0.0, 9.9, PERIOD_S - 0.001):
         assert render(t, *size).shape == (size[1], size[0], 3)
 
 
+@pytest.mark.full
 def test_the_scene_keeps_time_and_drops_what_is_not_read() -> None:
     source = Scene(320, 180)
     assert (source.info.width, source.info.height, source.info.fps) == (320, 180, 30)

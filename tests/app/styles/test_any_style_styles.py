@@ -308,7 +308,10 @@ def _saved(path, image, **how):
             save_all=True,
             append_images=[Image.new("RGB", (90, 70), "blue")],
         ),
-        lambda p: _saved(p / "large.jpg", Image.new("RGB", (8000, 6000), "teal")),
+        pytest.param(
+            lambda p: _saved(p / "large.jpg", Image.new("RGB", (8000, 6000), "teal")),
+            marks=pytest.mark.full,
+        ),
         lambda p: _saved(p / "tiny.png", Image.new("RGB", (8, 8), "teal")),
         lambda p: _saved(p / "dot.png", Image.new("RGB", (1, 1), "teal")),
     ],

@@ -35,6 +35,7 @@ def write_film(path: Path, frames: int = 8, size: tuple[int, int] = (96, 64)) ->
     return path
 
 
+@pytest.mark.full
 def test_films_are_measured_with_every_smoothing(place: Path, capsys) -> None:
     film = write_film(place / "walk.avi")
     more = (*QUICK, "--films", film, "--film-size", 64, "--smoothing", "1,0")

@@ -35,7 +35,7 @@ from tests.kernel_fusion.auto_convert.families import (
 from utils.tf32 import tf32_allowed
 
 # Together they have every rewrite: of convolutions, norms, sums, and of GELU in both forms.
-DAILY = {"ResNet", "DenseNet", "VGG", "GPT-2", "T5"}
+DAILY = {"ResNet", "DenseNet", "GPT-2"}
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 EXECUTED = "linear_merged", "add_norm"  # counted only if that execution is faster
 CPU = torch.device("cpu")
@@ -101,7 +101,7 @@ def test_a_family_is_converted(name, device):
     ("name", "change"),
     some_daily(
         [(name, change) for change in CHANGES for name in HAS],
-        *(len(HAS) * n + n % len(HAS) for n in range(len(CHANGES))),
+        *(len(HAS) * n + n % len(HAS) for n in range(0, len(CHANGES), 2)),
     ),
 )
 def test_a_way_of_execution_changes_no_result(name, change, device):
@@ -367,6 +367,7 @@ def test_conversion_is_found_at_the_top():
     assert kf.auto_convert.ModelConverter is ModelConverter
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("conv", some_daily(["ieee", "tf32"], 1))
 def test_a_model_is_exported_whatever_flags_of_tf32_the_caller_mixed(conv):
     """PyTorch's exporter raises if its older and newer flags disagree."""

@@ -62,9 +62,9 @@ PRECISIONS = {
 CASES = [
     ("lite", "fp16", "sm80"),
     ("lite", "fp16", "wide"),
-    ("lite", "fp32", "sm80"),
 ]
 OTHER_CASES = [
+    ("lite", "fp32", "sm80"),
     ("lite", "fp16", "sm75"),
     ("lite", "bf16", "sm80"),
     ("lite", "tf32", "sm80"),

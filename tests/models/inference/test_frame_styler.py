@@ -400,6 +400,7 @@ def test_another_choice_or_a_new_stream_is_not_what_was_captured(kernels, captur
     assert not styler.repeats(smoothed)
 
 
+@pytest.mark.full
 @torch.inference_mode()
 def test_strokes_of_a_second_size_are_launched_one_after_another(kernels):
     styler = FrameStyler(kernels, FRAME, plan(48, 80), plan(24, 40))

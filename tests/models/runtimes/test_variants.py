@@ -88,6 +88,7 @@ def test_a_precision_that_the_runtime_lacks_is_refused_and_not_replaced(network,
         there(picture(48, 64))
 
 
+@pytest.mark.full
 def test_openvino_that_would_compute_in_something_else_is_not_used(network):
     there = network("openvino")
     lacking = {Precision.fp16, Precision.bf16} - set(there.runtime.precisions())

@@ -117,6 +117,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_once_there_is_room(
     assert begun.seen() == ["great_wave"]
 
 
+@pytest.mark.full
 def test_a_disk_too_full_for_the_pack_costs_no_step(
     begun: Begun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -352,6 +353,7 @@ def test_a_damaged_checkpoint_is_replaced_before_the_next_is_written(
     assert third.iteration == 1
 
 
+@pytest.mark.full
 def test_a_run_of_a_version_without_the_weave_loss_goes_on(
     features: Vgg19Features, tmp_path: Path
 ) -> None:
@@ -416,6 +418,7 @@ def test_moments_that_do_not_fit_are_told_in_a_sentence(
         tiny_run(features).restore(state)
 
 
+@pytest.mark.full
 def test_a_run_goes_on_without_the_pictures_it_is_shown_on(
     begun: Begun, tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_uv_is_unpacked_with_its_license(uv_wheel, tmp_path):
     assert (tmp_path / "uv" / "licenses" / "uv-MIT.txt").read_text() == "free"
 
 
+@pytest.mark.full
 def test_a_uv_that_is_another_file_is_refused(uv_wheel, tmp_path):
     with zipfile.ZipFile(uv_wheel, "a") as archive:
         archive.writestr("uv/more.py", "")

@@ -218,6 +218,7 @@ def test_without_flags_the_scene_is_measured_and_what_is_not_is_said(monkeypatch
     assert "L-BFGS optimizes" not in out
 
 
+@pytest.mark.full
 def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -> None:
     quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
     assert main(arguments(place, *quick, "--styles", "mosaic")) == 0
@@ -236,6 +237,7 @@ def test_a_style_is_added_to_a_report_that_was_made_alike(place: Path, capsys) -
     assert mentions(capsys.readouterr().err, "quality.json", "report")
 
 
+@pytest.mark.full
 def test_a_report_to_add_to_begins_with_the_first_style_added(place: Path) -> None:
     quick = ("--lbfgs-photos", 0, "--flicker-photos", 0, "--precisions", "fp32")
     assert main([*arguments(place, *quick, "--styles", "candy"), "--add"]) == 0

@@ -281,6 +281,7 @@ def test_contradictions_are_told_in_a_sentence(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.full
 def test_a_share_of_the_first_weights_stays_in_the_result(
     folder: Path, style_file: Path, vgg_file: Path, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ from tests.app.engine.matting.scenes import (
     seen,
     walk,
 )
+from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
 from utils.opencv import cv2
 
@@ -44,7 +45,7 @@ def mattes(scene) -> SceneMatte:
 
 
 @pytest.mark.parametrize(
-    "conditions", [{}, {"light": 1.1}, {"light": 0.9}, {"shadow": 0.3}], ids=str
+    "conditions", some_daily([{}, {"light": 1.1}, {"light": 0.9}, {"shadow": 0.3}], 1, 3), ids=str
 )
 def test_the_matte_is_the_person_who_walks(mattes, conditions):
     found = [

@@ -105,7 +105,7 @@ def run_script(script: Path, pixels: np.ndarray) -> np.ndarray:
     return np.asarray(Image.open(target)).astype(np.float32)
 
 
-@formats(".onnx")
+@formats()
 def test_the_script_paints_with_the_file_what_the_network_paints(styles, exports, ending):
     exported = exports(ending)
     path = exported.files[0]
@@ -164,6 +164,7 @@ def test_what_paints_something_else_is_not_kept(styles, out, monkeypatch):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.full
 def test_what_paints_no_numbers_is_not_kept(styles, out, monkeypatch):
     def no_numbers(self, source, path):
         class Nothing(nn.Module):

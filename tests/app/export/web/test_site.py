@@ -148,7 +148,7 @@ def test_a_browser_without_a_gpu_shows_the_lake_in_every_style(site):
 
 
 @pytest.mark.parametrize(
-    ("width", "height"), some_daily([(1280, 800), (390, 844), (320, 568), (844, 390)], 0, 2)
+    ("width", "height"), some_daily([(1280, 800), (390, 844), (320, 568), (844, 390)], 2)
 )
 def test_every_control_is_on_the_screen(site, width, height):
     with served(site) as address, browser(width, height) as opened:
@@ -165,6 +165,7 @@ def test_every_control_is_on_the_screen(site, width, height):
         assert opened.find_element(By.ID, "stage").rect["height"] > height / 3
 
 
+@pytest.mark.full
 def test_without_a_camera_the_page_says_so_and_keeps_the_lake(site):
     with served(site) as address, browser(1280, 800, *WEBGPU) as opened:
         opened.get(address)
@@ -204,6 +205,7 @@ REFUSED = """
 """
 
 
+@pytest.mark.full
 def test_a_gpu_that_refuses_a_picture_raises_one_sentence_and_paints_no_black(site):
     with served(site) as address, browser(1280, 800, *WEBGPU) as opened:
         opened.get(f"{address}style.css")
@@ -212,7 +214,7 @@ def test_a_gpu_that_refuses_a_picture_raises_one_sentence_and_paints_no_black(si
     assert "memory" in said or "refused" in said
 
 
-@pytest.mark.parametrize("half", some_daily([False, True], 1), ids=["FP32", "FP16"])
+@pytest.mark.parametrize("half", some_daily([False, True]), ids=["FP32", "FP16"])
 def test_the_page_packs_weights_as_the_desktop_does(site, half):
     lite = Catalog.default().get("candy").lite
     assert lite is not None
@@ -273,6 +275,7 @@ def test_a_camera_is_painted_frame_by_frame_and_stops(site):
         assert opened.get_log("browser") == []
 
 
+@pytest.mark.full
 def test_without_webgpu_the_page_says_so_and_every_control_has_a_tooltip(site):
     with served(site) as address, browser(1280, 800, *CAMERA) as opened:
         opened.get(address)

@@ -17,14 +17,13 @@ from app.settings import Settings
 from app.ui.main_window import MainWindow
 from app.ui.window_geometry import fit_to_screen
 from tests.app.ui.window.conftest import press
+from tests.helpers.daily import some_daily
 from tests.helpers.on_a_screen import told
 
 # The window and its dialogs on a small screen
 
 SCREENS = {"1024x640": (1024, 640, 1), "200 %": (1920, 1080, 2)}
-SMALL = pytest.mark.parametrize(
-    "screen", [pytest.param("1024x640", marks=pytest.mark.full), "200 %"]
-)
+SMALL = pytest.mark.parametrize("screen", some_daily(SCREENS))
 FIT = """
 told["screen"] = window.screen().availableGeometry().size().toTuple()
 told["window"] = fits(window)

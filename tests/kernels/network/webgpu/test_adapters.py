@@ -70,6 +70,7 @@ def test_a_machine_without_adapters_is_a_reason(found):
         open_device()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Mesa is Linux's")
 def test_listing_the_gpus_of_a_server_prints_nothing():
     names = {"XDG_RUNTIME_DIR", "NODEVICE_SELECT"}

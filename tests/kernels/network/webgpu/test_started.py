@@ -100,6 +100,7 @@ def test_one_thread_starts_and_another_one_waits(painter):
     assert np.array_equal(np.stack(found), expected)
 
 
+@pytest.mark.full
 def test_two_plans_in_two_threads_keep_two_pictures_in_flight(painter):
     wrong = []
 

@@ -181,6 +181,7 @@ def test_bias_gelu_and_residual_follow_the_products(launch, dtype, width, hidden
     assert_close(ffn.projection(launch, *given), projection_reference(*wide(*given)), 6)
 
 
+@pytest.mark.full
 def test_every_kernel_that_is_not_for_hopper_ran(library, launch):
     kernels = library.kernels
     for test in (

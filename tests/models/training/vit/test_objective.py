@@ -57,6 +57,7 @@ def test_pairs_do_not_share_their_styles(features: Vgg19Features) -> None:
     assert right < 1e-9 < swapped
 
 
+@pytest.mark.full
 def test_each_scale_counts(features: Vgg19Features) -> None:
     pairs = planes(0), planes(10), planes(20)
     losses = [

@@ -16,6 +16,7 @@ import kernel_fusion as kf
 from kernels.ops.general.attention import gathered
 from kernels.table.philox import kept_elements, kept_scale
 from kernels.table.registry import OPS, prepare
+from tests.helpers.daily import some_daily
 from utils.tf32 import tf32_allowed
 
 ON = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -180,7 +181,8 @@ def test_second_derivatives_are_right(case, device):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", ["scores with numbers added", "blocks", "blocks at places", "rope", "flash"]
+    "case",
+    some_daily(["scores with numbers added", "blocks", "blocks at places", "rope", "flash"], 1),
 )
 def test_it_compiles_into_one_graph_with_its_gradient(case):
     name, given, _ = CASES[case]

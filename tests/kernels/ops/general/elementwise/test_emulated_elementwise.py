@@ -305,6 +305,7 @@ def test_sums_that_do_not_exist_are_named(launch, of, message):
         elementwise.backward_sums(launch, x, [x, bias], "bias_gelu", [True], [bias], of)
 
 
+@pytest.mark.full
 def test_every_kernel_ran(library, launch):
     kernels = library.kernels
     for case in combinations(RESULTS):
