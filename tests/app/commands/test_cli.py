@@ -18,6 +18,7 @@ from app.cli import COMMANDS, main
 from app.errors import ADVICE, DISK_FULL
 from models.precision import Precision
 from models.transformer_net import VARIANTS
+from tests.helpers.daily import matrix
 from tests.helpers.errors import mentions
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -116,11 +117,16 @@ def test_a_window_that_cannot_be_loaded_says_what_is_missing(monkeypatch, capsys
 
 
 @pytest.mark.skipif(os.name == "nt", reason="streams are closed and full as on POSIX")
-@pytest.mark.parametrize(
-    ("streams", "status"),
-    [(">&-", 0), (">&- 2>&-", 0), ("2>&-", 0), (">/dev/full", 1), ("| true", 0)],
+@matrix(
+    {
+        "streams, status": [
+            *((">&-", 0), (">&- 2>&-", 0), ("2>&-", 0)),
+            *((">/dev/full", 1), ("| true", 0)),
+        ],
+        "buffered": ["", "1"],
+    },
+    meeting=1,
 )
-@pytest.mark.parametrize("buffered", ["", "1"])
 def test_no_stream_that_is_closed_or_full_ends_in_a_traceback(streams, status, buffered):
     if "full" in streams and not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")

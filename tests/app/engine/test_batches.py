@@ -46,7 +46,7 @@ def batches(monkeypatch):
             {"strength": 0.4, "keep_colors": True, "size": 48, "upsampling": "guided"},
             {"smoothing": 0.8},
         ],
-        *(2, 3),
+        2,
     ),
     ids=["plain", "smaller", "mixed", "smoothed"],
 )

@@ -26,6 +26,7 @@ from models.training.checkpoint import previous_of, resume_run, save_run
 from models.training.errors import TrainingError
 from models.training.features import Vgg19Features
 from models.training.trainer import train
+from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
 from tests.models.training.conftest import command, small_files, tiny_run
 
@@ -371,19 +372,22 @@ def test_a_run_of_a_version_without_the_weave_loss_goes_on(
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        {"iteration": 1.5},
-        {"iteration": True},
-        {"seconds": float("inf")},
-        {"history": torch.ones(2, 3)},
-        {"history": torch.ones(2, 8)},
-        {"history": torch.full((1, 8), torch.nan)},
-        {"history": "text"},
-        {"seconds": 10**400},
-        {"network": {"conv1.conv2d.weight": torch.zeros(2, dtype=torch.complex64)}},
-        {"optimizer": {"state": {0: {"exp_avg": {}, "exp_avg_sq": 3, "step": "text"}}}},
-        {"identity": "[" * 100_000},
-    ],
+    some_daily(
+        [
+            {"iteration": 1.5},
+            {"iteration": True},
+            {"seconds": float("inf")},
+            {"history": torch.ones(2, 3)},
+            {"history": torch.ones(2, 8)},
+            {"history": torch.full((1, 8), torch.nan)},
+            {"history": "text"},
+            {"seconds": 10**400},
+            {"network": {"conv1.conv2d.weight": torch.zeros(2, dtype=torch.complex64)}},
+            {"optimizer": {"state": {0: {"exp_avg": {}, "exp_avg_sq": 3, "step": "text"}}}},
+            {"identity": "[" * 100_000},
+        ],
+        *(0, 3, 5, 8, 9),
+    ),
     ids=lambda damage: str(damage)[:40],
 )
 def test_nonsense_in_a_checkpoint_is_told_in_a_sentence(

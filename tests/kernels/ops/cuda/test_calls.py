@@ -16,6 +16,7 @@ from kernels.ops.style.normalization import on_cuda as norm
 from kernels.table import launcher
 from kernels.table.launcher import CudaLauncher, Gpu
 from kernels.table.registry import OPS
+from tests.helpers.daily import some_daily
 from tests.kernels.ops.binding import bound
 from tests.kernels.ops.cuda.emulated import EmulatedOperations
 
@@ -39,9 +40,7 @@ def library(monkeypatch):
     return EmulatedOperations()
 
 
-@pytest.fixture(
-    params=[7, pytest.param(8, marks=pytest.mark.full), 9], ids=["Turing", "Ampere", "Hopper"]
-)
+@pytest.fixture(params=some_daily([7, 8, 9], 2), ids=["Turing", "Ampere", "Hopper"])
 def call(library, request):
     return CudaLauncher(library, Gpu(CPU, 132, request.param))
 

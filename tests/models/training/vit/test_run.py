@@ -18,6 +18,7 @@ from models.training.features import Vgg19Features, load_vgg
 from models.training.vit.config import WARM_UP, VitTrainingConfig
 from models.training.vit.run import VitRun
 from models.training.vit.trainer import train_vit
+from tests.helpers.daily import some_daily
 from tests.models.training.vit.conftest import longer, tiny_run
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -149,7 +150,16 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(
 
 @pytest.mark.parametrize(
     "damage",
-    [{"network": {}}, {"mean": {}}, {"iteration": -1}, {"seconds": math.nan}, {"optimizer": {}}],
+    some_daily(
+        [
+            {"network": {}},
+            {"mean": {}},
+            {"iteration": -1},
+            {"seconds": math.nan},
+            {"optimizer": {}},
+        ],
+        *(1, 3),
+    ),
 )
 def test_a_checkpoint_of_other_contents_is_refused(
     features: Vgg19Features, tmp_path: Path, damage: dict[str, object]
