@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QLinearGradient, QMouseEvent, QPainter, QPaint
 from PySide6.QtWidgets import QGridLayout, QStyle, QVBoxLayout, QWidget
 
 from app.ui.layouts import fill
+from app.ui.shortcut_filter import is_own_key
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_stack import MessageStack
 
@@ -88,7 +89,13 @@ class Workspace(QWidget):
             self._arrange()
 
     def event(self, event: QEvent) -> bool:
-        """Adapt the layout to the size, and move the overlays with it."""
+        """Adapt the layout to the size, move the overlays, and leave its keys to the focus.
+
+        The window would receive twenty times as many events, most of them about its actions.
+        """
+        if is_own_key(event, self.window()):
+            event.accept()
+            return True
         if event.type() == QEvent.Type.Resize:
             self._update_narrow()
         done = super().event(event)

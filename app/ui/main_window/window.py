@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QEvent
+from PySide6.QtCore import QByteArray
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 
 from app.errors import ADVICE, Problem
@@ -18,7 +18,6 @@ from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.session_display import SessionDisplay
 from app.ui.main_window.views import Views
 from app.ui.main_window.visibility import Visibility
-from app.ui.shortcut_filter import is_own_key
 from utils.translation.texts import tr
 
 
@@ -132,15 +131,6 @@ class MainWindow(WindowParts):
 
     def dropEvent(self, event: QDropEvent) -> None:
         self.drop_handler.drop(event)
-
-    # Keys of the focused control
-
-    def event(self, event: QEvent) -> bool:
-        """Let the focused control handle its own keys before they become shortcuts."""
-        if is_own_key(event, self):
-            event.accept()
-            return True
-        return super().event(event)
 
     # Closing
 

@@ -9,6 +9,13 @@ _INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
 
 MUTANTS = (
     Mutant(
+        "the keys of a focused button are shortcuts of the window",
+        "app/ui/workspace.py",
+        "        if is_own_key(event, self.window()):\n",
+        "        if False:\n",
+        ("tests/app/ui/window/test_keys.py::test_space_on_a_focused_button_presses_the_button",),
+    ),
+    Mutant(
         "the window closes without asking about what runs",
         "app/ui/main_window/closing.py",
         "        if said and not self._asks():\n",
