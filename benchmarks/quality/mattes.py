@@ -67,8 +67,8 @@ class Row:
     Attributes:
         overlap: Mean intersection over union with the true matte.
         least: The smallest of a frame.
-        moving_flicker: Mean change of the error from frame to frame, in the band at the edge,
-            while the person walks.
+        moving_flicker: Mean change of the error from frame to frame along the person's motion, in
+            the band at the edge, while the person walks.
         still_flicker: The same, while the person stands still.
         milliseconds: Median time of a matte, at 640x360.
     """
@@ -97,14 +97,33 @@ def person_at(x: float, y: float, turn: float) -> Floats:
     return np.asarray(matte / 255, np.float32)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shot:
+    """A frame of a film, with its true matte, and the place of the person's neck in pixels."""
+
+    frame: Pixels
+    true: Floats
+    place: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Error:
+    """The error of a matte, and the band around the true edge."""
+
+    error: Floats
+    band: Band
+    place: tuple[float, float]
+
+
 def film(
     room: Pixels, clothes: Pixels, how: Conditions, frames: int, *, walks: bool
-) -> Iterator[tuple[Pixels, Floats]]:
-    """Yield the frames of a film with their true mattes."""
+) -> Iterator[Shot]:
+    """Yield the frames of a film."""
     rng, (height, width) = np.random.default_rng(0), SIZE
     for n in range(frames):
         step = n if walks else 0
-        x, y = width * (0.5 + 0.22 * np.sin(step / 17)), height * (0.58 + 0.02 * np.sin(step / 9))
+        x = float(width * (0.5 + 0.22 * np.sin(step / 17)))
+        y = float(height * (0.58 + 0.02 * np.sin(step / 9)))
         true = person_at(x, y, -1 + 0.5 * np.sin(step / 8))
         moved = np.array([[1, 0, x - width / 2], [0, 1, y - height / 2]], np.float32)
         worn = cv2.warpAffine(clothes, moved, (width, height), borderMode=cv2.BORDER_REFLECT)
@@ -112,7 +131,7 @@ def film(
         wall = room * (1 - how.shadow * cast[..., None])
         light = 1 + how.drift * np.sin(n / 25) * np.array((1.0, 0.9, 1.0))
         frame = (wall + true[..., None] * (worn - wall)) * light
-        yield _recorded(frame, how, rng), true
+        yield Shot(_recorded(frame, how, rng), true, (x, y))
 
 
 def measure(number: int, room: Pixels, clothes: Pixels, how: Conditions) -> tuple[Row, Pixels]:
@@ -121,20 +140,21 @@ def measure(number: int, room: Pixels, clothes: Pixels, how: Conditions) -> tupl
     scene = Scene.of_frames([_recorded(room, how, rng) for _ in range(FRAMES)])
     overlaps: list[float] = []
     spent: list[float] = []
-    errors: list[tuple[Floats, Band]] = []
-    still: list[tuple[Floats, Band]] = []
+    errors: list[Error] = []
+    still: list[Error] = []
     cut, mattes, green = room, SceneMatte(scene), np.full_like(room, GREEN)
-    for n, (frame, true) in enumerate(film(room, clothes, how, WALK, walks=True)):
+    for n, shot in enumerate(film(room, clothes, how, WALK, walks=True)):
         begun = time.perf_counter()
-        matte = mattes.of(frame, 0.0, continues=n > 0)
-        cut = matte.mixed(frame, green, swapped=False)
+        matte = mattes.of(shot.frame, 0.0, continues=n > 0)
+        cut = matte.mixed(shot.frame, green, swapped=False)
         spent.append(time.perf_counter() - begun)
-        found = matte.at(frame)
-        overlaps.append(float(np.minimum(found, true).sum() / np.maximum(found, true).sum()))
-        errors.append((found - true, _band(true)))
+        found = matte.at(shot.frame)
+        common, all_of = np.minimum(found, shot.true), np.maximum(found, shot.true)
+        overlaps.append(float(common.sum() / all_of.sum()))
+        errors.append(_error(found, shot))
     steady = SceneMatte(scene)
-    for n, (frame, true) in enumerate(film(room, clothes, how, STILL, walks=False)):
-        still.append((steady.of(frame, 0.0, continues=n > 0).at(frame), _band(true)))
+    for n, shot in enumerate(film(room, clothes, how, STILL, walks=False)):
+        still.append(_error(steady.of(shot.frame, 0.0, continues=n > 0).at(shot.frame), shot))
     flickers = _flicker(errors), _flicker(still[5:])
     figures = fmean(overlaps), min(overlaps), *flickers, 1e3 * median(spent)
     return Row(number, how.name, *(round(figure, 4) for figure in figures)), cut
@@ -147,16 +167,23 @@ def _recorded(
     return np.asarray((frame + rough).clip(0, 255).round(), np.uint8)
 
 
-def _band(true: Floats) -> Band:
-    edge = cv2.morphologyEx(true, cv2.MORPH_GRADIENT, np.ones((EDGE, EDGE), np.uint8))
-    return np.asarray(edge, np.float32) > 0
+def _error(found: Floats, shot: Shot) -> Error:
+    edge = cv2.morphologyEx(shot.true, cv2.MORPH_GRADIENT, np.ones((EDGE, EDGE), np.uint8))
+    return Error(found - shot.true, np.asarray(edge, np.float32) > 0, shot.place)
 
 
-def _flicker(frames: Sequence[tuple[Floats, Band]]) -> float:
-    """Return the mean change from frame to frame, within each frame's band."""
+def _flicker(errors: Sequence[Error]) -> float:
+    """Return the mean change from frame to frame along the person's motion, in each band."""
     return fmean(
-        float(np.abs(now - before)[band].mean()) for (before, _), (now, band) in pairwise(frames)
+        float(np.abs(now.error - _moved(before, now.place))[now.band].mean())
+        for before, now in pairwise(errors)
     )
+
+
+def _moved(before: Error, place: tuple[float, float]) -> Floats:
+    right, down = place[0] - before.place[0], place[1] - before.place[1]
+    motion = np.array([[1, 0, right], [0, 1, down]], np.float32)
+    return np.asarray(cv2.warpAffine(before.error, motion, SIZE[::-1]), np.float32)
 
 
 def _filling(pixels: Pixels) -> Pixels:
