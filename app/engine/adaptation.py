@@ -17,10 +17,10 @@ from app.engine.resolution import (
     AdaptiveResolution,
     Sizes,
     long_side,
-    requested_sizes,
+    still_sizes,
+    stroke_size,
 )
 from app.frame import Frame
-from app.options import STROKE_SIZE, STROKES
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
 from models.precision import Precision
@@ -114,13 +114,12 @@ class Adaptation:
         self, variant: Variant, config: EngineConfig, frame: Frame, mode: ProcessMode, *, lite: bool
     ) -> Sizes:
         """Choose the sizes of the network's input for a frame; see `use_lite` for the arguments."""
-        if config.size is not None:
-            return requested_sizes(config, frame.width, frame.height)
+        still = still_sizes(config, frame.width, frame.height)
+        if config.size is not None or mode.refines:
+            return still
         resolution = self._resolution(variant, config, lite=lite)
-        if mode.refines:
-            return resolution.still(frame.width, frame.height)
         if mode is ProcessMode.SINGLE and not config.compare:
-            return resolution.first(frame.width, frame.height)
+            return resolution.first(frame.width, frame.height, still)
         hold = self.held or (config.compare and resolution.streamed)
         return resolution.live(frame.width, frame.height, hold=hold)
 
@@ -158,9 +157,9 @@ class Adaptation:
         if key not in self._resolutions:
             # The lite network is used for the frame rate, so its size has to sustain that rate.
             interval_ms = 1000 / FAMILIES[variant.family].lite_fps if lite else math.inf
-            stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
+            least = LEAST_LITE if lite else LEAST_FULL
             self._resolutions[key] = AdaptiveResolution(
-                self._budget_ms, interval_ms, stroke_size, LEAST_LITE if lite else LEAST_FULL
+                self._budget_ms, interval_ms, stroke_size(config.strokes), least
             )
         return self._resolutions[key]
 

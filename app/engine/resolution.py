@@ -64,6 +64,15 @@ def fit(width: int, height: int, long_side: int) -> tuple[int, int]:
     return max(SHORTEST, round(width * scale)), max(SHORTEST, round(height * scale))
 
 
+def stroke_size(strokes: str) -> int:
+    """Return the long side of the network's input, in pixels, that makes strokes this wide.
+
+    Args:
+        strokes: A key of STROKES.
+    """
+    return round(STROKE_SIZE * STROKES[strokes].scale)
+
+
 def long_side(config: EngineConfig, width: int, height: int) -> int:
     """Return the long side of the network's input in pixels, not yet adapted to the machine."""
     size = config.size or min(STROKE_SIZE, max(width, height))
@@ -73,21 +82,21 @@ def long_side(config: EngineConfig, width: int, height: int) -> int:
 def requested_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
     """Return the sizes for frames of width x height if the size in `config` is not automatic."""
     if config.keep_strokes and config.size:
-        stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
-        return kept_strokes(width, height, config.size, stroke_size)
+        return kept_strokes(width, height, config.size, stroke_size(config.strokes))
     size = fit(width, height, long_side(config, width, height))
     return Sizes(size, size)
 
 
-def kept_strokes(width: int, height: int, size: int, stroke_size: int) -> Sizes:
-    """Return sizes with strokes as wide as `stroke_size` makes them, and the sharpness of `size`.
+def kept_strokes(width: int, height: int, size: int, usual: int) -> Sizes:
+    """Return sizes with strokes as wide as `usual` makes them, and the sharpness of `size`.
 
     Args:
-        size: The long side of the larger input. If it is less than `stroke_size`, the strokes
-            become wider.
+        size: The long side of the larger input. If it is less than `usual`, the strokes become
+            wider.
+        usual: The long side of the other input, see `stroke_size`.
     """
     size = min(size, max(width, height))
-    strokes = min(size, stroke_size)
+    strokes = min(size, usual)
     small = fit(width, height, strokes)
     return Sizes(small, fit(width, height, size) if size >= SHARPER * strokes else small)
 
@@ -96,8 +105,7 @@ def still_sizes(config: EngineConfig, width: int, height: int) -> Sizes:
     """Return the sizes for a still picture in full quality, however long they take."""
     if config.size is not None:
         return requested_sizes(config, width, height)
-    stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
-    return kept_strokes(width, height, AUTO_SIZES[-1], stroke_size)
+    return kept_strokes(width, height, AUTO_SIZES[-1], stroke_size(config.strokes))
 
 
 def size_for(config: EngineConfig, pixels: int) -> int:
@@ -163,17 +171,13 @@ class AdaptiveResolution:
             self._decide(width, height)
         return self._sizes(width, height, self._long)
 
-    def still(self, width: int, height: int) -> Sizes:
-        """Return the largest sizes for a picture of width x height, however long they take."""
-        return self._sizes(width, height, max(width, height))
-
-    def first(self, width: int, height: int) -> Sizes:
+    def first(self, width: int, height: int, still: Sizes) -> Sizes:
         """Choose the sizes for the first result of a still picture, as soon as possible.
 
         Strokes are as wide as for `still`, whose result replaces it; other widths would look like
         another painting.
         """
-        soon, strokes = self.live(width, height), self.still(width, height).strokes
+        soon, strokes = self.live(width, height), still.strokes
         return soon if soon.strokes == strokes else Sizes(strokes, strokes)
 
     def measured(self, sizes: Sizes, network_ms: float) -> None:

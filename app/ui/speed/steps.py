@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.engine.config import EngineConfig
-from app.engine.resolution import AUTO_SIZES, LEAST_LITE, SHARPER, Sizes, kept_strokes
-from app.options import STROKE_SIZE, STROKES
+from app.engine.resolution import (
+    AUTO_SIZES,
+    LEAST_LITE,
+    SHARPER,
+    Sizes,
+    kept_strokes,
+    stroke_size,
+)
 from app.ui.speed.timing import FrameTime, FrameTimes, Kind
 from models.precision import Precision
 from utils.translation.texts import mark
@@ -66,7 +72,7 @@ class Machine:
     @property
     def stroke_size(self) -> int:
         """Long side in pixels of the input that determines the width of strokes."""
-        return round(STROKE_SIZE * STROKES[self.strokes].scale)
+        return stroke_size(self.strokes)
 
     def sizes(self, size: int) -> Sizes:
         return kept_strokes(*self.frame, size, self.stroke_size)

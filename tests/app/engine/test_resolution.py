@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from app.engine.config import EngineConfig
 from app.engine.resolution import (
     AUTO_SIZES,
     HOLD_S,
@@ -16,6 +17,8 @@ from app.engine.resolution import (
     AdaptiveResolution,
     Sizes,
     fit,
+    still_sizes,
+    stroke_size,
 )
 from app.options import STROKE_SIZE
 from tests.helpers.daily import some_daily
@@ -203,22 +206,19 @@ def test_overhead_elsewhere_shrinks_the_network():
     assert machine.settled(2e-4).pixels < before.pixels
 
 
-@pytest.mark.parametrize("ms_per_pixel", [None, 1e-5, 7e-4, 1e-1])
-def test_a_still_picture_gets_its_full_size_however_slow_the_machine_is(ms_per_pixel):
-    machine = Machine(frame=(1600, 900))
-    if ms_per_pixel is not None:
-        live = machine.settled(ms_per_pixel)
-        assert machine.auto.still(1600, 900).pixels >= live.pixels
-    still = machine.auto.still(1600, 900)
+@pytest.mark.parametrize("strokes", ["fine", "medium", "bold"])
+def test_a_still_picture_gets_its_full_size_with_strokes_as_chosen(strokes):
+    still = still_sizes(EngineConfig(strokes=strokes), 1600, 900)
     assert still.detail == (1600, 900)
-    assert max(still.strokes) == STROKE_SIZE
+    assert max(still.strokes) == stroke_size(strokes)
 
 
 def test_the_first_result_of_a_still_picture_has_the_strokes_of_the_refined_one():
     for ms_per_pixel in (1e-5, 7e-4, 3e-3, 1e-1):
         machine = Machine(frame=(1920, 1080))
         live = machine.settled(ms_per_pixel)
-        first, still = machine.auto.first(1920, 1080), machine.auto.still(1920, 1080)
+        still = still_sizes(EngineConfig(), 1920, 1080)
+        first = machine.auto.first(1920, 1080, still)
         assert first.strokes == still.strokes, "or it would be another painting"
         assert first.pixels <= still.pixels
         if live.strokes == still.strokes:

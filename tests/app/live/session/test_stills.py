@@ -23,7 +23,7 @@ def test_a_still_picture_is_styled_again_when_the_config_changes_and_then_rests(
 
 
 def test_a_still_picture_at_the_automatic_size_is_refined(session, qtbot, monkeypatch):
-    monkeypatch.setattr("app.engine.adaptation.STROKE_SIZE", 64)
+    monkeypatch.setattr("app.engine.resolution.STROKE_SIZE", 64)
     sizes: list = []
     session.styled.connect(lambda r: sizes.append(r.size))
     session.config = replace(session.config, size=None)
@@ -33,7 +33,7 @@ def test_a_still_picture_at_the_automatic_size_is_refined(session, qtbot, monkey
 
 
 def test_refining_a_still_picture_is_told_from_its_begin_to_its_end(session, qtbot, monkeypatch):
-    monkeypatch.setattr("app.engine.adaptation.STROKE_SIZE", 64)
+    monkeypatch.setattr("app.engine.resolution.STROKE_SIZE", 64)
     told: list[float | None] = []
     session.refining.connect(told.append)
     session.config = replace(session.config, size=None)
