@@ -65,6 +65,13 @@ PAINTED: dict[str, Option] = {
     ONLY_BACKGROUND: Option("Only the background", "People stay as they are"),
 }
 
+# The same, if a mask that the user brushed chooses the part.
+PAINTED_BY_MASK: dict[str, Option] = {
+    EVERYTHING: PAINTED[EVERYTHING],
+    ONLY_PERSON: Option("Only inside the mask", "The rest stays as it is"),
+    ONLY_BACKGROUND: Option("Only outside the mask", "What you brushed stays as it is"),
+}
+
 UPSAMPLING: dict[str, Option] = {
     "guided": Option("Keep fine detail", "Restores edges and fine detail from the original"),
     "smooth": Option("Smooth", "Only scales the result up"),
@@ -103,6 +110,22 @@ def direction_of(value: object, keys: Collection[str]) -> float | str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value < HALF_TURN else None
+
+
+def painted_options(*, masked: bool, swapped: bool) -> dict[str, Option]:
+    """Return what each value of `paint` does.
+
+    Args:
+        masked: Whether a mask that the user brushed chooses the part.
+        swapped: Whether the two parts are swapped; people and background keep their names, since
+            their network has named them the wrong way round.
+    """
+    if not masked:
+        return PAINTED
+    if not swapped:
+        return PAINTED_BY_MASK
+    within, around = PAINTED_BY_MASK[ONLY_PERSON], PAINTED_BY_MASK[ONLY_BACKGROUND]
+    return {**PAINTED_BY_MASK, ONLY_PERSON: around, ONLY_BACKGROUND: within}
 
 
 def percentages(shares: Sequence[float]) -> list[int]:

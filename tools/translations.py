@@ -20,6 +20,7 @@ from app.options import (
     CAMERA_FORMATS,
     NETWORKS,
     PAINTED,
+    PAINTED_BY_MASK,
     STROKE_DIRECTIONS,
     STROKES,
     UPSAMPLING,
@@ -63,8 +64,8 @@ def _of_parameters() -> Iterator[str]:
 
 
 def _of_options() -> Iterator[str]:
-    tables = NETWORKS, STROKES, STROKE_DIRECTIONS, PAINTED, UPSAMPLING, CAMERA_FORMATS, CAMERA_FITS
-    for table in tables:
+    drawn = NETWORKS, STROKES, STROKE_DIRECTIONS, PAINTED, PAINTED_BY_MASK, UPSAMPLING
+    for table in (*drawn, CAMERA_FORMATS, CAMERA_FITS):
         for option in table.values():
             yield from (option.title, option.remark)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+from app.engine.matting.files import is_mask
 from app.engine.result import StyledFrame
 from app.looks.look import KEY, Look
-from app.options import AS_THEY_ARE, DEFAULT_LENGTH
+from app.options import AS_THEY_ARE, DEFAULT_LENGTH, painted_options
 from app.parameters import PARAMETERS
 from app.version import styleforge_version
 from kernels.frames.combing import Comb
@@ -30,6 +32,7 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
         strokes_length=length,
         strokes_handles=handles,
     )
+    parts = painted_options(masked=is_mask(Path(config.matte)), swapped=config.swap_matte)
     running = styled.running
     return {
         "Software": f"StyleForge {styleforge_version()}",
@@ -44,5 +47,6 @@ def image_metadata(styled: StyledFrame) -> dict[str, str]:
             for name, row in PARAMETERS.items()
             if row.metadata and (text := row.text(getattr(config, name)))
         },
+        PARAMETERS["paint"].metadata: parts[config.paint].title,
         KEY: Look.of(styled.config).text(),
     }

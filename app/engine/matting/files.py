@@ -13,18 +13,16 @@ from safetensors.numpy import load, save
 
 from app.engine.matting.scene import Scene
 from app.errors import StyleForgeError
-from utils.files.atomic import atomic_write, replacing
+from utils.files.atomic import atomic_write
 from utils.files.regular import read_regular
 from utils.images.opening import ImageError, opened
 from utils.images.reading import read_pixels
-from utils.opencv import cv2
 from utils.translation.texts import tr
 
 NETWORK, LEARNED, MASK = ".onnx", ".scene", ".mask"  # endings; every other file is a picture
 LARGEST_SCENE = 4_000_000  # bytes
 LARGEST_MASK = 4096  # pixels of the long side
 KEPT = 8  # learned scenes, which exports may still need
-MASKS_KEPT = 110  # more than the changes that can be undone
 DEPTH = 64  # steps per level of the noise
 
 
@@ -116,30 +114,3 @@ def read_mask(path: Path) -> NDArray[np.uint8]:
             return np.array(image, np.uint8)
     except ImageError as exc:
         raise MatteError(tr("the painted mask {name} is damaged", name=path.name)) from exc
-
-
-def masks_folder() -> Path:
-    """Return the folder of masks painted by hand, which may not exist yet."""
-    return platformdirs.user_cache_path("styleforge", appauthor=False) / "masks"
-
-
-def keep_mask(mask: NDArray[np.uint8], folder: Path, kept: int = MASKS_KEPT) -> Path:
-    """Write a mask, [h, w], into a folder as a gray PNG; return its file.
-
-    The file is not flushed to the disk: it serves the running program only, and a drag of the
-    brush must not wait for the disk.
-
-    Args:
-        kept: How many of the newest masks stay in the folder.
-
-    Raises:
-        OSError: If it cannot be written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{time.time_ns()}{MASK}"
-    _, encoded = cv2.imencode(".png", mask)
-    with replacing(path) as temporary:
-        temporary.write_bytes(encoded.tobytes())
-    for old in sorted(folder.glob(f"*{MASK}"))[:-kept]:
-        old.unlink(missing_ok=True)
-    return path

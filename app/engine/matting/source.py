@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from app.engine.matting.difference import SceneWatch
-from app.engine.matting.files import MatteError, is_mask, is_network, read_mask, read_scene
+from app.engine.matting.files import MatteError, is_mask, is_network, read_scene
+from app.engine.matting.masks import mask_at
 from app.engine.matting.model import ModelMatte
 from app.engine.matting.refining import Matte, MatteStream, softened
 from app.engine.matting.scene import Floats, Pixels, Scene, matte_size, small_copy
@@ -158,5 +159,5 @@ def matte_source(file: str) -> MatteSource:
     """
     path = Path(file)
     if is_mask(path):
-        return MaskMatte(np.asarray(read_mask(path) / 255, np.float32))
+        return MaskMatte(np.asarray(mask_at(path) / 255, np.float32))
     return ModelMatte(path) if is_network(path) else SceneMatte(read_scene(path), path.name)

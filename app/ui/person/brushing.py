@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.engine.config import EngineConfig
 from app.engine.matting.brushing import Mask, Place, brush, mask_of
-from app.engine.matting.files import MatteError, is_mask, keep_mask, masks_folder, read_mask
+from app.engine.matting.files import MatteError, is_mask
+from app.engine.matting.masks import mask_at
 from app.errors import Problem
 from app.options import EVERYTHING, ONLY_PERSON
 from app.ui.looks.gestures import Gestures
+from app.ui.person.mask_files import MaskFiles
 from app.ui.window_context import WindowContext
 from utils.stroke_directions import HAND
 from utils.translation.texts import mark, tr
 
 DRAFT_MS = 50  # between two masks during a drag
-DRAFTS_KEPT = 8  # masks of a drag that goes on; the engine reads only the newest
 NO_PICTURE = mark("Open a picture first: the brush paints on stills and paused streams")
 PLAYING = mark("Pause first (Space): the brush paints on stills and paused streams")
 HINT = mark("Drag over what to paint")
@@ -41,6 +43,7 @@ class BrushController(QObject):
         session = self._session = context.session
         self._viewport, self._say, self._gestures = context.viewport, context.say, gestures
         self._action, self.control = context.actions["brush"], context.viewport.brush
+        self._files = MaskFiles(session)
         self._mask: Mask | None = None
         self._file = ""  # of the mask, as in the config
         self._stroke: _Stroke | None = None
@@ -92,7 +95,7 @@ class BrushController(QObject):
         """Paint nothing until the next stroke."""
         mask = self._new_mask(full=False)
         if mask is not None:
-            self._use_mask(mask, fresh=False)
+            self._use_mask(mask, self._session.config, fresh=False)
 
     # Strokes
 
@@ -118,18 +121,18 @@ class BrushController(QObject):
             self._show_draft()
 
     def _show_draft(self) -> None:
-        """Show the stroke so far; the folder of drafts keeps undo's masks out of their way."""
+        """Show the stroke so far."""
         stroke = self._stroke
         if stroke is not None and not stroke.shown:
             stroke.shown = True
-            self._use_mask(stroke.mask, fresh=stroke.fresh, draft=True)
+            self._paint_by(self._files.draft(stroke.mask), fresh=stroke.fresh)
             self._draft.start()
 
     def _end(self) -> None:
         self._draft.stop()
         if (stroke := self._stroke) is not None:
             self._stroke = None
-            self._use_mask(stroke.mask, fresh=stroke.fresh)
+            self._use_mask(stroke.mask, stroke.before, fresh=stroke.fresh)
         self._gestures.release()
 
     def _cancel(self) -> None:
@@ -153,7 +156,7 @@ class BrushController(QObject):
         if not is_mask(Path(file)):
             return self._new_mask(full=erases), True
         if file != self._file or self._mask is None:
-            self._mask, self._file = read_mask(Path(file)), file
+            self._mask, self._file = mask_at(Path(file)), file
         return self._mask.copy(), False
 
     def _new_mask(self, *, full: bool) -> Mask | None:
@@ -163,28 +166,26 @@ class BrushController(QObject):
         whole = styled.captured or styled.frame
         return mask_of(whole.width, whole.height, full=full)
 
-    def _use_mask(self, mask: Mask, *, fresh: bool, draft: bool = False) -> None:
-        """Write a mask, and paint by it."""
-        folder = masks_folder()
-        try:
-            if draft:
-                path = keep_mask(mask, folder / "drafts", DRAFTS_KEPT)
-            else:
-                path = keep_mask(mask, folder)
-        except OSError as exc:
-            before, self._stroke = self._stroke, None
-            if before is not None:
-                self._session.config = before.before
-            self._session.problem.emit(Problem.of(exc, failure="Could not keep the painted mask"))
-            return
-        if not draft:
-            self._mask, self._file = mask, str(path)
+    def _use_mask(self, mask: Mask, before: EngineConfig, *, fresh: bool) -> None:
+        """Keep a mask, and paint by it; return to the config `before` if it cannot be kept."""
+        path = self._files.keep(mask, partial(self._give_up, before, mask))
+        self._mask, self._file = mask, str(path)
+        self._paint_by(path, fresh=fresh)
+
+    def _paint_by(self, file: Path, *, fresh: bool) -> None:
         config = self._session.config
         if fresh:  # where the brush paints, and not around it, whatever was chosen for people
             config = replace(config, paint=ONLY_PERSON, swap_matte=False)
         elif config.paint == EVERYTHING:
             config = replace(config, paint=ONLY_PERSON)
-        self._session.config = replace(config, matte=str(path))
+        self._session.config = replace(config, matte=str(file))
+
+    def _give_up(self, before: EngineConfig, mask: Mask, problem: Problem) -> None:
+        """Return from a mask that cannot be kept, unless the user has painted on since."""
+        if mask is self._mask and self._session.config.matte == self._file:
+            self._session.config_refused.emit(before)
+            self._session.config = before
+        self._session.problem.emit(problem)
 
     # Changes elsewhere
 

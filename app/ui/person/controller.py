@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.engine.config import EngineConfig
 from app.engine.matting.files import is_mask, is_network, is_of_source
 from app.frame import SourceInfo
-from app.options import EVERYTHING, ONLY_PERSON, PAINTED
+from app.options import EVERYTHING, ONLY_PERSON, Option, painted_options
 from app.ui.file_dialogs import OPEN_MATTE
 from app.ui.looks.gestures import Gestures
 from app.ui.person.brushing import BrushController
@@ -57,7 +57,7 @@ class PersonController(QObject):
         session.scene_learned.connect(self._on_learned)
         session.config_changed.connect(self._show_config)
         session.source_changed.connect(self._on_source_changed)
-        session.replaced.connect(self._leave_source)
+        session.replaced.connect(self._on_replaced)
         brushing.changed.connect(self._show_brush)
         brushing.control.resized.connect(self._show_brush)
 
@@ -112,13 +112,14 @@ class PersonController(QObject):
 
     def _next_part(self) -> None:
         """Paint the next of all, the person and the background."""
-        config, parts = self._session.config, tuple(PAINTED)
+        config, parts = self._session.config, _parts(self._session.config)
         if not config.matte:
             self._ask()
             return
-        part = parts[(parts.index(config.paint) + 1) % len(parts)]
+        keys = tuple(parts)
+        part = keys[(keys.index(config.paint) + 1) % len(keys)]
         self._session.config = replace(config, paint=part)
-        self._say(tr("Painted: {part}", part=tr(PAINTED[part].title)))
+        self._say(tr("Painted: {part}", part=tr(parts[part].title)))
 
     def _ask(self) -> None:
         if self.dialog is None:
@@ -149,9 +150,14 @@ class PersonController(QObject):
     def _forget(self) -> None:
         self._session.config = replace(self._session.config, matte="", paint=EVERYTHING)
 
+    def _on_replaced(self) -> None:
+        self._leave_source()
+        self._title = ""  # the same source again is another one
+
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         title = info.title if info else ""
-        if title != self._title:  # the next picture of a strip too
+        stepped = info is not None and info.count > 1  # to a picture that may have the same name
+        if stepped or title != self._title:
             self._title = title
             self._leave_source()
 
@@ -166,7 +172,7 @@ class PersonController(QObject):
 
     def _show_config(self, config: EngineConfig) -> None:
         if self.dialog is not None:
-            self.dialog.show_config(config, _how_found(config))
+            self.dialog.show_config(config, _parts(config), _how_found(config))
             self._show_brush()
 
     def _use_brush(self, erases: bool, on: bool) -> None:
@@ -181,6 +187,10 @@ class PersonController(QObject):
             row = self.dialog.brush
             row.show_tool(on=control.open, erases=control.erases, radius=control.radius)
             row.show_available(self._brushing.refusal, masked=masked)
+
+
+def _parts(config: EngineConfig) -> dict[str, Option]:
+    return painted_options(masked=is_mask(Path(config.matte)), swapped=config.swap_matte)
 
 
 def _how_found(config: EngineConfig) -> str:

@@ -6,12 +6,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
+from app.options import Option
 from app.parameters import PARAMETERS, Group
 from app.ui.person.brush_row import BrushRow
 from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.form_layout import FormLayout
 from app.ui.widgets.message_bars import make_button
-from app.ui.widgets.parameter_controls import control_of
+from app.ui.widgets.parameter_controls import ListControl, control_of
 from app.ui.widgets.remark_label import RemarkLabel
 from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import tr
@@ -60,8 +61,16 @@ class PersonDialog(ModelessDialog):
         self._lay_out()
         WindowGeometry(self)
 
-    def show_config(self, config: EngineConfig, state: str) -> None:
-        """Show a config, and how people are found as a sentence, without emitting signals."""
+    def show_config(self, config: EngineConfig, parts: dict[str, Option], state: str) -> None:
+        """Show a config without emitting signals.
+
+        Args:
+            parts: What each value of `paint` does.
+            state: How people are found, as a sentence.
+        """
+        paint = self.controls["paint"]
+        assert isinstance(paint, ListControl)
+        paint.show_options(parts)
         for name, control in self.controls.items():
             control.show_value(getattr(config, name))
         self.state.show_text(state)

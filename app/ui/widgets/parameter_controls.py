@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 
-from app.options import DEFAULT_ANGLE, ONE_WAY, STROKE_DIRECTIONS
+from app.options import DEFAULT_ANGLE, ONE_WAY, STROKE_DIRECTIONS, Option
 from app.parameters import (
     AUTO,
     AmountParameter,
@@ -77,9 +79,16 @@ class ListControl(OptionBox):
     def __init__(self, row: ChoiceParameter) -> None:
         super().__init__(tr(row.title), tr(row.tip))
         self._row = row
-        self.set_options(
-            Choice(key, tr(each.title), tr(each.remark)) for key, each in row.options.items()
-        )
+        self._options: Mapping[str, Option] = {}
+        self.show_options(row.options)
+
+    def show_options(self, options: Mapping[str, Option]) -> None:
+        """Show other titles and remarks of the row's keys."""
+        if options != self._options:
+            self._options = options
+            self.set_options(
+                Choice(key, tr(each.title), tr(each.remark)) for key, each in options.items()
+            )
 
     def show_value(self, value: str) -> None:
         """Show the option with this key, without emitting signals."""

@@ -9,15 +9,28 @@ from app.engine.config import EngineConfig
 from app.engine.result import RunInfo, StyledFrame, Timings
 from app.export.image_metadata import image_metadata
 from app.frame import Frame
+from app.options import ONLY_PERSON, PAINTED, PAINTED_BY_MASK
 from kernels.frames.combing import Comb
 from models.precision import Precision
 
+DEFAULT = EngineConfig()
 
-def saved(running: RunInfo, comb: Comb | None = None) -> dict[str, str]:
+
+def saved(
+    running: RunInfo, comb: Comb | None = None, config: EngineConfig = DEFAULT
+) -> dict[str, str]:
     frame = Frame(np.zeros((9, 16, 3), np.uint8))
     return image_metadata(
-        StyledFrame(frame, frame, EngineConfig(), Timings(), (64, 36), running, comb=comb)
+        StyledFrame(frame, frame, config, Timings(), (64, 36), running, comb=comb)
     )
+
+
+@pytest.mark.parametrize("matte", ["", "people.onnx", "1.mask"], ids=str)
+def test_they_name_the_part_that_was_painted(matte):
+    config = EngineConfig(matte=matte, paint=ONLY_PERSON)
+    found = saved(RunInfo("Fused", Precision.fp32, "CPU"), config=config)
+    titles = PAINTED_BY_MASK if matte.endswith(".mask") else PAINTED
+    assert found["Painted"] == titles[ONLY_PERSON].title
 
 
 @pytest.mark.parametrize(

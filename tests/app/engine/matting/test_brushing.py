@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from app.engine.matting.files import (
     MatteError,
     is_mask,
     is_of_source,
-    keep_mask,
     read_mask,
 )
+from app.engine.matting.masks import KEPT, drop_mask, hold_mask, mask_at, write_mask
 from app.engine.matting.source import MaskMatte, matte_source
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
@@ -39,7 +40,14 @@ def brushed(tmp_path):
     """Return a mask whose left half is painted, and its file."""
     mask = mask_of(320, 240, full=False)
     brush(mask, [(0.0, y) for y in (0.0, 0.5, 1.0)], 0.5, erases=False)
-    return mask, keep_mask(mask, tmp_path / "masks")
+    return mask, kept(mask, tmp_path / "masks")
+
+
+def kept(mask: np.ndarray, folder: Path, count: int = KEPT) -> Path:
+    """Write a mask into a folder, and return its file."""
+    file = hold_mask(mask, folder)
+    write_mask(file, count)
+    return file
 
 
 def test_a_dab_is_full_in_its_middle_and_soft_at_its_edge():
@@ -98,9 +106,31 @@ def test_a_mask_is_read_again(brushed):
     assert isinstance(matte_source(str(file)), MaskMatte)
 
 
+def test_a_mask_in_memory_is_read_before_its_file_is_there(tmp_path):
+    mask = mask_of(8, 8, full=True)
+    file = hold_mask(mask, tmp_path)
+    mask[:] = 0  # a stroke that goes on changes no draft
+    assert not file.exists()
+    assert mask_at(file).min() == 255
+    assert isinstance(matte_source(str(file)), MaskMatte)
+    write_mask(file)
+    assert mask_at(file).min() == read_mask(file).min() == 255
+    file.unlink()
+    with pytest.raises(MatteError):
+        mask_at(file)
+
+
+def test_a_dropped_mask_is_gone_and_names_follow_the_order_of_strokes(tmp_path):
+    files = [hold_mask(mask_of(8, 8, full=False), tmp_path) for _ in range(100)]
+    assert files == sorted(set(files))
+    drop_mask(files[0])
+    with pytest.raises(MatteError):
+        mask_at(files[0])
+
+
 def test_only_the_newest_masks_are_kept(tmp_path):
     mask = mask_of(8, 8, full=False)
-    paths = [keep_mask(mask, tmp_path, 3) for _ in range(5)]
+    paths = [kept(mask, tmp_path, 3) for _ in range(5)]
     assert sorted(tmp_path.iterdir()) == paths[2:]
 
 
@@ -121,7 +151,7 @@ def test_a_missing_mask_is_named(tmp_path):
 
 @pytest.mark.parametrize("shape", [(8, 8, 3), (1, LARGEST_MASK + 1)], ids=["in color", "too large"])
 def test_a_picture_that_is_no_mask_is_refused(tmp_path, shape):
-    file = keep_mask(np.zeros(shape, np.uint8), tmp_path)
+    file = kept(np.zeros(shape, np.uint8), tmp_path)
     with pytest.raises(MatteError) as error:
         matte_source(str(file))
     assert mentions(str(error.value), file.name, "gray")
@@ -183,6 +213,6 @@ def test_a_mask_that_is_gone_leaves_the_painting_under_way_alone(engine, config,
 def test_a_mask_ends_with_its_source(engine, config, frame, brushed):
     _, file = brushed
     engine.configure(replace(config, size=64, matte=str(file), paint="person"))
-    engine.forget_scene()
+    engine.leave_picture()
     made = engine.process(frame, ProcessMode.SINGLE)
     assert len(made.running.limitations) == 1

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt, QThread
 from PySide6.QtTest import QTest
 
+from app.engine.matting import masks
 from app.engine.matting.files import is_mask, read_mask
-from app.options import EVERYTHING, ONLY_BACKGROUND, ONLY_PERSON
+from app.engine.matting.masks import mask_at
+from app.options import (
+    EVERYTHING,
+    ONLY_BACKGROUND,
+    ONLY_PERSON,
+    PAINTED,
+    PAINTED_BY_MASK,
+)
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import settings_with_config
 from app.ui.viewport.brushing import LARGEST, SMALLEST
@@ -26,7 +36,7 @@ LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
     """Keep masks in a folder of the test."""
-    monkeypatch.setattr("app.ui.person.brushing.masks_folder", lambda: tmp_path / "masks")
+    monkeypatch.setattr("app.ui.person.mask_files.masks_folder", lambda: tmp_path / "masks")
     return tmp_path / "masks"
 
 
@@ -45,7 +55,7 @@ def dialog(streaming, qtbot):
 
 
 def mask(window) -> np.ndarray:
-    return read_mask(Path(window.session.config.matte))
+    return mask_at(Path(window.session.config.matte))
 
 
 def stroke(window, *shares: tuple[float, float], **how) -> None:
@@ -164,6 +174,47 @@ def test_another_picture_forgets_the_mask_and_undo_does_not_bring_it_back(
     assert not brushing.brushing.on
     press(brushing, "undo")
     assert session.config.matte == ""
+
+
+def test_the_next_picture_of_a_strip_forgets_the_mask_even_with_the_same_name(
+    streaming, session, tmp_path, qtbot
+):
+    files = [tmp_path / folder / "same.png" for folder in ("one", "two")]
+    for file in files:
+        file.parent.mkdir()
+        write_pixels(file, np.zeros((40, 40, 3), np.uint8))
+    with qtbot.waitSignal(session.source_changed):
+        session.open([str(file) for file in files])
+    qtbot.waitUntil(lambda: streaming.viewport.styled.source.width == 40)
+    press(streaming, "brush")
+    paint(streaming)
+    stroke(streaming, (0.5, 0.5))
+    assert session.config.paint == ONLY_PERSON
+    session.step(1)
+    qtbot.waitUntil(lambda: session.config.matte == "")
+    assert not streaming.brushing.on
+
+
+def test_the_list_names_the_parts_by_the_mask(dialog, streaming, session, qtbot):
+    parts = dialog.controls["paint"]
+
+    def titles() -> list[str]:
+        return [parts.itemText(row) for row in range(parts.count())]
+
+    person = [option.title for option in PAINTED.values()]
+    assert titles() == person
+    QTest.mouseClick(dialog.brush.brush, LEFT)
+    paint(streaming)
+    stroke(streaming, (0.5, 0.5))
+    inside = [option.title for option in PAINTED_BY_MASK.values()]
+    assert titles() == inside
+    assert parts.currentText() == inside[1]
+    dialog.controls["swap_matte"].click()
+    assert parts.currentText() == inside[2], "it is painted outside"
+    streaming.person.act("paint_part")
+    assert inside[1] in streaming.notices.text
+    QTest.mouseClick(dialog.drop, LEFT)
+    assert titles() == person
 
 
 def test_a_mask_is_not_for_the_next_start(brushing, session):
@@ -318,9 +369,55 @@ def test_a_mask_that_cannot_be_kept_is_a_message(brushing, session, folder, qtbo
     assert session.config == before
 
 
+def test_strokes_are_written_in_order_on_another_thread(
+    brushing, session, folder, qtbot, monkeypatch
+):
+    threads, write = [], masks.write_mask
+
+    def slow(path):
+        threads.append(threading.current_thread())
+        QThread.msleep(30)
+        write(path)
+
+    monkeypatch.setattr("app.ui.person.mask_files.write_mask", slow)
+    files = []
+    for across in (0.2, 0.5, 0.8):
+        stroke(brushing, (across, 0.5))
+        files.append(Path(session.config.matte))
+    assert session.writing, "closing the window waits"
+    assert not files[-1].exists()
+    assert mask(brushing)[24, 51] == 255, "the engine reads it before its file is there"
+    qtbot.waitUntil(lambda: not session.writing)
+    assert sorted(folder.iterdir()) == files, "drafts are in memory only"
+    assert [read_mask(file)[24, 51] for file in files] == [0, 0, 255]
+    assert threading.main_thread() not in threads
+
+
+def test_a_window_that_closes_writes_the_last_stroke(brushing, session, qtbot):
+    stroke(brushing, (0.5, 0.5))
+    file = Path(session.config.matte)
+    brushing.close()
+    qtbot.waitUntil(lambda: not brushing.isVisible())
+    assert read_mask(file)[24, 32] == 255
+
+
+def test_a_mask_that_cannot_be_kept_is_no_change_to_undo(brushing, session, folder, qtbot):
+    stroke(brushing, (0.2, 0.5))
+    qtbot.waitUntil(lambda: not session.writing)
+    first = session.config
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    with qtbot.waitSignal(session.problem):
+        stroke(brushing, (0.8, 0.5))
+    assert session.config == first
+    press(brushing, "undo")
+    assert session.config.matte == ""
+
+
 def test_a_mask_that_is_gone_is_a_message(brushing, session, qtbot):
     stroke(brushing, (0.5, 0.5))
     press(brushing, "brush")
+    qtbot.waitUntil(lambda: not session.writing)
     brushing.brushing._mask = None
     Path(session.config.matte).unlink()
     press(brushing, "brush")
