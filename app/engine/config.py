@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from app.options import AS_THEY_ARE, DEFAULT_MIX_AMOUNT, Part
 from app.parameters import (
     AUTO,
+    MATTED,
     PARAMETERS,
     FractionParameter,
     HandlesParameter,
@@ -65,6 +66,11 @@ class EngineConfig(Parameters):
         (mix, amount), *more = others
         return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
 
+    def unmatted(self) -> EngineConfig:
+        """Return this config with everything painted, without a matte."""
+        default = EngineConfig()
+        return replace(self, matte="", **{name: getattr(default, name) for name in MATTED})
+
     def texture_or(self, automatic: float) -> float:
         """Return the amount of texture, or `automatic` if it is set to automatic."""
         return automatic if self.texture == AUTO else float(self.texture)
@@ -86,7 +92,10 @@ class EngineConfig(Parameters):
         return Comb(direction, length)
 
 
-_FINISHING = tuple(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING)
+_FINISHING = (
+    *(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING),
+    "matte",
+)
 _DRAGGED = FractionParameter, HandlesParameter
 _SLIDERS = tuple(name for name, row in PARAMETERS.items() if isinstance(row, _DRAGGED))
 

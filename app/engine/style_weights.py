@@ -154,6 +154,13 @@ class StyleWeights:
             self._active[lite] = self._made(lite)
         return self._active[lite]
 
+    def as_chosen(self, active: ActiveWeights) -> ActiveWeights | None:
+        """Return weights with their label of now, since styles are renamed; None if others are
+        chosen.
+        """
+        now = self.active(lite=active.lite) if active.lite in self._loaded else None
+        return None if now is None or now.key != active.key else now
+
     def _made(self, lite: bool) -> ActiveWeights:
         loaded = self._loaded[lite]
         numbers = tuple(weights.number for weights in loaded)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 
 from app.engine.config import EngineConfig, same_network
 from app.engine.engine import Engine
@@ -18,9 +17,12 @@ from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, screen_size, with_preview, with_previews
 from app.live.latest_value import LatestValue
+from app.live.loop_events import NO_EVENTS, Between, LoopEvents
 from app.live.moves import Moves, Taken
+from app.live.pacing import Pacing
 from app.live.pending_sources import PendingSources
 from app.live.scene_learning import SceneLearning
+from app.live.source_reports import SourceReports
 from app.live.stream_metrics import StreamMetrics
 from app.sound.device import Listener
 from utils.stop_flag import StopFlag, Stopped, stopped_by
@@ -29,61 +31,11 @@ from utils.translation.texts import tr
 log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
-LEAD = 2  # multiples of the upload time, before the end of the frame ahead
-LONGEST_S = 0.02  # that commands wait for a frame in flight
 BETWEEN_S = 0.002  # between two questions whether a GPU that moves paintings is done
-EARLY_S = 0.0002  # how late a sleeping thread may wake up
 
 
 class Interrupted(Exception):
     """Raised if the picture being computed is no longer wanted."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Between:
-    """The state between two steps of a loop.
-
-    Attributes:
-        moving: Whether a stream plays, so that further frames follow.
-        idle: Whether the last step found nothing to do.
-    """
-
-    frame: Frame
-    config: EngineConfig
-    moving: bool
-    idle: bool
-
-
-def _nothing(*_: object) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class LoopEvents:
-    """Callbacks of a loop; all run on the thread that steps it.
-
-    Attributes:
-        info_changed: The properties of a new source, and every change of them.
-        ended: The source delivers no more frames.
-        config_rejected: The config that stays in force, or None.
-        progress: The finished share of a picture computed in bands of rows; 1 at its end.
-        refining: The finished share of a picture being computed in better quality: 0 at the start,
-            None at the end.
-        learning: The finished share of an empty scene being learned; None at the end.
-        learned: The file of the learned scene, see EngineConfig.matte.
-    """
-
-    ready: Callable[[], object] = _nothing
-    problem: Callable[[Problem], object] = _nothing
-    info_changed: Callable[[SourceInfo], object] = _nothing
-    ended: Callable[[], object] = _nothing
-    status: Callable[[str], object] = _nothing
-    position_changed: Callable[[float], object] = _nothing
-    silence_changed: Callable[[str | None], object] = _nothing
-    config_rejected: Callable[[EngineConfig | None], object] = _nothing
-    progress: Callable[[float], object] = _nothing
-    refining: Callable[[float | None], object] = _nothing
-    learning: Callable[[float | None], object] = _nothing
-    learned: Callable[[Path], object] = _nothing
 
 
 class FrameLoop:
@@ -92,7 +44,8 @@ class FrameLoop:
     Commands take effect between steps. If frames stay on a GPU, the next frame of a stream is
     uploaded while one is computed. If the source delivers no new frame (a picture, a pause), the
     loop styles the last one again when the config has changed, once more in better quality when
-    changes stop, and repeatedly while networks are compared.
+    changes stop, and repeatedly while networks are compared. A change after the network alone
+    needs no new run of it.
 
     Attributes:
         wanted: The newest config, which another thread may set before it calls `configure`.
@@ -108,7 +61,7 @@ class FrameLoop:
         engine: Engine,
         latest: LatestValue,
         metrics: StreamMetrics,
-        events: LoopEvents = LoopEvents(),
+        events: LoopEvents = NO_EVENTS,
     ) -> None:
         self._wanted: EngineConfig | None = None
         self.pending = PendingSources()
@@ -120,27 +73,26 @@ class FrameLoop:
         self._latest = latest
         self._metrics = metrics
         self._source: FrameSource | None = None
-        self._info: SourceInfo | None = None
         self._frame: Frame | None = None
         self._paused = False
         self._styled: EngineConfig | None = None  # the config of the newest result
         self._refined = False  # whether the newest result is in the better quality
         self._refining = False  # whether it is being computed
+        self._kept_refined = False  # whether the output that `Engine.finish_again` uses is
+        self._finished: EngineConfig | None = None  # the newest config wanted of it
+        self._configured: EngineConfig | None = None  # by the newest command
+        self._given_up = False  # whether a picture was, so that nothing is styled meanwhile
         self._reduced = False  # whether the newest result is in the size of the display
         self._display = self._least = (0, 0)
         self._held = self._idle = False
-        self._status = ""
-        self._position = 0.0
-        self._silence: str | None = None
         self._volume = 1.0
         self._listener: Listener | None = None
         self._overhead_at = 0.0
         self._under_way: tuple[Taken, Pending] | None = None  # on the GPU
         self._moves = Moves(self._read_newer, self._moved, self._deliver)
         self._scene = SceneLearning(events.learning, events.learned, events.problem)
-        self._due = 0.0  # when to read the next frame, at the earliest
-        self._spent_s = 0.0  # the time of the newest frame from upload to download
-        self._ends = 0.0  # when the frame in flight is expected to end
+        self._reports = SourceReports(events, engine.leave_picture)
+        self._pacing = Pacing()
 
     @property
     def wanted(self) -> EngineConfig | None:
@@ -170,15 +122,13 @@ class FrameLoop:
         self.interrupted.clear()
         self.close()
         self._engine.reset_history()
-        self._engine.forget_scene()
         self._moves.forget()
         self._source = source
         self.pending.remove(source)
         self._paused = False
         source.set_volume(self._volume)
         source.listen(self._listener)
-        self._info = source.info
-        self._events.info_changed(self._info)
+        self._reports.begin(source)
         self._start()
 
     def configure(self, config: EngineConfig) -> None:
@@ -193,6 +143,9 @@ class FrameLoop:
             log.info("configure failed", exc_info=True)
             self._events.problem(Problem.of(exc, failure="Could not apply this choice"))
             self._events.config_rejected(kept)
+        repeated, self._configured = config == self._configured, config
+        if self.running and not (self._given_up or repeated) and config == self._styled:
+            return  # the result is there, since it took `wanted`
         self._start()
 
     def seek(self, position: float) -> None:
@@ -212,6 +165,16 @@ class FrameLoop:
     def cancel(self) -> None:
         """End an interruption without another command; the picture on screen stays."""
         self.interrupted.clear()
+
+    def know_picture(self, info: SourceInfo) -> None:
+        """Use the scenes and masks of the next configs, which are made for the present picture.
+
+        Args:
+            info: The properties that `LoopEvents.info_changed` reported, the same object; the call
+                has no effect if they are outdated.
+        """
+        if info is self._reports.info:
+            self._engine.take_picture()
 
     def learn_scene(self, on: bool) -> None:
         """Learn the empty scene from the next frames of the stream, or stop learning it."""
@@ -253,7 +216,7 @@ class FrameLoop:
         """Set whether kernels are being compiled; the last frame is styled again afterwards."""
         self._engine.compile_kernels(compiling)
         if not compiling:
-            self._styled = None
+            self._style_again()
 
     def tune(self) -> bool | None:
         """Tune the GPU that paints, see `Engine.tune`."""
@@ -262,12 +225,12 @@ class FrameLoop:
     def try_gpu_again(self) -> None:
         """Open a GPU again that failed, and style the last frame again."""
         self._engine.try_gpu_again()
-        self._styled = None
+        self._style_again()
 
     def time_layers(self, on: bool) -> None:
         """Set whether layers are timed; style the last frame again to time still pictures too."""
         self._engine.time_layers(on)
-        self._styled = None
+        self._style_again()
 
     def set_display_size(self, width: int, height: int) -> None:
         """Process streams in about the display's size, in pixels; (0, 0) for their own size."""
@@ -296,21 +259,24 @@ class FrameLoop:
             self._source = None
         self._frame = self._styled = None
         self._latest.take()
-        self._set_status("")
-        self._set_silence(None)
+        self._reports.end()
 
     def _start(self) -> None:
         if self._source and self._engine.config:
-            self._styled = None
+            self._style_again()
             self.running = True
+
+    def _style_again(self) -> None:
+        """Style the last frame again, even if it was given up."""
+        self._styled, self._given_up = None, False
 
     def step(self) -> None:
         """Read a frame (at most LONGEST_S), style and deliver it; do nothing unless running."""
         source = self._source
         if source is None or not self.running:
             return
-        if self._under_way is not None and (early := self._due - time.perf_counter()) > 0:
-            time.sleep(early)  # a frame read later is younger when it is painted
+        if self._under_way is not None:
+            self._pacing.sleep()
         self._idle = False
         try:
             frame = self._read(source)
@@ -322,14 +288,7 @@ class FrameLoop:
             )
             self._events.ended()
             return
-        self._set_status(source.status)
-        if source.info != self._info:  # a measured rate, another picture of the strip
-            self._info = source.info
-            self._events.info_changed(self._info)
-        if source.position != self._position:
-            self._position = source.position
-            self._events.position_changed(self._position)
-        self._set_silence(source.silence)
+        self._reports.follow(source, arrived=frame is not None)
         refine = False
         if frame is not None:
             self._frame = frame
@@ -339,19 +298,13 @@ class FrameLoop:
         elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
             self._idle = True
             return
-        self._style(source, self._frame, refine)
-
-    def _read(self, source: FrameSource) -> Frame | None:
-        """Return the next frame, while one is in flight: waiting for that would idle the GPU."""
-        if self._under_way is None:
-            return source.read()
-        left = self._ends - EARLY_S - time.perf_counter()
-        return source.read(timeout=min(max(left, 0.0), LONGEST_S))
+        if frame is not None or refine or not self._finish_again_or_fail():
+            self._style(source, self._frame, refine)
 
     def _needs_reprocess(self, source: FrameSource) -> bool | None:
         """Return whether to style the last frame again: None for no, True for better quality."""
         config = self._engine.config
-        if self._frame is None or config is None:
+        if self._frame is None or config is None or self._given_up:
             return None
         if self._styled != config:
             return False
@@ -362,6 +315,11 @@ class FrameLoop:
             return True
         return None
 
+    def _read(self, source: FrameSource) -> Frame | None:
+        if self._under_way is None:
+            return source.read()
+        return source.read(timeout=self._pacing.timeout())
+
     def _style(self, source: FrameSource, frame: Frame, refine: bool) -> None:
         streaming = source.live and not self._paused
         if not streaming:
@@ -369,41 +327,45 @@ class FrameLoop:
             frame = replace(with_preview(frame), captured_at=time.perf_counter())
             self._frame = frame
         self._report_overhead(time.perf_counter())
+        self._given_up = False
         taken = self._take(frame, streaming)
-        shown, mode = taken.shown, _mode(source, refine)
-        config = self._engine.config
-        fluid = streaming and config is not None and config.fluid and not config.compare
-        try:
-            screen = screen_size(shown, self._display)
-            if fluid:
-                self._moves.begin(taken)
-            pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
-            before, self._under_way = self._under_way, pending and (taken, pending)
-            self._ends = time.perf_counter() + self._spent_s
-            if before is not None:
-                self._complete(*before)
-            if pending is None:
+        with self._reporting():
+            try:
+                self._paint(taken, _mode(source, refine), streaming=streaming)
+            except (Interrupted, Stopped):  # the loop styles nothing until the next command
+                self._styled, self._given_up = self._engine.config, True
+                self._events.progress(1.0)
+            finally:
+                self._moves.under_way = False
                 if refine:
-                    self._refining = True
-                    self._events.refining(0.0)
-                begun = time.perf_counter()
-                with stopped_by(self.interrupted) if refine else nullcontext():
-                    inferred = self._engine.infer(shown, mode)
-                styled = self._engine.finish(inferred, self.wanted)
-                if fluid:
-                    self._moves.painted(time.perf_counter() - begun - self._moves.spent_s)
-                self._show(styled, taken, refined=refine)
-        except (Interrupted, Stopped):  # the loop styles nothing until the next command
-            self._styled, self._refined, self._reduced = self._engine.config, True, False
-            self._events.progress(1.0)
-        except Exception as exc:
-            log.info("frame failed", exc_info=True)
-            self._fail(exc)
-        finally:
-            self._moves.under_way = False
-            if refine:
-                self._refining = False
-                self._events.refining(None)
+                    self._refining = False
+                    self._events.refining(None)
+
+    def _paint(self, taken: Taken, mode: ProcessMode, *, streaming: bool) -> None:
+        shown, config = taken.shown, self._engine.config
+        fluid = streaming and config is not None and config.fluid and not config.compare
+        screen = screen_size(shown, self._display)
+        if fluid:
+            self._moves.begin(taken)
+        pending = self._engine.begin(shown, mode, self.wanted, screen) if streaming else None
+        before, self._under_way = self._under_way, pending and (taken, pending)
+        self._pacing.begun()
+        if before is not None:
+            self._complete(*before)
+        if pending is not None:
+            return
+        refine = not streaming and mode.refines
+        if refine:
+            self._refining = True
+            self._events.refining(0.0)
+        begun = time.perf_counter()
+        with stopped_by(self.interrupted) if refine else nullcontext():
+            inferred = self._engine.infer(shown, mode)
+        styled = self._engine.finish(inferred, self.wanted)
+        if fluid:
+            self._moves.painted(time.perf_counter() - begun - self._moves.spent_s)
+        self._kept_refined = refine
+        self._show(styled, taken, refined=refine)
 
     def _take(self, frame: Frame, streaming: bool) -> Taken:
         begun = time.perf_counter()
@@ -428,52 +390,47 @@ class FrameLoop:
         return self._engine.move(taken.shown, self.wanted)
 
     def _on_progress(self, share: float) -> None:
-        self._give_up_unwanted()
+        self._follow_wanted()
         self._events.progress(share)
 
     def _between_layers(self, share: float | None) -> None:
-        """Give up a refined picture that is no longer wanted, or show a newer frame of a stream.
+        """Follow changes while a picture is refined, or show a newer frame of a stream.
 
         A frame of a stream is completed: while the config keeps changing, none would be shown
         otherwise.
         """
         if self._refining:
-            self._give_up_unwanted()
+            self._follow_wanted()
             if share is not None:
                 self._events.refining(share)
         elif self._moves.under_way:
             self._moves.show_newer()
 
-    def _give_up_unwanted(self) -> None:
+    def _follow_wanted(self) -> None:
+        """Give up a picture that is no longer wanted.
+
+        While it is refined, a change after the network acts on the result before.
+        """
         config, wanted = self._engine.config, self.wanted
         changed = config is not None and wanted is not None and not same_network(config, wanted)
         if changed or self.interrupted.is_set():
             raise Interrupted
+        if self._refining and wanted not in (None, self._styled, self._finished):
+            self._finish_again()
 
     def _complete_under_way(self) -> None:
         """Deliver the frame that is on the GPU, since no other follows it at once."""
         before, self._under_way = self._under_way, None
-        if before is None:
-            return
-        try:
-            self._complete(*before)
-        except Exception as exc:
-            log.info("frame failed", exc_info=True)
-            self._fail(exc)
+        if before is not None:
+            with self._reporting():
+                self._complete(*before)
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
         while self._moves.under_way and not self._engine.ready(pending):
             self._moves.show_newer(BETWEEN_S)
         styled = self._engine.complete(pending)
-        spent = styled.timings
-        computed = spent.resize + spent.network + spent.blend
-        self._spent_s = (computed + spent.download) / 1e3
-        self._ends = time.perf_counter() + self._spent_s  # for the frame that was begun meanwhile
-        # Half of the frame now being computed, or the time until the next one is read and scaled;
-        # but a GPU that had to wait for its frame does not wait longer.
-        lead = max(computed / 2, LEAD * (spent.upload + spent.resize))
-        self._due = time.perf_counter() + max(0.0, min(computed - lead, spent.queue)) / 1e3
-        self._moves.painted(self._spent_s)
+        self._pacing.completed(styled.timings)
+        self._moves.painted(self._pacing.spent_s)
         self._show(styled, taken)
 
     def _show(self, styled: StyledFrame, taken: Taken, *, refined: bool = False) -> None:
@@ -482,6 +439,25 @@ class FrameLoop:
             self._metrics.painted(styled, time.perf_counter())
         else:
             self._deliver(styled, taken, refined=refined)
+
+    def _finish_again_or_fail(self) -> bool:
+        """Return whether `_finish_again` delivered a result, or reported an error."""
+        with self._reporting():
+            return self._finish_again()
+        return True
+
+    def _finish_again(self) -> bool:
+        """Deliver the newest output again with other steps after the network.
+
+        Return False if the network has to run.
+        """
+        assert self._frame is not None
+        begun, self._finished = time.perf_counter(), self.wanted
+        frame = replace(self._frame, captured_at=begun)
+        styled = self._engine.finish_again(frame, self.wanted)
+        if styled is not None:
+            self._deliver(styled, Taken(frame, frame, begun, begun), refined=self._kept_refined)
+        return styled is not None
 
     def _deliver(self, styled: StyledFrame, taken: Taken, *, refined: bool = False) -> None:
         finished = time.perf_counter()
@@ -499,11 +475,16 @@ class FrameLoop:
         if given_up is not None:
             self._engine.discard(given_up[1])
 
-    def _fail(self, error: Exception) -> None:
-        """Report a failed frame; style nothing until the next config or source."""
-        self.running = False
-        self._discard()
-        self._events.problem(Problem.of(error, failure="Could not style this frame"))
+    @contextmanager
+    def _reporting(self) -> Generator[None]:
+        """Report an error of the engine, and style nothing until the next config or source."""
+        try:
+            yield
+        except Exception as exc:
+            log.info("frame failed", exc_info=True)
+            self.running = False
+            self._discard()
+            self._events.problem(Problem.of(exc, failure="Could not style this frame"))
 
     def _report_overhead(self, now: float) -> None:
         """Update the engine's overhead and the sound's delay every OVERHEAD_S."""
@@ -512,16 +493,6 @@ class FrameLoop:
             self._engine.set_overhead(self._metrics.overhead_ms(now))
             if self._source is not None:
                 self._source.set_delay(self._metrics.delay_s(now))
-
-    def _set_silence(self, silence: str | None) -> None:
-        if silence != self._silence:
-            self._silence = silence
-            self._events.silence_changed(silence)
-
-    def _set_status(self, status: str) -> None:
-        if status != self._status:
-            self._status = status
-            self._events.status(status)
 
 
 def _mode(source: FrameSource, refine: bool) -> ProcessMode:

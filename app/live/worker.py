@@ -13,8 +13,9 @@ from app.engine.engine import Engine
 from app.engine.webgpu_rates import Measurement
 from app.errors import Problem
 from app.frame import FrameSource
-from app.live.frame_loop import FrameLoop, LoopEvents
+from app.live.frame_loop import FrameLoop
 from app.live.latest_value import LatestValue
+from app.live.loop_events import LoopEvents
 from app.live.previews.painter import PreviewPainter
 from app.live.stream_metrics import StreamMetrics
 from kernels.network.webgpu.library import WebGpuError

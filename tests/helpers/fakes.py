@@ -292,6 +292,9 @@ class Negative:
     def finish(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame:
         return self.process(frame)
 
+    def finish_again(self, *_: object) -> None:
+        """Return nothing: `finish` makes every result."""
+
     def move(self, *_: object) -> None:
         """Move no painting."""
 
@@ -328,7 +331,10 @@ class Negative:
     def reset_history(self) -> None:
         pass
 
-    def forget_scene(self) -> None:
+    def leave_picture(self) -> None:
+        pass
+
+    def take_picture(self) -> None:
         pass
 
     def compile_kernels(self, compiling: bool) -> None:

@@ -11,8 +11,9 @@ from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.errors import Problem, StyleForgeError
 from app.frame import FrameSource, SourceInfo
-from app.live.frame_loop import FrameLoop, LoopEvents
+from app.live.frame_loop import FrameLoop
 from app.live.latest_value import LatestValue
+from app.live.loop_events import LoopEvents
 from app.live.stream_metrics import StreamMetrics
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
 
@@ -108,6 +109,7 @@ class CameraStream:
 
     def _source_info(self, info: SourceInfo) -> None:
         self._pictures = info.count
+        self._loop.know_picture(info)  # the command's scene or mask is for every picture
 
     def _source_status(self, status: str) -> None:
         if status:

@@ -181,9 +181,17 @@ class Engine:
         self._config, self._device = config, device
         allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
 
-    def forget_scene(self) -> None:
-        """Forget the learned empty scene, or the mask, of a source that is closed."""
-        self._cutout.forget_scene()
+    def leave_picture(self) -> None:
+        """Forget the learned empty scene, or the mask: another picture or source follows.
+
+        Configs that were made for the picture before may still arrive. Until `take_picture`, their
+        scenes and masks count as none.
+        """
+        self._cutout.leave_picture()
+
+    def take_picture(self) -> None:
+        """Use scenes and masks again: configs are now made for the picture that follows."""
+        self._cutout.take_picture()
 
     def reset_history(self) -> None:
         """Do not smooth the next frame with earlier ones, after a change of source or a seek."""
@@ -219,6 +227,7 @@ class Engine:
     def compile_kernels(self, compiling: bool) -> None:
         """Set whether kernels are being compiled; times of that phase count only until its end."""
         self._adaptation.compile_kernels(compiling)
+        self._finishing.forget_output()
 
     def hold(self, held: bool) -> None:
         """Fix the automatic size and network while `held`, for a recording."""
@@ -227,6 +236,7 @@ class Engine:
     def time_layers(self, on: bool) -> None:
         """Set whether timings cover every layer, except in comparisons, which that would slow."""
         self._inference.by_layer = on
+        self._finishing.forget_output()
 
     def set_overhead(self, overhead_ms: float) -> None:
         self._adaptation.set_overhead(overhead_ms)
@@ -234,10 +244,13 @@ class Engine:
     def evict(self, key: str) -> None:
         """Drop the cached weights of a style that was removed or replaced."""
         self._style_weights.evict(key)
+        self._finishing.forget_output()
 
     def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
-        """Style a frame with the config in force: `infer`, then `finish`."""
-        return self.finish(self.infer(frame, mode))
+        """Style a frame with the config in force, as `infer` and `finish` do."""
+        inferred = self.infer(frame, mode)
+        with self._memory_errors(frame):
+            return self._finishing.finish(inferred)
 
     def infer(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> Inferred:
         """Run the network on a frame, or both networks if they are compared.
@@ -248,6 +261,7 @@ class Engine:
             EngineError: If there is not enough memory, or no config.
         """
         config = self._in_force()
+        self._finishing.begin_output()
         with self._memory_errors(frame):
             while True:
                 try:
@@ -270,7 +284,29 @@ class Engine:
         if self._takes(newest, inferred.config):
             inferred = replace(inferred, config=newest)
         with self._memory_errors(inferred.frame):
-            return self._finishing.finish(inferred)
+            return self._finishing.finish(inferred, keeps=True)
+
+    def finish_again(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame | None:
+        """Make the last result of `finish` again, without the network.
+
+        The call is allowed while `infer` calls `between_layers`. `newest` takes effect as in
+        `finish`.
+
+        Args:
+            frame: The frame of that result, perhaps with another time.
+
+        Returns:
+            None if the network has to run: for another frame, in a comparison, or after anything
+            changed that the network depends on.
+
+        Raises:
+            EngineError: If there is not enough memory.
+        """
+        config = self._in_force()
+        if self._takes(newest, config):
+            config = newest
+        with self._memory_errors(frame):
+            return self._finishing.finish_again(frame, config)
 
     def move(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame | None:
         """Move the last painting of a stream to a newer frame; None if there is none.
@@ -279,7 +315,7 @@ class Engine:
         `finish`.
         """
         config = self._in_force()
-        if newest is not None and same_network(newest, config):
+        if self._takes(newest, config):
             config = newest
         return self._finishing.move(frame, config)
 
@@ -351,6 +387,7 @@ class Engine:
             ValueError: If the frames differ in size.
         """
         config = self._in_force()
+        self._finishing.forget_output()
         if len({(frame.width, frame.height) for frame in frames}) != 1:
             raise ValueError("the frames of a batch have one size")
         with self._memory_errors(frames[0]):
@@ -420,13 +457,12 @@ class Engine:
 
     def _takes(self, newest: EngineConfig | None, config: EngineConfig) -> TypeGuard[EngineConfig]:
         """Use the newest config if it differs from `config` only after the network."""
-        if newest is None or not same_network(replace(newest, matte=config.matte), config):
+        if newest is None or not same_network(newest, config):
             return False
-        if newest.matte != config.matte:
-            try:
-                self._cutout.choose(newest.matte)
-            except MatteError:
-                return False  # `configure` says why
+        try:
+            self._cutout.choose(newest.matte)
+        except MatteError:
+            return False  # `configure` says why
         self._config = newest
         return True
 
@@ -452,3 +488,4 @@ class Engine:
     def _release(self) -> None:
         self._networks.clear()
         self._display.clear()
+        self._finishing.forget_output()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.engine.adaptation import Adaptation
 from app.engine.comparison import Comparer
@@ -15,10 +18,28 @@ from app.engine.inferred import Inferred
 from app.engine.matting.cutout import Cutout, Parts
 from app.engine.post.blending import Pixels, PostProcessor, deep_picture, eight_bits
 from app.engine.process_mode import ProcessMode
-from app.engine.result import Comparison, RunInfo, StyledFrame
+from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Picture:
+    """A displayed picture.
+
+    Attributes:
+        output: The network's output, smoothed; None if it has 16 bits or stays on a GPU.
+        parts: The parts that are painted; None for all of it.
+        deep: The picture with 16 bits per channel, if the output has them.
+        blend_ms: The time it took.
+    """
+
+    pixels: Pixels
+    output: Pixels | None
+    parts: Parts | None
+    deep: NDArray[np.uint16] | None
+    blend_ms: float
 
 
 class Finishing:
@@ -39,75 +60,75 @@ class Finishing:
         self._style_weights, self._adaptation = style_weights, adaptation
         self._latest_run_info = LatestRunInfo()
         self._moving = Moving(post)
+        self._kept: tuple[Inferred, Pixels | None] | None = None  # with the smoothed output
 
-    def finish(self, inferred: Inferred) -> StyledFrame:
-        """Make the result of a frame that ran through the network, and record its times."""
-        frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
+    def finish(self, inferred: Inferred, *, keeps: bool = False) -> StyledFrame:
+        """Make the result of a frame that ran through the network, and record its times.
+
+        With `keeps`, keep the output for `finish_again`.
+        """
+        config, rendering = inferred.config, inferred.rendering
         if rendering.displayed is None:
             self._post.begin(inferred.active.key, smoothed=inferred.smoothed)
         else:  # the CPU's state of the stream is now outdated
             self._post.reset_history()
-        start = time.perf_counter()
-        deep = smoothed = None
-        if rendering.deep is not None and frame.deep is not None:
-            outputs = rendering.deep, rendering.pixels, inferred.inputs[0]
-            deep = deep_picture(*outputs, frame.deep, config)
-            pixels = eight_bits(deep)
-        else:
-            smoothed, pixels = self._post_process(inferred, config.kernels)
-        parts = self._cutout.parts(frame.pixels, config, continues=inferred.mode.has_history)
-        if parts is not None:
-            pixels = parts.mixed(pixels)
-            if deep is not None and frame.deep is not None:
-                deep = parts.mixed_deep(deep, frame.deep)
-        blend_ms = (time.perf_counter() - start) * 1e3
+        made = self._picture(inferred)
         comparison, comparison_ms = None, 0.0
         if config.compare:
             start = time.perf_counter()
-            comparison = self._compare(inferred, pixels, parts)
+            comparison = self._compare(inferred, made.pixels, made.parts)
             comparison_ms = (time.perf_counter() - start) * 1e3
             others = (r for kernels, r in inferred.renderings.items() if kernels != config.kernels)
             comparison_ms += sum(other.timings.total for other in others)
-        self._adaptation.record(
-            inferred.variant,
-            config,
-            inferred.mode,
-            inferred.sizes,
-            network_ms=rendering.network_ms,
-            around_ms=inferred.resize_ms
-            + rendering.timings.resize
-            + rendering.timings.blend
-            + blend_ms,
-            lite=inferred.active.lite,
-        )
+        self._record(inferred, made.blend_ms)
         spent = rendering.timings
         timings = replace(
             spent,
-            read=frame.read_ms,
+            read=inferred.frame.read_ms,
             resize=spent.resize + inferred.resize_ms,
-            blend=spent.blend + blend_ms,
+            blend=spent.blend + made.blend_ms,
             comparison=comparison_ms,
         )
-        screen = rendering.screen if pixels is rendering.pixels else None
-        styled = StyledFrame(
-            frame.with_pixels(pixels, screen, deep),
-            frame,
-            config,
-            timings,
-            inferred.sizes.detail,
-            self._run_info(inferred),
-            comparison,
-            batch=rendering.batch,
-            texture=inferred.texture,
-            comb=inferred.comb,
-            bands=inferred.bands,
-        )
+        styled = self._styled(inferred, made, timings, comparison)
         if config.fluid and inferred.mode is ProcessMode.LIVE and not config.compare:
-            if smoothed is not None:
-                self._moving.painted(inferred, smoothed, inferred.inputs[0], styled)
+            if made.output is not None:
+                self._moving.painted(inferred, made.output, inferred.inputs[0], styled)
         else:
             self._moving.forget()
+        kept = keeps and not config.compare
+        self._kept = (_lasting(inferred), made.output) if kept else None
         return styled
+
+    def finish_again(self, frame: Frame, config: EngineConfig) -> StyledFrame | None:
+        """Make the result of the kept output again, with other steps after the network.
+
+        Args:
+            frame: The frame of that output, perhaps with another time.
+
+        Returns:
+            None if the output was not kept, or if its history would change.
+        """
+        if self._kept is None:
+            return None
+        inferred, output = self._kept
+        active = self._style_weights.as_chosen(inferred.active)
+        smoothed = inferred.mode.has_history and config.smoothing != inferred.config.smoothing
+        if active is None or smoothed or inferred.frame.pixels is not frame.pixels:
+            return None
+        inferred = replace(inferred, frame=frame, config=config, active=active)
+        made = self._picture(inferred, output)
+        timings = Timings(read=frame.read_ms, blend=made.blend_ms)
+        self._kept = inferred, output
+        return self._styled(inferred, made, timings)
+
+    def begin_output(self) -> None:
+        """Forget an output whose memory the next run of a network may use again."""
+        if self._kept is not None and self._kept[0].device.type != "cpu":
+            self._kept = None
+
+    def forget_output(self) -> None:
+        """Let `finish_again` wait for the next run of the network."""
+        self._kept = None
 
     def move(self, frame: Frame, config: EngineConfig) -> StyledFrame | None:
         """Move the last painting to a newer frame, see `Moving.move`."""
@@ -128,11 +149,68 @@ class Finishing:
     def reset_history(self) -> None:
         """Move no earlier painting, after a change of source or a seek."""
         self._moving.forget()
+        self._kept = None
 
-    def _post_process(self, inferred: Inferred, kernels: str) -> tuple[Pixels | None, Pixels]:
+    def _picture(self, inferred: Inferred, output: Pixels | None = None) -> _Picture:
+        """Make the displayed picture; `output` is the smoothed one, if it is known."""
+        start = time.perf_counter()
+        frame, config, rendering = inferred.frame, inferred.config, inferred.rendering
+        deep = None
+        if rendering.deep is not None and frame.deep is not None:
+            outputs = rendering.deep, rendering.pixels, inferred.inputs[0]
+            deep = deep_picture(*outputs, frame.deep, config)
+            pixels = eight_bits(deep)
+        else:
+            output, pixels = self._post_process(inferred, config.kernels, output)
+        parts = self._cutout.parts(frame.pixels, config, continues=inferred.mode.has_history)
+        if parts is not None:
+            pixels = parts.mixed(pixels)
+            if deep is not None and frame.deep is not None:
+                deep = parts.mixed_deep(deep, frame.deep)
+        return _Picture(pixels, output, parts, deep, (time.perf_counter() - start) * 1e3)
+
+    def _record(self, inferred: Inferred, blend_ms: float) -> None:
+        rendering = inferred.rendering
+        spent = rendering.timings
+        self._adaptation.record(
+            inferred.variant,
+            inferred.config,
+            inferred.mode,
+            inferred.sizes,
+            network_ms=rendering.network_ms,
+            around_ms=inferred.resize_ms + spent.resize + spent.blend + blend_ms,
+            lite=inferred.active.lite,
+        )
+
+    def _styled(
+        self,
+        inferred: Inferred,
+        made: _Picture,
+        timings: Timings,
+        comparison: Comparison | None = None,
+    ) -> StyledFrame:
+        frame, rendering = inferred.frame, inferred.rendering
+        screen = rendering.screen if made.pixels is rendering.pixels else None
+        return StyledFrame(
+            frame.with_pixels(made.pixels, screen, made.deep),
+            frame,
+            inferred.config,
+            timings,
+            inferred.sizes.detail,
+            self._run_info(inferred),
+            comparison,
+            batch=rendering.batch,
+            texture=inferred.texture,
+            comb=inferred.comb,
+            bands=inferred.bands,
+        )
+
+    def _post_process(
+        self, inferred: Inferred, kernels: str, output: Pixels | None = None
+    ) -> tuple[Pixels | None, Pixels]:
         """Return the network's output, smoothed, and the displayed picture.
 
-        The output is None if it stays on a GPU.
+        The output is None if it stays on a GPU. If it is given, it is not smoothed again.
         """
         rendering = inferred.renderings[kernels]
         if (made := rendering.displayed) is not None:
@@ -141,7 +219,8 @@ class Finishing:
             wanted = replace(wanted, smoothing=made.smoothing)
             return None, rendering.pixels if wanted == made else self._display.finish(wanted)
         config, resized = inferred.config, inferred.inputs[0]
-        output = self._post.smooth(kernels, rendering.pixels, resized, config)
+        if output is None:
+            output = self._post.smooth(kernels, rendering.pixels, resized, config)
         return output, self._post.enlarge(output, resized, inferred.frame.pixels, config)
 
     def _compare(self, inferred: Inferred, pixels: Pixels, parts: Parts | None) -> Comparison:
@@ -187,3 +266,9 @@ class Finishing:
         return self._latest_run_info.get(
             config, inferred.device, inferred.precision, active, reasons
         )
+
+
+def _lasting(inferred: Inferred) -> Inferred:
+    """Return an output without what only a comparison needs."""
+    rendering = replace(inferred.rendering, raws=())
+    return replace(inferred, given=(), renderings={inferred.config.kernels: rendering})

@@ -27,21 +27,31 @@ class Cutout:
     def __init__(self) -> None:
         self._file = ""
         self._source: MatteSource | None = None
+        self._left = False  # whether a scene or a mask would be of the picture before
 
     def choose(self, file: str) -> None:
         """Take mattes from a file, see app.engine.matting.files; "" for none.
 
+        Between `leave_picture` and `take_picture`, a learned scene or a mask counts as none.
+
         Raises:
             MatteError: If the file cannot be used; the one in use stays.
         """
+        if self._left and is_of_source(Path(file)):
+            file = ""
         if file != self._file:
             self._source = matte_source(file) if file else None
             self._file = file
 
-    def forget_scene(self) -> None:
-        """Forget a learned scene or a mask, because another source follows."""
+    def leave_picture(self) -> None:
+        """Forget a learned scene or a mask, because another picture or source follows."""
+        self._left = True
         if is_of_source(Path(self._file)):
             self._file, self._source = "", None
+
+    def take_picture(self) -> None:
+        """Take scenes and masks again: who chooses them knows the picture that follows."""
+        self._left = False
 
     def reset(self) -> None:
         """Begin another stream."""

@@ -17,7 +17,7 @@ from app.engine.post.blending import Pixels
 from app.engine.process_mode import ProcessMode
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.live.frame_loop import Between
+from app.live.loop_events import Between
 from app.live.previews.budget import StreamBudget
 from models.transformer_net import IN_RUNTIMES
 from utils.opencv import cv2
@@ -165,7 +165,7 @@ def _look(config: EngineConfig) -> EngineConfig:
     in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()
     return replace(
-        config,
+        config.unmatted(),
         style="",
         mix=None,
         mix_more=(),
@@ -176,8 +176,6 @@ def _look(config: EngineConfig) -> EngineConfig:
         strokes=defaults.strokes,
         smoothing=0.0,
         compare=False,
-        paint=defaults.paint,
-        matte=defaults.matte,
         kernels=defaults.kernels if in_runtime else config.kernels,
         device="cpu" if in_runtime else config.device,
     )

@@ -347,6 +347,8 @@ class Session(QObject):
     def _source_info(self, info: SourceInfo) -> None:
         self._info = info
         self.source_changed.emit(info)
+        # All controllers have now forgotten the mask of the picture before.
+        self._post(self._loop.know_picture, info)
 
     @Slot()
     def _ended(self) -> None:

@@ -28,7 +28,7 @@ SETTLED_MS = 400  # delay after a change of the config before thumbnails are sty
 def small_config(config: EngineConfig) -> EngineConfig:
     """Return the look of `config` on the processor: quick for small pictures, it frees the GPU."""
     return replace(
-        config,
+        config.unmatted(),
         size=SIZE.width() * SCALE,
         device="cpu",
         precision=EngineConfig().precision,
@@ -36,8 +36,6 @@ def small_config(config: EngineConfig) -> EngineConfig:
         network="lite",
         smoothing=0.0,
         compare=False,
-        paint=EngineConfig().paint,
-        matte=EngineConfig().matte,
     )
 
 

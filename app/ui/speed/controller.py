@@ -7,10 +7,9 @@ from dataclasses import replace
 from PySide6.QtCore import QObject
 
 from app.engine.config import EngineConfig
-from app.engine.resolution import Sizes, kept_strokes
+from app.engine.resolution import Sizes, kept_strokes, stroke_size
 from app.engine.result import StyledFrame
 from app.live.session import Session
-from app.options import STROKE_SIZE, STROKES
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.steps import AUTOMATIC, TITLES, Machine, Step, steps_for
 from app.ui.speed.timing import FrameTimes, Kind
@@ -81,6 +80,8 @@ class SpeedController(QObject):
     def _on_styled(self, styled: StyledFrame) -> None:
         if styled.comparison is not None or self._session.still or styled.bands:
             return
+        if not styled.timings.network:  # a painting that moved, or was finished again
+            return
         width, height = styled.source.width, styled.source.height
         kind = Kind(styled.running.lite, styled.running.precision)
         sizes = _sizes(styled)
@@ -99,5 +100,5 @@ def _sizes(styled: StyledFrame) -> Sizes:
     config: EngineConfig = styled.config
     if config.size is not None and not config.keep_strokes:
         return Sizes(styled.size, styled.size)
-    stroke_size = round(STROKE_SIZE * STROKES[config.strokes].scale)
-    return kept_strokes(styled.source.width, styled.source.height, max(styled.size), stroke_size)
+    usual = stroke_size(config.strokes)
+    return kept_strokes(styled.source.width, styled.source.height, max(styled.size), usual)

@@ -9,7 +9,7 @@ from app.cli import main
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
 from app.frame import Frame
-from app.live.frame_loop import Between
+from app.live.loop_events import Between
 from app.live.previews.painter import SIZE, PreviewPainter
 from app.styles.catalog import Catalog
 from app.stylist import Stylist

@@ -14,7 +14,8 @@ from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live import fluid
 from app.live.fluid import COUNTED, FAST_S, SLOW_S, Fluid
-from app.live.frame_loop import FrameLoop, LoopEvents
+from app.live.frame_loop import FrameLoop
+from app.live.loop_events import LoopEvents
 from app.live.stream_metrics import StreamMetrics
 from models.webgpu_devices import key_of, try_again
 from tests.conftest import picture

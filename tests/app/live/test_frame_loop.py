@@ -10,8 +10,9 @@ import pytest
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.frame_loop import FrameLoop, LoopEvents
+from app.live.frame_loop import FrameLoop
 from app.live.latest_value import LatestValue
+from app.live.loop_events import LoopEvents
 from app.live.stream_metrics import StreamMetrics
 from tests.conftest import picture
 from tests.helpers.errors import mentions

@@ -14,8 +14,10 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import Timings
 from app.errors import Problem
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live.frame_loop import EARLY_S, LONGEST_S, FrameLoop, LoopEvents
+from app.live.frame_loop import FrameLoop
 from app.live.latest_value import LatestValue
+from app.live.loop_events import LoopEvents
+from app.live.pacing import EARLY_S, LONGEST_S
 from app.live.stream_metrics import StreamMetrics
 from tests.conftest import picture
 
@@ -128,10 +130,10 @@ def test_the_next_frame_may_come_until_the_one_under_way_is_done(
     loop.step()
     source.frames = [Frame(picture(), 1)]
     loop.step()
-    monkeypatch.setattr(loop, "_due", 0.0)
+    monkeypatch.setattr(loop._pacing, "due", 0.0)
     now = time.perf_counter()
     monkeypatch.setattr(time, "perf_counter", lambda: now)
-    monkeypatch.setattr(loop, "_ends", now + computed / 1e3)
+    monkeypatch.setattr(loop._pacing, "ends", now + computed / 1e3)
     loop.step()
     assert source.waits[-1] == pytest.approx(waited, abs=2 * EARLY_S)
 
@@ -193,7 +195,7 @@ def test_the_next_frame_is_read_late_enough_to_be_young_when_it_is_painted(
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
     loop._under_way = object()
-    loop._due = time.perf_counter() + 0.5
+    loop._pacing.due = time.perf_counter() + 0.5
     monkeypatch.setattr(loop, "_complete_under_way", lambda: None)
     loop.step()
     assert slept == [pytest.approx(0.5, abs=0.2)]
@@ -217,7 +219,7 @@ def test_the_next_frame_is_due_when_half_of_the_one_under_way_is_computed(
     source.frames = [Frame(picture(), 0)]
     loop.step()
     loop.step()
-    assert loop._due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
+    assert loop._pacing.due - time.perf_counter() == pytest.approx(later / 1e3, abs=0.05)
 
 
 def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
@@ -230,4 +232,4 @@ def test_a_frame_that_is_scaled_behind_its_upload_is_due_earlier(
     loop.step()
     loop.step()
     # Due twice the upload and scaling time before the frame ahead ends, at 1.3 s.
-    assert loop._due - time.perf_counter() == pytest.approx(0.3, abs=0.05)
+    assert loop._pacing.due - time.perf_counter() == pytest.approx(0.3, abs=0.05)

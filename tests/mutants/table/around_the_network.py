@@ -230,7 +230,7 @@ MUTANTS = (
     ),
     Mutant(
         "a frame is held back although the GPU waits for it",
-        "app/live/frame_loop.py",
+        "app/live/pacing.py",
         "min(computed - lead, spent.queue)",
         "computed - lead",
         (
@@ -239,7 +239,7 @@ MUTANTS = (
     ),
     Mutant(
         "a frame comes too late for the GPU by the time that scaling it takes",
-        "app/live/frame_loop.py",
+        "app/live/pacing.py",
         "LEAD * (spent.upload + spent.resize)",
         "LEAD * spent.upload",
         (

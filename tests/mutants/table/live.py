@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "a canceled picture is begun again",
         "app/live/frame_loop.py",
-        "self._styled, self._refined, self._reduced = self._engine.config, True, False",
-        "self._styled, self._refined, self._reduced = None, True, False",
+        "config is None or self._given_up:",
+        "config is None:",
         (f"{_LARGE}::test_a_canceled_picture_is_not_begun_again",),
     ),
     Mutant(

@@ -12,6 +12,8 @@ _NATIVE = "tests/kernels/frames/test_native_matting.py"
 _WINDOW = "tests/app/ui/window/test_person.py"
 _BRUSH = "tests/app/engine/matting/test_brushing.py"
 _BRUSH_WINDOW = "tests/app/ui/window/test_brush.py"
+_LOOP = "tests/app/live/test_finishing_again.py"
+_AGAIN = "tests/app/engine/test_finishing_again.py"
 _STYLIZE = "tests/app/commands/test_mattes.py"
 
 MUTANTS = (
@@ -151,10 +153,109 @@ MUTANTS = (
     ),
     Mutant(
         "a mask fades in only after the painting under way",
-        "app/engine/engine/engine.py",
-        "replace(newest, matte=config.matte)",
-        "newest",
+        "app/engine/config.py",
+        '    "matte",\n)\n',
+        ")\n",
         (f"{_BRUSH}::test_a_stroke_takes_effect_on_the_painting_under_way",),
+    ),
+    Mutant(
+        "each stroke on a still runs the network",
+        "app/live/frame_loop.py",
+        "if frame is not None or refine or not self._finish_again_or_fail():",
+        "if True:",
+        (f"{_LOOP}::test_the_network_does_not_run_while_the_mask_changes",),
+    ),
+    Mutant(
+        "a stroke waits until the picture is refined",
+        "app/live/frame_loop.py",
+        "            self._finish_again()\n",
+        "            pass\n",
+        (f"{_LOOP}::test_a_stroke_is_shown_while_the_picture_is_refined",),
+    ),
+    Mutant(
+        "a slider on a still shows the picture of another frame",
+        "app/engine/engine/finishing.py",
+        " or inferred.frame.pixels is not frame.pixels",
+        "",
+        (f"{_AGAIN}::test_another_frame_runs_through_the_network",),
+    ),
+    Mutant(
+        "a paused stream is smoothed with itself",
+        "app/engine/engine/finishing.py",
+        "made = self._picture(inferred, output)",
+        "made = self._picture(inferred)",
+        (f"{_AGAIN}::test_a_paused_stream_is_not_smoothed_with_itself",),
+    ),
+    Mutant(
+        "a style that was replaced is still on the picture",
+        "app/engine/engine/engine.py",
+        "        self._style_weights.evict(key)\n        self._finishing.forget_output()\n",
+        "        self._style_weights.evict(key)\n",
+        (f"{_AGAIN}::test_whatever_the_network_depends_on_makes_it_run_again",),
+    ),
+    Mutant(
+        "the next picture of a strip has the mask of the one before",
+        "app/live/source_reports.py",
+        "            if another:\n                self._left()\n",
+        "            if another:\n",
+        (
+            f"{_LOOP}::"
+            "test_the_next_picture_of_a_strip_is_not_painted_by_the_mask_of_the_one_before",
+        ),
+    ),
+    Mutant(
+        "a stroke on the picture before is a mask of the next one",
+        "app/engine/matting/cutout.py",
+        "        if self._left and is_of_source(Path(file)):\n",
+        "        if False:\n",
+        (
+            f"{_LOOP}::"
+            "test_the_next_picture_of_a_strip_is_not_painted_by_the_mask_of_the_one_before",
+        ),
+    ),
+    Mutant(
+        "a mask stays for the next picture if that has the same name",
+        "app/ui/person/controller.py",
+        "if stepped or title != self._title:",
+        "if title != self._title:",
+        (
+            f"{_BRUSH_WINDOW}"
+            "::test_the_next_picture_of_a_strip_forgets_the_mask_even_with_the_same_name",
+        ),
+    ),
+    Mutant(
+        "the window waits until a mask is written",
+        "app/ui/person/mask_files.py",
+        "        self._session.write(work, done, failure=",
+        "        done(work())\n        self._session.write(lambda: None, lambda _: None, failure=",
+        (f"{_BRUSH_WINDOW}::test_strokes_are_written_in_order_on_another_thread",),
+    ),
+    Mutant(
+        "the list of parts is about people while a mask is in use",
+        "app/ui/person/dialog.py",
+        "        paint.show_options(parts)\n",
+        "",
+        (f"{_BRUSH_WINDOW}::test_the_list_names_the_parts_by_the_mask",),
+    ),
+    Mutant(
+        "cards show only the person painted",
+        "app/live/previews/painter.py",
+        "        config.unmatted(),\n",
+        "        config,\n",
+        (
+            "tests/app/live/previews/test_painter.py::"
+            "test_cards_show_the_whole_painting_whatever_part_of_the_picture_is_painted",
+        ),
+    ),
+    Mutant(
+        "the film strip shows only the person painted",
+        "app/ui/film_strip/controller.py",
+        "        config.unmatted(),\n",
+        "        config,\n",
+        (
+            "tests/app/ui/window/test_film_strip.py::"
+            "test_thumbnails_show_the_whole_painting_whatever_part_of_the_picture_is_painted",
+        ),
     ),
     Mutant(
         "any picture is a mask",

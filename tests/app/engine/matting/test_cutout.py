@@ -119,7 +119,7 @@ def test_without_a_scene_everything_is_painted_and_said(engine, config, painted)
 def test_a_learned_scene_ends_with_its_source(engine, config, painted):
     _, frame, *_ = painted
     engine.configure(replace(config, paint="person"))
-    engine.forget_scene()
+    engine.leave_picture()
     made = engine.process(frame, LIVE)
     assert any("scene" in each for each in made.running.limitations)
 

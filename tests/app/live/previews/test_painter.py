@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import StyleForgeError
 from app.frame import Frame
-from app.live.frame_loop import Between
+from app.live.loop_events import Between
 from app.live.previews.budget import SHARE
 from app.live.previews.painter import (
     AREA,
@@ -183,6 +184,17 @@ def test_another_choice_of_style_alone_paints_nothing_anew(painter):
     fill(painter, still(picture))
     mixed = EngineConfig(style="b", device="cpu", mix="a", mix_amount=0.3)
     assert fill(painter, still(picture, mixed)) == []
+
+
+def test_cards_show_the_whole_painting_whatever_part_of_the_picture_is_painted(painter, engine):
+    painter.want(["a", "b"], 2)
+    picture = frame()
+    fill(painter, still(picture))
+    masked = replace(CONFIG, paint="person", matte="a.mask", feather=0.5, swap_matte=True)
+    assert fill(painter, still(picture, masked)) == []
+    painter.want(["c"], 1)
+    assert fill(painter, still(picture, masked)) == ["c"]
+    assert (engine.config.paint, engine.config.matte) == ("all", "")
 
 
 def test_of_a_stream_the_styles_in_view_are_renewed_and_the_others_painted_once(painter, clock):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -229,6 +230,13 @@ def test_thumbnails_are_painted_by_the_processor_at_their_own_size():
     config = small_config(EngineConfig(device="cuda:0", size=2048, smoothing=0.5, strength=0.7))
     assert (config.device, config.size, config.smoothing) == ("cpu", 176, 0.0)
     assert config.strength == 0.7
+
+
+def test_thumbnails_show_the_whole_painting_whatever_part_of_the_picture_is_painted():
+    config = EngineConfig(device="cpu")
+    masked = replace(config, paint="person", matte="a.mask", feather=0.5, swap_matte=True)
+    assert small_config(masked) == small_config(config)
+    assert (small_config(masked).paint, small_config(masked).matte) == ("all", "")
 
 
 @pytest.mark.slow

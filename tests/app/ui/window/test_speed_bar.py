@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.engine.config import EngineConfig
+from app.engine.result import Timings
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.main_window import MainWindow
@@ -100,6 +101,19 @@ def test_both_ends_tell_their_rates_once_a_stream_was_measured(moving, qtbot):
     qtbot.waitUntil(lambda: "fps" in bar.left.text(), timeout=5000)
     assert bar.left.text().startswith("Smooth\n")
     assert bar.right.text().startswith("Sharp\nabout ")
+
+
+def test_a_painting_that_moved_or_was_finished_again_is_not_measured(moving, session, qtbot):
+    bar, times = moving.panel.speed, moving.panel.speed_control._machine.times
+    qtbot.waitUntil(lambda: "fps" in bar.left.text(), timeout=5000)
+    session.paused = True
+    qtbot.wait(100)
+    styled, added = moving.viewport.styled, []
+    times.add = lambda *given: added.append(given)
+    session.styled.emit(replace(styled, timings=Timings(motion=1.0, blend=1.0)))
+    assert added == []
+    session.styled.emit(styled)
+    assert len(added) == 1
 
 
 def test_other_kernels_make_what_was_measured_worthless(moving, session, qtbot):
