@@ -159,7 +159,7 @@ MUTANTS = (
     Mutant(
         "a window paints the picture from before a slider was dragged",
         "app/engine/engine/finishing.py",
-        "rendering.screen if pixels is rendering.pixels else None",
+        "rendering.screen if made.pixels is rendering.pixels else None",
         "rendering.screen",
         (
             "tests/app/engine/test_display_path.py::"

@@ -39,12 +39,12 @@ MUTANTS = (
     ),
     Mutant(
         "a slow machine refines a still picture less",
-        "app/engine/resolution.py",
-        "return self._sizes(width, height, max(width, height))",
-        "return self.live(width, height)",
+        "app/engine/adaptation.py",
+        "        if config.size is not None or mode.refines:\n",
+        "        if config.size is not None:\n",
         (
-            "tests/app/engine/test_resolution.py::"
-            "test_a_still_picture_gets_its_full_size_however_slow_the_machine_is",
+            "tests/app/engine/test_adaptation.py::"
+            "test_a_still_of_a_picture_style_is_refined_as_of_any_other",
         ),
     ),
     Mutant(
