@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint
 from PySide6.QtGui import QColor, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +13,7 @@ from app.sources.camera import find_camera, is_camera, list_cameras, parse_spec
 from app.sources.camera_modes.offers import Offers, offers_of
 from app.ui.camera.dialog import NETWORK, NO_CAMERA, CameraModeDialog
 from app.ui.theme.tokens import SPACE
+from app.ui.viewport.picture_cover import PictureCover
 from app.ui.viewport.text_painting import draw_pill, pill_size, scaled, smooth_painter
 from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
@@ -121,21 +122,12 @@ def _offers(name: str) -> Offers:
     return offers_of(find_camera(name, list_cameras()).index)
 
 
-class HeldPicture(QWidget):
-    """Covers the picture while it shows a message; transparent to the mouse."""
+class HeldPicture(PictureCover):
+    """Covers the picture while it shows a message."""
 
     def __init__(self, picture: QWidget) -> None:
-        super().__init__(picture)
-        self._picture = picture
-        self._text, self._dimmed, self._covered = "", False, 0
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName(tr("Why the picture stands still"))
-        picture.installEventFilter(self)
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        return self._text
+        super().__init__(picture, tr("Why the picture stands still"))
+        self._dimmed, self._covered = False, 0
 
     @property
     def dimmed(self) -> bool:
@@ -143,10 +135,8 @@ class HeldPicture(QWidget):
 
     def show_text(self, text: str, *, dimmed: bool) -> None:
         """Show why the picture stands still, or "" to hide it; `dimmed` darkens an old picture."""
-        self._text, self._dimmed = text, dimmed
-        self.setAccessibleDescription(text)
-        self.setVisible(bool(text))
-        self.update()
+        self._dimmed = dimmed
+        self.set_text(text)
 
     def set_covered_height(self, covered: int) -> None:
         """Move the message below other messages that cover the top `covered` pixels."""
@@ -154,13 +144,8 @@ class HeldPicture(QWidget):
         self.update()
 
     def showEvent(self, event: QEvent) -> None:
-        self.setGeometry(self._picture.rect())
+        super().showEvent(event)
         self.lower()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
-            self.setGeometry(self._picture.rect())
-        return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth_painter(self)
@@ -168,6 +153,6 @@ class HeldPicture(QWidget):
             painter.fillRect(self.rect(), DIMMED)
         painter.setFont(scaled(painter.font(), 1.15, bold=True))
         metrics = painter.fontMetrics()
-        wanted, most = pill_size(metrics, self._text).width(), self.width() - 4 * SPACE
+        wanted, most = pill_size(metrics, self.text).width(), self.width() - 4 * SPACE
         corner = QPoint((self.width() - min(wanted, most)) // 2, 7 * SPACE + self._covered)
-        draw_pill(painter, corner, self._text, widest=most if wanted > most else None)
+        draw_pill(painter, corner, self.text, widest=most if wanted > most else None)

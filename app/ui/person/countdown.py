@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from app.ui.viewport.picture_cover import PictureCover
 from app.ui.viewport.text_painting import smooth_painter
 from utils.translation.texts import tr
 
@@ -14,33 +15,15 @@ FILL, RIM = QColor(255, 255, 255), QColor(12, 13, 15, 190)
 RIM_WIDTH = 0.06  # of the digits' height
 
 
-class Countdown(QWidget):
-    """Covers the picture while it shows a number; transparent to the mouse."""
+class Countdown(PictureCover):
+    """Covers the picture while it shows a number."""
 
     def __init__(self, picture: QWidget) -> None:
-        super().__init__(picture)
-        self._picture, self._text = picture, ""
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName(tr("Seconds left to step out of the picture"))
-        picture.installEventFilter(self)
-        self.hide()
-
-    @property
-    def text(self) -> str:
-        return self._text
+        super().__init__(picture, tr("Seconds left to step out of the picture"))
 
     def show_number(self, number: int) -> None:
         """Show a number; hide it at 0."""
-        self._text = str(number) if number > 0 else ""
-        self.setAccessibleDescription(self._text)
-        self.setGeometry(self._picture.rect())
-        self.setVisible(bool(self._text))
-        self.update()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize:
-            self.setGeometry(self._picture.rect())
-        return False
+        self.set_text(str(number) if number > 0 else "")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth_painter(self)
@@ -49,7 +32,7 @@ class Countdown(QWidget):
         font.setPixelSize(round(tall))
         font.setBold(True)
         digits = QPainterPath()
-        digits.addText(0, 0, font, self._text)
+        digits.addText(0, 0, font, self.text)
         digits.translate(QRectF(self.rect()).center() - digits.boundingRect().center())
         painter.strokePath(digits, QPen(RIM, RIM_WIDTH * tall))
         painter.fillPath(digits, FILL)

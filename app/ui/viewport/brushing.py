@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.ui.theme.tokens import SPACE
-from app.ui.viewport.text_painting import INK, draw_pill, pill_size
+from app.ui.viewport.picture_tool import HALO, PictureTool
+from app.ui.viewport.text_painting import INK
 
 SMALLEST, LARGEST = 0.005, 0.25  # radius, in shares of the picture's long side
 USUAL = 0.06
 _STEP = 1.25  # by which a key changes the radius
-_HALO = QColor(12, 13, 15, 190)
 _BUTTONS = {Qt.MouseButton.LeftButton: False, Qt.MouseButton.RightButton: True}  # erases
 _SIZES = {Qt.Key.Key_Comma: 1 / _STEP, Qt.Key.Key_Period: _STEP}
 
 
-class BrushControl(QObject):
+class BrushControl(PictureTool):
     """Follows drags across the picture, and paints the brush's circle.
-
-    Positions are in pixels of the widget. The widget calls `place` in each paint before `paint`.
 
     Attributes:
         erases: Whether the left button erases; the right one always does. May be set.
 
     Signals:
-        changed: The widget should repaint.
         pressed: A drag or click begins: its place, and whether it erases. `released` or `canceled`
             ends it.
         moved: The drag goes on to a place, (x, y) in shares of the picture.
@@ -35,7 +31,6 @@ class BrushControl(QObject):
         resized: The radius that the user chose.
     """
 
-    changed = Signal()
     pressed = Signal(object, bool)
     moved = Signal(object)
     released = Signal()
@@ -45,11 +40,7 @@ class BrushControl(QObject):
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
         self.erases = False
-        self._open = False
-        self._hint = ""
         self._radius = USUAL
-        self._whole, self._seen = QRectF(), QRect()  # the picture, and its visible part
-        self._mirrored = False
         self._pointer: QPointF | None = None  # None outside of the widget
         self._button: Qt.MouseButton | None = None  # of the drag
         self._canceled = False  # the drag, whose button is still down
@@ -57,17 +48,8 @@ class BrushControl(QObject):
     # State
 
     @property
-    def open(self) -> bool:
-        return self._open
-
-    @property
     def dragging(self) -> bool:
         return self._button is not None and not self._canceled
-
-    @property
-    def hint(self) -> str:
-        """The sentence over the picture; "" for none."""
-        return self._hint if self._open else ""
 
     @property
     def radius(self) -> float:
@@ -92,10 +74,6 @@ class BrushControl(QObject):
 
     # Painting
 
-    def place(self, whole: QRectF, seen: QRect, *, mirrored: bool) -> None:
-        """Set where the picture is painted: all of it, its visible part, and whether mirrored."""
-        self._whole, self._seen, self._mirrored = whole, seen, mirrored
-
     def paint(self, painter: QPainter, top: int) -> None:
         """Paint the circle, and the hint at least `top` pixels down."""
         if not self._open:
@@ -103,12 +81,8 @@ class BrushControl(QObject):
         at = self._pointer
         if at is not None and (self.dragging or self._seen.contains(at.toPoint())):
             self._paint_circle(painter, at)
-        if self.hint and not self.dragging:
-            widest = self._seen.width() - 2 * SPACE
-            width = min(widest, pill_size(painter.fontMetrics(), self.hint).width())
-            down = max(top, self._seen.top()) + 2 * SPACE
-            corner = QPoint(self._seen.center().x() - width // 2, down)
-            draw_pill(painter, corner, self.hint, widest=widest)
+        if not self.dragging:
+            self._paint_hint(painter, top)
 
     def _paint_circle(self, painter: QPainter, at: QPointF) -> None:
         """Paint a bright circle in a dark one, legible on any picture; dashed for the eraser."""
@@ -118,10 +92,10 @@ class BrushControl(QObject):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         erases = self._erases_with(self._button)
         style = Qt.PenStyle.DashLine if erases else Qt.PenStyle.SolidLine
-        for ink, across, line in ((_HALO, 4.0, Qt.PenStyle.SolidLine), (INK, 2.0, style)):
+        for ink, across, line in ((HALO, 4.0, Qt.PenStyle.SolidLine), (INK, 2.0, style)):
             painter.setPen(QPen(ink, across, line))
             painter.drawEllipse(at, radius, radius)
-        for ink, across in ((_HALO, 5.0), (INK, 2.0)):
+        for ink, across in ((HALO, 5.0), (INK, 2.0)):
             painter.setPen(QPen(ink, across, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
             painter.drawPoint(at)
         painter.restore()
@@ -192,9 +166,3 @@ class BrushControl(QObject):
 
     def _erases_with(self, button: Qt.MouseButton | None) -> bool:
         return self.erases or (button is not None and _BUTTONS[button])
-
-    def _share(self, at: QPointF) -> tuple[float, float]:
-        """Return a place in shares of the picture, which may be mirrored."""
-        x = (at.x() - self._whole.x()) / self._whole.width()
-        y = (at.y() - self._whole.y()) / self._whole.height()
-        return (1 - x if self._mirrored else x), y

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.ui.theme.tokens import DARK, SPACE
-from app.ui.viewport.text_painting import INK, draw_pill, pill_size
+from app.ui.theme.tokens import DARK
+from app.ui.viewport.picture_tool import HALO, PictureTool
+from app.ui.viewport.text_painting import INK
 from utils.stroke_directions import (
     HALF_TURN,
     MOST_HANDLES,
@@ -22,25 +23,20 @@ from utils.stroke_directions import (
 SHORTEST = 8.0  # pixels: a drag that is shorter is a click
 HIT = 10.0  # pixels from a handle at which a click hits it
 _HALF = 18.0  # pixels: half of a handle's length
-_HALO = QColor(12, 13, 15, 190)
 _ACCENT = QColor(DARK.accent)  # on the dark halo in both themes
 _CANCEL = (Qt.Key.Key_Escape,)
 _REMOVE = (Qt.Key.Key_Escape, Qt.Key.Key_Delete, Qt.Key.Key_Backspace)
 
 
-class CombControl(QObject):
+class CombControl(PictureTool):
     """Paints handles over a picture, and changes them by drags, clicks and keys.
 
-    Positions are in pixels of the widget. The widget calls `place` in each paint before `paint`.
-
     Signals:
-        changed: The widget should repaint.
         pressed: A drag or click begins; its changes end with `released`.
         released: The drag or click ended.
         combed: The handles that the user has made, a tuple.
     """
 
-    changed = Signal()
     pressed = Signal()
     released = Signal()
     combed = Signal(object)
@@ -48,10 +44,6 @@ class CombControl(QObject):
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
         self._handles: Handles = ()
-        self._open = False
-        self._hint = ""
-        self._whole, self._seen = QRectF(), QRect()  # the picture, and its visible part
-        self._mirrored = False
         self._hovered: int | None = None
         self._start: QPointF | None = None  # of a press
         self._end: QPointF | None = None  # of a press that became a drag
@@ -60,10 +52,6 @@ class CombControl(QObject):
         self._canceled = False  # the drag, whose button is still down
 
     # State
-
-    @property
-    def open(self) -> bool:
-        return self._open
 
     @property
     def handles(self) -> Handles:
@@ -76,7 +64,7 @@ class CombControl(QObject):
     @property
     def hint(self) -> str:
         """The sentence over the picture; "" for none."""
-        return self._hint if self._open and not self._handles else ""
+        return "" if self._handles else super().hint
 
     def show_handles(self, handles: Handles, *, on: bool, hint: str = "") -> None:
         """Show the handles if `on`, or `hint` if there are none; else neither."""
@@ -94,10 +82,6 @@ class CombControl(QObject):
 
     # Painting
 
-    def place(self, whole: QRectF, seen: QRect, *, mirrored: bool) -> None:
-        """Set where the picture is painted: all of it, its visible part, and whether mirrored."""
-        self._whole, self._seen, self._mirrored = whole, seen, mirrored
-
     def paint(self, painter: QPainter, top: int) -> None:
         """Paint the handles and the drag, or the hint at least `top` pixels down."""
         if not self._open:
@@ -111,12 +95,8 @@ class CombControl(QObject):
             lit = number == self._hovered and self._start is None
             _draw_stroke(painter, middle - along, middle + along, INK if lit else _ACCENT)
         painter.restore()
-        if self.hint and self._start is None:
-            widest = self._seen.width() - 2 * SPACE
-            width = min(widest, pill_size(painter.fontMetrics(), self.hint).width())
-            down = max(top, self._seen.top()) + 2 * SPACE
-            corner = QPoint(self._seen.center().x() - width // 2, down)
-            draw_pill(painter, corner, self.hint, widest=widest)
+        if self._start is None:
+            self._paint_hint(painter, top)
 
     def cursor(self, at: QPointF) -> Qt.CursorShape | None:
         """Return the pointer's shape at a place; None if combing does not set it."""
@@ -243,12 +223,11 @@ class CombControl(QObject):
 
     def _handle_of(self, start: QPointF, end: QPointF) -> Handle:
         """Return the handle of a drag: halfway, in its direction."""
-        middle, along = (start + end) / 2, end - start
-        x = (middle.x() - self._whole.x()) / self._whole.width()
-        y = (middle.y() - self._whole.y()) / self._whole.height()
+        along = end - start
+        x, y = self._share((start + end) / 2)
         angle = math.degrees(math.atan2(-along.y(), along.x()))
         if self._mirrored:
-            x, angle = 1 - x, HALF_TURN - angle
+            angle = HALF_TURN - angle
         return rounded_handle(min(1.0, max(0.0, x)), min(1.0, max(0.0, y)), angle)
 
     def _on_widget(self, handle: Handle) -> tuple[QPointF, QPointF]:
@@ -276,6 +255,6 @@ def _draw_stroke(
 ) -> None:
     """Draw a stroke with round ends in a dark halo, legible on any picture."""
     width = 2.0 if thin else 5.0
-    for color, across in ((_HALO, width + 4), (ink, width)):
+    for color, across in ((HALO, width + 4), (ink, width)):
         painter.setPen(QPen(color, across, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         painter.drawLine(start, end)

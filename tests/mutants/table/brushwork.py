@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "a drag on a mirrored picture combs its other side",
         "app/ui/viewport/combing.py",
-        "x, angle = 1 - x, HALF_TURN - angle",
-        "angle = HALF_TURN - angle",
+        "            angle = HALF_TURN - angle\n",
+        "            pass\n",
         (f"{_COMBING}::test_a_drag_on_a_mirrored_picture_sets_the_handle_of_what_is_under_it",),
     ),
     Mutant(

@@ -284,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "the brush paints beside the pointer on a mirrored picture",
-        "app/ui/viewport/brushing.py",
+        "app/ui/viewport/picture_tool.py",
         "(1 - x if self._mirrored else x)",
         "x",
         (f"{_BRUSH_WINDOW}::test_a_stroke_on_a_mirrored_picture_paints_what_is_under_it",),
