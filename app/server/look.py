@@ -21,6 +21,7 @@ from app.parameters import (
     Parameter,
     Parameters,
     combed,
+    parameter_values,
 )
 from utils.stroke_directions import HALF_TURN, parse_handles
 from utils.text import printable
@@ -31,8 +32,8 @@ DEPTHS = ("8", "16")
 FORMATS = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
 _FORMAT_TITLES = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP"}
 _DEFAULTS = Parameters()
-# Rows of the table that concern streams, are part of another option, or need a file.
-_NO_OPTIONS = ("smoothing", "mix_amount", *MATTED)
+# Rows of the table that concern streams, or are part of another option.
+_NO_OPTIONS = ("smoothing", "mix_amount")
 _SWITCH = {"true": True, "false": False}
 _HANDLES_PATTERN = "^[0-9.,; ]*$"  # of a text field; `parse_handles` checks the rest
 
@@ -271,8 +272,30 @@ OPTIONS: dict[str, LookOption] = {
     )
 }
 
-# The query of a request, described for OpenAPI.
-QUERY: list[dict[str, Any]] = [
-    {"name": option.name, "in": "query", "description": option.help, "schema": option.schema}
-    for option in OPTIONS.values()
-]
+
+def query(*, matted: bool) -> list[dict[str, Any]]:
+    """Return the query of a request, described for OpenAPI.
+
+    Args:
+        matted: Whether the server finds people, for the options that need it.
+    """
+    return [
+        {"name": option.name, "in": "query", "description": option.help, "schema": option.schema}
+        for option in OPTIONS.values()
+        if matted or option.name not in MATTED
+    ]
+
+
+def check_matted(look: Look) -> None:
+    """Check a look for a server that finds no people.
+
+    Raises:
+        OptionError: If an option needs to know where people are.
+    """
+    values = {**parameter_values(_DEFAULTS), **look.values}
+    wanted = next((name for name in MATTED if values[name] != getattr(_DEFAULTS, name)), None)
+    if wanted is not None:
+        raise OptionError(
+            f"the option '{wanted}' needs a server that finds people: start it as "
+            "`styleforge serve --matte FILE`"
+        )

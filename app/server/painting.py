@@ -42,6 +42,11 @@ class Painter(Protocol):
     def catalog(self) -> Catalog: ...
 
     @property
+    def matted(self) -> bool:
+        """Whether it can tell people from the background, for the options that need it."""
+        ...
+
+    @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """The report of `styleforge doctor` by topic, each line with "ok", "note" or "fault"."""
         ...

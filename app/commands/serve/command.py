@@ -61,6 +61,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="FOLDER",
         help="folder for the jobs and their results (default: your own)",
     )
+    parser.add_argument(
+        "--matte",
+        "--background",
+        type=Path,
+        metavar="FILE",
+        help="find people for the options paint, feather and swap_matte of a picture: FILE is a "
+        "picture of the empty scene, or a segmentation network as ONNX, with one picture in and "
+        "one mask out",
+    )
     _add_limit(parser, "--max-megabytes", DEFAULTS.bytes >> 20, "megabytes per picture file")
     _add_limit(parser, "--max-megapixels", DEFAULTS.pixels // 10**6, "megapixels per picture")
     _add_limit(parser, "--max-requests", DEFAULTS.per_minute, "requests per minute")
@@ -106,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
                 kernels=args.kernels,
                 precision=Precision[args.precision],
                 device=args.device,
+                matte="" if args.matte is None else str(args.matte.absolute()),
             )
         with serving(
             painter,

@@ -21,7 +21,7 @@ from app.commands.doctor import (
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine, check_precision
 from app.engine.painting_devices import painting_device
-from app.server.look import FULL, Look
+from app.server.look import FULL, Look, check_matted
 from app.server.painting import Painted, Stopped
 from app.styles.catalog import Catalog
 from app.styles.pack import Style
@@ -34,15 +34,26 @@ from utils.free_memory import free_bytes
 class EnginePainter:
     """A painter, see app.server.painting.Painter.
 
+    Args:
+        matte: The file that finds people, see app.engine.matting.files; "" for none.
+
     Raises:
-        StyleForgeError: If the device or the precision is not available.
+        StyleForgeError: If the device or the precision is not available, or the file is of no use.
     """
 
     def __init__(
-        self, catalog: Catalog, *, kernels: str, precision: Precision, device: str
+        self,
+        catalog: Catalog,
+        *,
+        kernels: str,
+        precision: Precision,
+        device: str,
+        matte: str = "",
     ) -> None:
         self._catalog, self._notices = catalog, list[str]()
-        self._config = EngineConfig(kernels=kernels, precision=precision, device=device)
+        self._config = EngineConfig(
+            kernels=kernels, precision=precision, device=device, matte=matte
+        )
         self._engine = Engine(catalog, on_notice=self._notices.append, free=free_bytes)
         self._engine.configure(self._config)
         # Pictures in the style of another family are painted in FP32 if it does not offer it.
@@ -65,6 +76,10 @@ class EnginePainter:
         return self._catalog
 
     @property
+    def matted(self) -> bool:
+        return bool(self._config.matte)
+
+    @property
     def findings(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         return self._findings
 
@@ -72,6 +87,8 @@ class EnginePainter:
         """Raise StyleForgeError if the look cannot style any picture."""
         for key, _ in mix_of(look.style, look.mix):
             self._catalog.get(key)
+        if not self.matted:
+            check_matted(look)
 
     def add_style(self, picture: Path, title: str, stop: Callable[[], bool]) -> Style:
         style = self._catalog.install_picture(
@@ -84,6 +101,7 @@ class EnginePainter:
         self._catalog.remove(key)
 
     def paint(self, source: Path, target: Path, look: Look, stop: Callable[[], bool]) -> Painted:
+        self.check(look)  # a job may come from a server that could paint it
         _go_on(stop)
         began = time.perf_counter()
         full = look.size == FULL
@@ -92,6 +110,7 @@ class EnginePainter:
             kernels=self._config.kernels,
             precision=self._config.precision,
             device=self._config.device,
+            matte=self._config.matte,
             size=None if full or look.size is None else int(look.size),
         ).mixed(mix_of(look.style, look.mix))
         self._engine.configure(config)

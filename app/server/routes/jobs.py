@@ -15,7 +15,7 @@ from app.batch.queue.job import JobState, QueuedJob, QueueError
 from app.server.jobs import UPLOAD
 from app.server.look import FORMATS
 from app.server.refusal import Refused
-from app.server.routes.pictures import ASKS, PICTURE, look_of
+from app.server.routes.pictures import PICTURE, asks, look_of
 from app.server.studio import Studio
 from app.server.upload import receive
 
@@ -33,7 +33,12 @@ class Job(BaseModel):
 def router(studio: Studio) -> APIRouter:
     routes = APIRouter(prefix="/api/jobs", tags=["jobs"])
 
-    @routes.post("", summary="Add a job that styles a picture", status_code=202, openapi_extra=ASKS)
+    @routes.post(
+        "",
+        summary="Add a job that styles a picture",
+        status_code=202,
+        openapi_extra=asks(studio),
+    )
     async def add(request: Request, response: Response) -> Job:
         look = look_of(request, studio)
         with studio.line.place() as place, ExitStack() as undone:

@@ -19,7 +19,7 @@ from starlette.background import BackgroundTask
 from app.errors import StyleForgeError
 from app.server.jobs import RESULT, UPLOAD
 from app.server.line import STOPPING
-from app.server.look import FORMATS, QUERY, Look, parse_look
+from app.server.look import FORMATS, Look, parse_look, query
 from app.server.painting import Painted, Stopped
 from app.server.refusal import Refused
 from app.server.studio import Studio
@@ -53,7 +53,11 @@ PICTURE = {
         },
     },
 }
-ASKS: dict[str, Any] = {"parameters": QUERY, "requestBody": BODY}
+
+
+def asks(studio: Studio) -> dict[str, Any]:
+    """Return the description of a request for OpenAPI."""
+    return {"parameters": query(matted=studio.painter.matted), "requestBody": BODY}
 
 
 def router(studio: Studio) -> APIRouter:
@@ -62,7 +66,7 @@ def router(studio: Studio) -> APIRouter:
     @routes.post(
         "/api/pictures",
         summary="Style a picture and wait for it",
-        openapi_extra=ASKS,
+        openapi_extra=asks(studio),
         response_class=FileResponse,
         responses={200: PICTURE},
     )

@@ -44,6 +44,7 @@ class PaperPainter:
 
     def __init__(self, catalog: Catalog, network: Path | None = None) -> None:
         self.catalog, self.network = catalog, network
+        self.matted = False
         self.findings: Mapping[str, Sequence[tuple[str, str]]] = {}
         self.go = threading.Semaphore(0)
         self.begun: list[str] = []

@@ -14,6 +14,7 @@ _BRUSH = "tests/app/engine/matting/test_brushing.py"
 _BRUSH_WINDOW = "tests/app/ui/window/test_brush.py"
 _LOOP = "tests/app/live/test_finishing_again.py"
 _AGAIN = "tests/app/engine/test_finishing_again.py"
+_SERVE = "tests/app/server/test_mattes.py"
 _STYLIZE = "tests/app/commands/test_mattes.py"
 
 MUTANTS = (
@@ -288,6 +289,20 @@ MUTANTS = (
         "(1 - x if self._mirrored else x)",
         "x",
         (f"{_BRUSH_WINDOW}::test_a_stroke_on_a_mirrored_picture_paints_what_is_under_it",),
+    ),
+    Mutant(
+        "a server that finds nobody paints everything in silence",
+        "app/commands/serve/painter.py",
+        "        if not self.matted:\n            check_matted(look)\n",
+        "",
+        (f"{_SERVE}::test_a_server_that_finds_nobody_refuses_the_options",),
+    ),
+    Mutant(
+        "a server forgets the file that finds people",
+        "app/commands/serve/painter.py",
+        "            matte=self._config.matte,\n",
+        "",
+        (f"{_SERVE}::test_a_part_of_a_picture_is_painted_where_the_request_says_so",),
     ),
     Mutant(
         "stylize paints a person without knowing one",
