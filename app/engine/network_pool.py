@@ -112,10 +112,24 @@ class StartedPicture:
         begun = time.perf_counter()
         pixels = self._started.result()
         waited_ms = (time.perf_counter() - begun) * 1e3
-        low, high = self._started.limits
         timings = _by_timestamps(self._started.milliseconds, self._upload_ms, waited_ms)
-        broken = not (math.isfinite(low) and math.isfinite(high)) or low == high
-        return Rendering(pixels, timings, broken)
+        return Rendering(pixels, timings, _broken(*self._started.limits))
+
+
+def _in_pieces(network: WebGpuNetwork, pixels: Pixels, between: BetweenLayers) -> Rendering:
+    """Paint a picture on a GPU that WebGPU reaches, which can be given up; see `Network.render`."""
+    begun, others = time.perf_counter(), 0.0
+
+    def passed(_: str, share: float) -> None:
+        nonlocal others
+        since = time.perf_counter()
+        between(share)
+        others += time.perf_counter() - since
+
+    started = network.paint(pixels, passed)
+    spent_ms = (time.perf_counter() - begun - others) * 1e3
+    timings = _by_timestamps(started.milliseconds, 0.0, spent_ms)
+    return Rendering(started.result(), timings, _broken(*started.limits))
 
 
 class NetworkPool:
@@ -243,8 +257,9 @@ class Network:
             banded: If set, the larger size is computed in bands of rows, and this function is
                 called with the finished share. An exception it raises ends the computation.
             between: Called between layers if the network runs at once and without a plan, as on a
-                CPU, with the finished share, or None if the network's shares are unknown. An
-                exception it raises ends the computation.
+                CPU, or between pieces on a GPU that WebGPU reaches, with the finished share, or
+                None if the network's shares are unknown. An exception it raises ends the
+                computation.
 
         Returns:
             The output for the larger size. With two sizes, its low frequencies come from the
@@ -275,8 +290,8 @@ class Network:
         between: BetweenLayers = lambda share: None,
     ) -> Rendering:
         """Run the network on a picture along the fastest path, with timings."""
-        if self.overlaps and not deep:
-            return self.start(pixels).wait()
+        if self._on_webgpu is not None and not deep:
+            return _in_pieces(self._on_webgpu, pixels, between)
         clock = Stopwatch(self.device)
         with self.computing():
             size = pixels.shape[1], pixels.shape[0]
@@ -472,6 +487,10 @@ def joined_sizes(detail: Rendering, strokes: Rendering) -> Rendering:
         detail.raws + strokes.raws,
         deep=joined_deep,
     )
+
+
+def _broken(low: float, high: float) -> bool:
+    return not (math.isfinite(low) and math.isfinite(high)) or low == high
 
 
 def _by_timestamps(

@@ -10,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import StageCallback
 from kernels.network.webgpu.layers import unsupported
 from kernels.network.webgpu.mixing import MixedWeights
+from kernels.network.webgpu.paced import Passed
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.plan import unsupported as unsupported_by
 from kernels.network.webgpu.started import Started
@@ -90,12 +92,29 @@ class WebGpuNetwork(nn.Module):
             self._packed.pop(next(iter(self._packed)))
         return kept[1]
 
-    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:  # noqa: ARG002
-        """Stylize pictures [N, 3, H, W] with values 0-255; return them in FP32, not rounded."""
+    def forward(self, x: Tensor, mark: StageCallback | None = None) -> Tensor:
+        """Stylize pictures [N, 3, H, W] with values 0-255; return them in FP32, not rounded.
+
+        With `mark`, pictures are painted as in `paint`, and layers are marked that slow GPUs end.
+        """
         check_pictures(x)
         pictures = x.detach().permute(0, 2, 3, 1).float().contiguous().numpy()
-        painted = self._plan((x.shape[3], x.shape[2]))(self._loaded(), pictures)
+        plan, weights = self._plan((x.shape[3], x.shape[2])), self._loaded()
+        if mark is None:
+            painted = plan(weights, pictures)
+        else:
+            passed = _marking(mark, finished_shares(self.shape))
+            painted = np.stack([plan.paint(weights, each, passed).result() for each in pictures])
         return torch.as_tensor(painted).permute(0, 3, 1, 2)
+
+    def paint(self, picture: Pixels, passed: Passed) -> Started:
+        """Stylize a picture [H, W, 3], and wait for it; see `WebGpuPlan.paint`.
+
+        Raises:
+            Stopped: If the flag of `stopped_by` is set.
+        """
+        height, width = picture.shape[:2]
+        return self._plan((width, height)).paint(self._loaded(), picture, passed)
 
     def start(self, picture: Pixels) -> Started:
         """Start stylizing a picture [H, W, 3], while up to one more of its size is under way."""
@@ -116,3 +135,11 @@ class WebGpuNetwork(nn.Module):
         if len(self._plans) > PLANS_KEPT:
             self._plans.pop(next(iter(self._plans)))
         return plan
+
+
+def _marking(mark: StageCallback, shares: Mapping[str, float]) -> Passed:
+    def passed(layer: str, share: float) -> None:
+        if share >= shares[layer]:
+            mark(layer)
+
+    return passed

@@ -69,8 +69,9 @@ class Engine:
     Attributes:
         on_progress: Called with the finished share, 0 to 1, while a picture is computed in bands of
             rows. An exception it raises ends the computation. May be set.
-        between_layers: Called between layers on a CPU, with the finished share, or None if it is
-            unknown. An exception it raises ends the computation. May be set.
+        between_layers: Called between layers on a CPU, or between pieces of work on a GPU that
+            WebGPU reaches, with the finished share, or None if it is unknown. An exception it
+            raises ends the computation. May be set.
     """
 
     def __init__(

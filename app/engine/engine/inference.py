@@ -24,7 +24,8 @@ class Inference:
     On a GPU, it computes up to the displayed picture.
 
     Args:
-        between_layers: Called between layers of a network on a CPU, see `Network.render_all`.
+        between_layers: Called between layers of a network on a CPU, and between pieces of work on a
+            GPU that WebGPU reaches, see `Network.render_all`.
     """
 
     def __init__(
@@ -86,7 +87,8 @@ class Inference:
         ]
 
     def run(self, inferred: Inferred) -> Inferred:
-        submitted = self.submit((inferred,))
+        # A GPU that WebGPU reaches paints a single picture in pieces, which can be given up.
+        submitted = None if is_webgpu(inferred.device) else self.submit((inferred,))
         if submitted is not None:
             return self.collect((inferred,), submitted)[0]
         inferred = self._scaled(inferred)

@@ -96,8 +96,9 @@ def groups(layer: Convolution, tile: Tile, result: tuple[int, int]) -> tuple[int
 def convolution(layer: Convolution, tile: Tile, half: bool, half_sums: bool = False) -> Shader:
     """Return the shader of a layer.
 
-    Filters are [phases, parts, blocks, taps, inputs of a block, tile.outputs]. With `half_sums`,
-    some products are summed in FP16, see `multiplied`.
+    `share` has the first row of workgroups of a run, and all rows. Filters are [phases, parts,
+    blocks, taps, inputs of a block, tile.outputs]. With `half_sums`, some products are summed in
+    FP16, see `multiplied`.
     """
     vector = floats(half_sums)
     pixels, filters = _vectors(layer, tile)
@@ -128,7 +129,7 @@ def convolution(layer: Convolution, tile: Tile, half: bool, half_sums: bool = Fa
     if half_sums:
         summing += f"var<workgroup> sums: array<vec4<f32>, {tile.threads}>;"
     return Shader(
-        sizes=("size", "result_size", "real"),
+        sizes=("size", "result_size", "real", "share"),
         buffers=(
             *sources(layer.reading, half),
             *([Binding("kept", "write", f"array<{floats(half)}>")] if layer.keeps else []),
@@ -165,7 +166,8 @@ fn main(
   let lane = thread % LANES;
   let first = thread / LANES * PIXELS;
   let inner = vec2<u32>(first % TILE.x, first / TILE.x);  // the thread's first pixel in the tile
-  let corner = group.xy * TILE;
+  let tile = group.xy + vec2<u32>(0u, sizes.share.x);
+  let corner = tile * TILE;
   let part = group.z % PARTS_OF_OUTPUTS;
   let phase = (vec2<u32>(group.z / PARTS_OF_OUTPUTS) >> vec2<u32>(0u, 1u)) & vec2<u32>(1u);
   let begin = vec2<i32>((corner + phase) * STRIDE) - i32(SIDE / 2u);
@@ -195,7 +197,7 @@ $multiply
 $store
   let covered = min(TILE, end - corner);
   let count = f32(covered.x * covered.y);
-  let number = (group.z / PARTS_OF_OUTPUTS * groups.y + group.y) * groups.x + group.x;
+  let number = (group.z / PARTS_OF_OUTPUTS * sizes.share.y + tile.y) * groups.x + tile.x;
   let moments = number * ALL_QUADS + channels;
 $measure
 }

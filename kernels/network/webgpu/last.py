@@ -48,7 +48,8 @@ def filters_are_uniform(inputs: int, side: int) -> bool:
 def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
     """Return the shader of the last layer.
 
-    Its workgroups are the tiles of a picture. Filters, in FP32, are [inputs / 4, columns, rows, 3]
+    Its workgroups are the tiles of a picture; `share` has the first row of them in a run, and all
+    rows. Filters, in FP32, are [inputs / 4, columns, rows, 3]
     vectors of four inputs, and one vector with the bias. The result has rows of `pitch` pixels, a
     multiple of four: three bytes for each pixel, or three FP32 numbers. Bytes are followed by the
     least and the greatest number of each workgroup before rounding, as FP32; both are NaN if one of
@@ -80,7 +81,7 @@ def last(inputs: int, side: int, in_bytes: bool, half: bool) -> Shader:
     )
     count = f"array<vec4<f32>, {vectors}>" if uniform else "array<vec4<f32>>"
     return Shader(
-        sizes=("size", "real"),
+        sizes=("size", "real", "share"),
         buffers=(
             *sources(Reading.RELU, half),
             Binding("result", "write", "array<u32>" if in_bytes else "array<f32>"),
@@ -131,7 +132,8 @@ fn main(
 ) {
   let across = thread % WIDTH;
   let down = thread / WIDTH * ROWS;
-  let corner = group.xy * vec2<u32>(WIDTH, HEIGHT);
+  let tile = group.xy + vec2<u32>(0u, sizes.share.x);
+  let corner = tile * vec2<u32>(WIDTH, HEIGHT);
   let begin = vec2<i32>(corner) - i32(SIDE / 2u);
 $sums
   var spoiled = vec4<f32>();  // not finite if a channel is not
@@ -218,7 +220,7 @@ _BYTES = """
   }
   if (thread == 0u) {
     let bits = select(bitcast<vec2<u32>>(halo[0].xy), vec2<u32>(0x7fc00000u), halo[0].z > 0.0);
-    let to = (sizes.real.y * pitch * 3u) + 2u * (group.y * groups.x + group.x);
+    let to = (sizes.real.y * pitch * 3u) + 2u * (tile.y * groups.x + tile.x);
     result[to] = bits.x;
     result[to + 1u] = bits.y;
   }

@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import group_of
 from kernels.network.webgpu import layers
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
+from kernels.network.webgpu.paced import MOST, Paced, Passed
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
-from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Check, Part, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.winograd import transform_of
+from utils.stop_flag import flag_in_force
 from utils.translation.texts import tr
 
 IN_FLIGHT = 2  # pictures
@@ -150,6 +153,46 @@ class WebGpuPlan:
         """
         return self._start(weights, picture, np.empty_like(picture, order="C"), timed=timed)
 
+    def paint(
+        self,
+        weights: Weights,
+        picture: NDArray[Any],
+        passed: Passed = lambda layer, share: None,
+    ) -> Started:
+        """Stylize a picture [H, W, 3] in short pieces, and wait for it. It can be given up.
+
+        The pieces of a slow GPU take some milliseconds; a fast GPU paints the picture at once. An
+        exception of `passed`, or a flag of `stopped_by`, leaves the plan usable.
+
+        Args:
+            passed: Called after each piece, with its layer and the finished share, 0 to 1.
+
+        Raises:
+            Stopped: If the flag of `stopped_by` is set.
+            WebGpuError: If the device is lost, out of memory, or refuses a shader.
+            ValueError: If two pictures are in flight.
+        """
+        flag = flag_in_force()
+        check: Check = (lambda: None) if flag is None else flag.check
+        check()
+        form = self._form(picture.dtype == np.uint8)
+        if form.submissions and form.takes <= MOST:
+            started = self.start(weights, picture, timed=True)
+            started.wait()
+            return started
+        place, shares = form.place(), finished_shares(self._network)
+        self._device.write(form.steps.picture, picture)
+        layers = form.steps.grouped(weights, str)
+        if form.submissions:
+            paced = form.paced(shares)
+            paced.run(layers, place.copies(timed=False), passed, check)
+        else:
+            form.measure(layers, self._longest, lambda layer: passed(layer, shares[layer]), check)
+            self._device.submit([], place.copies(timed=False))
+        started = Started(place, np.empty_like(picture, order="C"), ())
+        started.wait()
+        return started
+
     def prepare(self) -> None:
         """Compile the shaders for pictures in bytes, which takes up to some seconds.
 
@@ -212,8 +255,7 @@ class WebGpuPlan:
         self._device.write(place.picture, picture)
         layers = form.layers(weights, place)
         if not form.submissions:
-            times = measured(layers, form.stopwatch, self._longest)
-            form.submissions = packed(times, self._longest)
+            form.measure(layers, self._longest)
             self._device.submit([], place.copies(timed=False))
             return Started(place, to, ())
         if timed and self._device.adapter.timed:
@@ -264,7 +306,7 @@ class WebGpuPlan:
                 )
             form = _Form(self._device, steps)
             if self._beside is not None:
-                form.submissions = self._beside._form(in_bytes).submissions
+                form.share(self._beside._form(in_bytes))
             self._forms[in_bytes] = form
         return self._forms[in_bytes]
 
@@ -274,6 +316,7 @@ class _Form:
 
     Attributes:
         submissions: Parts of layers; empty until a picture has been measured.
+        takes: The ms of a picture then.
     """
 
     def __init__(self, device: Device, steps: Steps) -> None:
@@ -281,6 +324,8 @@ class _Form:
         self.stopwatch = Stopwatch(device, steps.result)
         self._places = [Place(device, steps, steps.picture)]
         self.submissions: list[list[Part]] = []
+        self._times: dict[Part, float] = {}
+        self._paced: Paced | None = None
 
     @property
     def left(self) -> int:
@@ -301,6 +346,30 @@ class _Form:
             raise ValueError(f"{IN_FLIGHT} pictures are in flight; wait for one of them first")
         self._places.append(Place(self._device, self.steps, self.steps.another_picture()))
         return self._places[-1]
+
+    @property
+    def takes(self) -> float:
+        return sum(self._times.values())
+
+    def measure(
+        self,
+        layers: Mapping[str, Sequence[Step]],
+        longest: float,
+        passed: Callable[[str], object] = lambda layer: None,
+        check: Check = lambda: None,
+    ) -> None:
+        """Paint layer by layer, and divide the work into submissions of at most `longest` ms."""
+        times = measured(layers, lambda steps: self.stopwatch(steps, check), longest, passed)
+        self._times, self.submissions = times, packed(times, longest)
+
+    def share(self, other: _Form) -> None:
+        """Take the submissions of another form."""
+        self._times, self.submissions = other._times, other.submissions
+
+    def paced(self, shares: Mapping[str, float]) -> Paced:
+        if self._paced is None:
+            self._paced = Paced(self._device, self.steps, self._times, shares)
+        return self._paced
 
     def layers(self, weights: Weights, place: Place) -> dict[str, list[Step]]:
         """Return the steps of each layer, where the first one reads the picture of a place."""

@@ -46,7 +46,7 @@ def product(
     )
     of_floats = f"array<{floats(half)}>"
     return Shader(
-        sizes=("tiles",),
+        sizes=("tiles", "share"),
         buffers=(Binding("source", "read", of_floats), Binding("result", "write", of_floats)),
         weights=Binding("filters", "read", "array<vec4<f32>>"),
         threads=tile.threads,
@@ -61,7 +61,8 @@ def groups(positions: int, tiles: int, outputs: int, tile: Tile) -> tuple[int, i
     return -(-tiles // tile.width), 1, positions * outputs // tile.outputs
 
 
-# `tiles` are the tiles across and the tiles of the band.
+# `tiles` are the tiles across and the tiles of the band. `share` begins with the first workgroup
+# of a run.
 _BODY = """
 var<workgroup> halo: array<$vector, $halo>;
 var<workgroup> taps: array<$vector, $filters>;
@@ -74,6 +75,7 @@ fn main(
   let inner = thread / LANES * PIXELS;
   let tiles = sizes.tiles.y;
   let position = group.z / PARTS_OF_OUTPUTS;
+  let begin = (group.x + sizes.share.x) * WIDTH;
   let at = inner * QUADS;
   let row = lane;
   var next = group.z * BLOCKS * FILTERS_AT_ONCE;
@@ -94,7 +96,7 @@ $stores
 """
 
 _LOAD = """
-      let tile = min(group.x * WIDTH + i / QUADS, tiles - 1u);
+      let tile = min(begin + i / QUADS, tiles - 1u);
       halo[i] = VECTOR(source[(position * tiles + tile) * SOURCE_QUADS
         + block * QUADS + i % QUADS]);
 """
@@ -106,6 +108,6 @@ def _store(tile: Tile, pixel: int, half: bool) -> str:
         for group in range(tile.groups)
     )
     return f"""
-  let tile{pixel} = group.x * WIDTH + inner + {pixel}u;
+  let tile{pixel} = begin + inner + {pixel}u;
   let to{pixel} = (position * tiles + tile{pixel}) * ALL_QUADS + channels;
   if (tile{pixel} < tiles) {{ {stores} }}"""

@@ -7,7 +7,7 @@ the newest submission, also if an older one fills its memory.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,8 +44,12 @@ class Readback:
             native.poll(self._device)
             return mapping.done
 
-    def wait(self) -> None:
+    def wait(self, check: Callable[[], object] = lambda: None) -> None:
         """Wait until the GPU has done all submitted work that writes to this memory.
+
+        Args:
+            check: Called while the GPU works. An exception that it raises ends the wait; the memory
+                must then not be used again.
 
         Raises:
             WebGpuError: If the device is lost or does not answer.
@@ -59,6 +63,7 @@ class Readback:
                 waited = time.perf_counter() - begun
                 if waited > PATIENCE:
                     raise WebGpuError(tr("the GPU does not answer"))
+                check()
                 time.sleep(min(max(_SHARE * waited, _SHORTEST), _LONGEST))
             if mapping.error:
                 self._mapping = None
@@ -71,13 +76,15 @@ class Readback:
         return self._mapping
 
     @contextmanager
-    def read(self) -> Generator[NDArray[np.uint8]]:
+    def read(self, check: Callable[[], object] = lambda: None) -> Generator[NDArray[np.uint8]]:
         """Wait, and yield the bytes. The GPU may write to them again after the block.
+
+        `wait` describes `check`.
 
         Raises:
             WebGpuError: If the device is lost or does not answer.
         """
-        self.wait()
+        self.wait(check)
         mapping, self._mapping = self._mapping, None
         assert mapping is not None
         try:

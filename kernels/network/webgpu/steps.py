@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kernels.network.webgpu import last as last_layer
 from kernels.network.webgpu import product, transform_in, transform_out
@@ -21,19 +21,47 @@ from kernels.network.webgpu.winograd import transform_of
 Pair = tuple[int, int]  # a width and a height, or another field of a shader's `sizes`
 
 
+Groups = tuple[int, int, int]  # workgroups
+
+
 class Run(NamedTuple):
-    """A step without the style's weights. `weights` is their name, "" if it reads none."""
+    """A step without the style's weights.
+
+    Attributes:
+        weights: Their name, "" if it reads none.
+        sizes, buffers: What `bound` holds.
+        axis: The dimension of workgroups in which the run can be divided; the last pair of `sizes`
+            is then the first one and the number of all. None for a run that is always whole.
+    """
 
     pipeline: Pipeline
-    groups: tuple[int, int, int]
+    groups: Groups
     bound: Group
     weights: str
+    sizes: tuple[Pair, ...]
+    buffers: Mapping[str, Buffer]
+    axis: int | None
 
     def step(self, device: Device, weights: Weights) -> Step:
         group = None
         if self.weights:
             group = device.bind_weights(self.pipeline, weights.buffers[self.weights])
         return Step(self.pipeline, self.groups, self.bound, group)
+
+    def divided(self, device: Device, most: int) -> list[tuple[Groups, Group]]:
+        """Return the workgroups and the bind groups of at most `most` parts, in order."""
+        if self.axis is None:
+            return [(self.groups, self.bound)]
+        before, every, after = (
+            *(self.groups[: self.axis], self.groups[self.axis], self.groups[self.axis + 1 :]),
+        )
+        each = -(-every // min(most, every))
+        parts: list[tuple[Groups, Group]] = []
+        for first in range(0, every, each):
+            sizes = *self.sizes[:-1], (first, every)
+            groups = cast("Groups", (*before, min(each, every - first), *after))
+            parts.append((groups, device.bind(self.pipeline, sizes, **self.buffers)))
+        return parts
 
 
 def tiled(layer: Layer, half: bool) -> Shader:
@@ -161,7 +189,7 @@ class Steps:
         shader = tiled(layer, self._network.half)
         sizes, workgroups = (size, result_size, self._real), (across, down, others)
         self._add(
-            *(layer.name, shader, sizes, workgroups, layer.convolution),
+            *(layer.name, shader, sizes, workgroups, layer.convolution, 1),
             **buffers, result=self._between[result], parts=parts,
         )  # fmt: skip
         return parts, count
@@ -191,7 +219,7 @@ class Steps:
             )  # fmt: skip
             workgroups = product.groups(transform.positions, tiles, outputs, layer.tile)
             self._add(
-                *(name, tiled(layer, half), (counts,), workgroups, layer.convolution),
+                *(name, tiled(layer, half), (counts,), workgroups, layer.convolution, 0),
                 source=between["tiles"], result=between["products"],
             )  # fmt: skip
             self._add(
@@ -219,7 +247,7 @@ class Steps:
         )
         workgroups = last_layer.groups(network.end_kernel, self._real)
         self._add(
-            *(LAST, shader, (size, self._real), workgroups, "deconv3"),
+            *(LAST, shader, (size, self._real), workgroups, "deconv3", 1),
             source=self._between["full"], norm=self._norm, result=self.result,
         )  # fmt: skip
 
@@ -237,13 +265,17 @@ class Steps:
         layer: str,
         shader: Shader,
         sizes: Sequence[Pair],
-        workgroups: tuple[int, int, int],
+        workgroups: Groups,
         weights: str = "",
+        axis: int | None = None,
         **buffers: Buffer,
     ) -> None:
-        """Add a run of a shader, with the weights of a convolution or a norm."""
+        """Add a run of a shader, with the weights of a convolution or a norm; see also `Run`."""
+        if axis is not None:
+            sizes = *sizes, (0, workgroups[axis])
         pipeline = self._device.pipeline(shader)
         bound = self._device.bind(pipeline, sizes, **buffers)
         if not self.runs:
             self._first = pipeline, sizes, buffers
-        self.runs.setdefault(layer, []).append(Run(pipeline, workgroups, bound, weights))
+        run = Run(pipeline, workgroups, bound, weights, tuple(sizes), buffers, axis)
+        self.runs.setdefault(layer, []).append(run)

@@ -18,6 +18,8 @@ from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.parameters import AUTO
 from kernels.network.webgpu import device as devices
+from kernels.network.webgpu import paced
+from kernels.network.webgpu import plan as plans
 from kernels.network.webgpu.library import WebGpuError
 from models.families.keys import FEED_FORWARD
 from models.families.table import FAMILIES
@@ -26,6 +28,7 @@ from models.webgpu_devices import key_of, opened, try_again
 from tests.conftest import picture
 from tests.helpers.daily import matrix
 from tests.helpers.software_gpu import software_gpu
+from utils.stop_flag import StopFlag, Stopped, stopped_by
 
 Family = type(FAMILIES[FEED_FORWARD])
 SEQUENCE, LIVE = ProcessMode.SEQUENCE, ProcessMode.LIVE
@@ -112,6 +115,43 @@ def test_deep_pictures_keep_16_bits(engine, config, on_gpu):
         engine.configure(each)
         found.append(engine.process(frame, SEQUENCE).frame.deep.astype(int))
     assert np.abs(found[0] - found[1]).max() <= 257
+
+
+class GivenUp(Exception):
+    pass
+
+
+@matrix({"deep": [False, True], "flag": [False, True]}, meeting=1)
+def test_a_still_on_the_gpu_is_given_up_between_pieces(engine, on_gpu, monkeypatch, deep, flag):
+    for module in (paced, plans):
+        monkeypatch.setattr(module, "MOST", 0.01)  # ms, as a slow GPU has it
+    rng, stop = np.random.default_rng(1), StopFlag()
+    frame = Frame(picture(64, 48))
+    if deep:
+        frame = replace(frame, deep=rng.integers(0, 65536, (48, 64, 3), np.uint16))
+    engine.configure(on_gpu)
+    expected = engine.process(frame, ProcessMode.REFINE).frame
+    shares = []
+
+    def between(share):
+        shares.append(share)
+        if not flag:
+            raise GivenUp
+        stop.set()
+
+    engine.between_layers = between
+    with stopped_by(stop), pytest.raises(Stopped if flag else GivenUp):
+        engine.process(frame, ProcessMode.REFINE)
+    assert 0 < len(shares) < 4
+    engine.between_layers = shares.append
+    shares.clear()
+    again = engine.process(frame, ProcessMode.REFINE)
+    assert on_gpu.device in again.running.device
+    assert np.array_equal(again.frame.pixels, expected.pixels)
+    known = [share for share in shares if share is not None]
+    assert known == sorted(known)
+    assert len(known) > 10
+    assert known[-1] == pytest.approx(1)
 
 
 def test_frames_overlap_and_arrive_in_order(engine, on_gpu):

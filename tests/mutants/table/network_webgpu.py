@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _LAYERS = "tests/kernels/network/webgpu/test_layers.py::"
 _PLAN = "tests/kernels/network/webgpu/test_plan.py::"
 _STARTED = "tests/kernels/network/webgpu/test_started.py::"
+_PACED = "tests/kernels/network/webgpu/test_paced.py::"
 _SUBMISSIONS = "tests/kernels/network/webgpu/test_submissions.py::"
 _TUNING = "tests/kernels/network/webgpu/test_tuning.py::"
 _KEPT = "tests/kernels/network/webgpu/test_kept_tiles.py::"
@@ -62,6 +63,48 @@ MUTANTS = (
         'os.environ.setdefault("NODEVICE_SELECT", "1")',
         "pass",
         (f"{_ADAPTERS}test_listing_the_gpus_of_a_server_prints_nothing",),
+    ),
+    Mutant(
+        "a picture that nobody wants any more is submitted whole",
+        f"{_FOLDER}/paced.py",
+        "            check()  # a fast GPU is done before the wait begins\n",
+        "",
+        (f"{_PACED}test_a_flag_stops_a_picture_before_its_next_piece",),
+    ),
+    Mutant(
+        "all pieces of a picture are under way at once",
+        f"{_FOLDER}/paced.py",
+        "if len(under_way) == UNDER_WAY:",
+        "if False:",
+        (f"{_PACED}test_a_picture_that_is_given_up_is_not_submitted_whole",),
+    ),
+    Mutant(
+        "each piece of a layer is its first one",
+        f"{_FOLDER}/steps.py",
+        "sizes = *self.sizes[:-1], (first, every)",
+        "sizes = *self.sizes[:-1], (0, every)",
+        (f"{_PACED}test_a_slow_gpus_picture_is_that_of_one_submission",),
+    ),
+    Mutant(
+        "a slow layer is one piece",
+        f"{_FOLDER}/paced.py",
+        "most = max(1, math.ceil(ms / MOST))",
+        "most = 1",
+        (f"{_PACED}test_layers_are_divided_into_as_many_pieces_as_their_time_asks",),
+    ),
+    Mutant(
+        "a picture that is being measured cannot be given up",
+        f"{_FOLDER}/submissions.py",
+        "        check()\n        # A wait",
+        "        # A wait",
+        (f"{_PACED}test_a_picture_that_is_being_measured_can_be_given_up",),
+    ),
+    Mutant(
+        "a wait for a slow GPU hears no flag",
+        f"{_FOLDER}/readback.py",
+        "                check()\n",
+        "",
+        (f"{_PACED}test_a_flag_ends_a_wait_for_the_gpu",),
     ),
     Mutant(
         "a software GPU is taken unasked",

@@ -27,6 +27,13 @@ MUTANTS = (
         (f"{_ENGINE}test_the_cpu_goes_on_when_the_gpu_is_lost",),
     ),
     Mutant(
+        "a still on the GPU is painted to its end",
+        "app/engine/network_pool.py",
+        "        between(share)\n        others +=",
+        "        others +=",
+        (f"{_ENGINE}test_a_still_on_the_gpu_is_given_up_between_pieces",),
+    ),
+    Mutant(
         "a stream waits for shaders",
         "app/engine/engine/webgpu.py",
         "inferred.mode is ProcessMode.LIVE and",

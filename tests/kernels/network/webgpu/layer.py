@@ -216,7 +216,7 @@ def _direct(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, int]:
     packed = filters(weight, form, tile).to(torch.float16 if bench.half else torch.float32)
     shader = convolution(form, tile, bench.half, layer.half_sums)
     bench.run(
-        *(shader, sizes, (across, down, others)),
+        *(shader, (*sizes, (0, down)), (across, down, others)),
         device.upload(packed.numpy()),
         **{**buffers, "result": result, "parts": parts},
     )
@@ -249,7 +249,7 @@ def _transformed(bench, layer, buffers, weight, sizes, result) -> tuple[Buffer, 
         )
         bench.run(
             tiled(layer, bench.half),
-            [(across, tiles)],
+            [(across, tiles), (0, 0)],
             product.groups(transform.positions, tiles, outputs, layer.tile),
             packed,
             source=inputs,

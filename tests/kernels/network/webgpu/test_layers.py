@@ -188,7 +188,7 @@ def test_the_last_layer_equals_pytorch(device, inputs, side, in_bytes, half):
         behind = limits_bytes(side, real) if in_bytes else 0
         result = device.allocate(pixels + behind)
         bench.run(
-            *(last(inputs, side, in_bytes, half), [size, real], groups(side, real), packed),
+            *(last(inputs, side, in_bytes, half), [size, real, (0, 0)], groups(side, real), packed),
             source=bench.upload(given.raw), result=result,
             norm=device.upload(norm.contiguous().numpy()),
         )  # fmt: skip

@@ -1,0 +1,135 @@
+"""Paints a picture in short pieces of work, between which it can be given up."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import NamedTuple
+
+from kernels.network.webgpu.device import Copy, Device
+from kernels.network.webgpu.native import Group, Step
+from kernels.network.webgpu.readback import Readback
+from kernels.network.webgpu.steps import Groups, Steps
+from kernels.network.webgpu.submissions import Check, Part, packed
+
+# Two pieces are under way, so that the GPU does not wait for the CPU. Both end within 50 ms.
+MOST = 16.0  # ms of a piece
+UNDER_WAY = 2
+
+Passed = Callable[[str, float], object]  # a layer, and the finished share of the picture, 0 to 1
+
+
+class Piece(NamedTuple):
+    """Some workgroups of a step.
+
+    Attributes:
+        number: The step's, in its layer.
+        ms: The time of the piece, an estimate.
+    """
+
+    layer: str
+    number: int
+    groups: Groups
+    bound: Group
+    ms: float
+
+    def of(self, layers: Mapping[str, Sequence[Step]]) -> Step:
+        step = layers[self.layer][self.number]
+        return step._replace(groups=self.groups, bound=self.bound)
+
+
+class Paced:
+    """The work of a picture in pieces of MOST ms, as far as its steps can be divided."""
+
+    def __init__(
+        self,
+        device: Device,
+        steps: Steps,
+        times: Mapping[Part, float],
+        shares: Mapping[str, float],
+    ) -> None:
+        """Divide the steps.
+
+        Args:
+            times: The ms of all parts, in order.
+            shares: The share of the picture's work that is done after each layer.
+        """
+        self._device, self._steps, self._shares = device, steps, shares
+        pieces = [piece for part, ms in times.items() for piece in self._divided(part, ms)]
+        ends = dict(zip(range(len(pieces)), self._ends(pieces), strict=True))
+        spent = {number: piece.ms for number, piece in enumerate(pieces)}
+        self._submissions = [
+            ([pieces[number] for number in numbers], ends[numbers[-1]])
+            for numbers in packed(spent, MOST)
+        ]
+
+    def __len__(self) -> int:
+        """Return the number of submissions."""
+        return len(self._submissions)
+
+    def run(
+        self,
+        layers: Mapping[str, Sequence[Step]],
+        copies: Sequence[Copy],
+        passed: Passed,
+        check: Check,
+    ) -> None:
+        """Compute a picture, and wait for the GPU.
+
+        An exception of `passed` or `check` leaves at most UNDER_WAY submissions to the GPU.
+
+        Args:
+            layers: The steps of each layer, with a style's weights.
+            copies: What follows the last piece.
+            passed: Called after each submission.
+            check: Called before each submission and while the GPU works.
+
+        Raises:
+            WebGpuError: If the device is lost or does not answer.
+        """
+        under_way: deque[tuple[Readback, str, float]] = deque()
+
+        def await_oldest() -> None:
+            memory, layer, share = under_way.popleft()
+            with memory.read(check):
+                pass
+            passed(layer, share)
+
+        for number, (pieces, share) in enumerate(self._submissions, 1):
+            if len(under_way) == UNDER_WAY:
+                await_oldest()
+            check()  # a fast GPU is done before the wait begins
+            # A picture that is given up leaves memory that the GPU still writes to.
+            memory = self._device.readback(4)
+            then = [Copy(self._steps.result, memory)]
+            if number == len(self._submissions):
+                then += copies
+            self._device.submit([[piece.of(layers) for piece in pieces]], then)
+            under_way.append((memory, pieces[-1].layer, share))
+        while under_way:
+            await_oldest()
+
+    def _divided(self, part: Part, ms: float) -> list[Piece]:
+        runs = list(enumerate(self._steps.runs[part.layer]))[part.first : part.end]
+        most = max(1, math.ceil(ms / MOST))
+        parts = [
+            (number, groups, bound)
+            for number, run in runs
+            for groups, bound in run.divided(self._device, most)
+        ]
+        return [Piece(part.layer, *each, ms / len(parts)) for each in parts]
+
+    def _ends(self, pieces: Sequence[Piece]) -> Generator[float]:
+        """Yield the share of the picture's work that is done after each piece."""
+        of_layers = dict.fromkeys(self._shares, 0)
+        for piece in pieces:
+            of_layers[piece.layer] += 1
+        done, before, layer = 0, 0.0, ""
+        for piece in pieces:
+            if piece.layer != layer:
+                done, before, layer = 0, self._shares.get(layer, 0.0), piece.layer
+            done += 1
+            end = self._shares[layer]
+            is_whole = done == of_layers[layer]
+            yield end if is_whole else before + (end - before) * done / of_layers[layer]

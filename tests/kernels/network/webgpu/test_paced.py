@@ -1,0 +1,188 @@
+"""A picture on a slow GPU is painted in pieces, between which it can be given up."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from kernels.network.cpu.work import finished_shares
+from kernels.network.webgpu import native
+from kernels.network.webgpu import plan as plans
+from kernels.network.webgpu.plan import WebGpuPlan
+from kernels.network.webgpu.submissions import Part, measured
+from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture
+from tests.kernels.network.webgpu.test_submissions import Counting
+from utils.stop_flag import StopFlag, Stopped, stopped_by
+
+SIZE = (40, 75)  # several rows of workgroups
+
+
+class GivenUp(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def painter(device) -> Painter:
+    return Painter(device, SMALL)
+
+
+@pytest.fixture(params=[np.uint8, np.float32], ids=["bytes", "floats"])
+def x(request) -> np.ndarray:
+    return picture(*SIZE, dtype=request.param)
+
+
+def slow_plan(painter, counting, monkeypatch, ms: float = 40.0) -> WebGpuPlan:
+    """Return a plan that was told that each layer takes some milliseconds."""
+    told = {Part(name): ms for name in painter.network.layers}
+    monkeypatch.setattr(plans, "measured", lambda *args: measured(*args) and told)
+    return WebGpuPlan(counting, painter.network, SIZE)
+
+
+def test_a_slow_gpus_picture_is_that_of_one_submission(device, painter, x, monkeypatch):
+    counting, shares = Counting(device), []
+    plan = slow_plan(painter, counting, monkeypatch)
+    whole = painter.plan(x)(painter.weights, x)[0]
+    first = plan.paint(painter.weights, x[0])
+    assert np.array_equal(first.result(), whole), "the measured picture is whole"
+    counting.submitted.clear()
+    started = plan.paint(painter.weights, x[0], lambda layer, share: shares.append(share))
+    assert np.array_equal(started.result(), whole)
+    expected = painter.plan(x).start(painter.weights, x[0])
+    assert started.limits == expected.limits
+    assert len(counting.submitted) == len(shares) > 2 * len(painter.network.layers)
+    assert shares == sorted(set(shares))
+    assert shares[-1] == pytest.approx(1)
+
+
+def test_layers_are_divided_into_as_many_pieces_as_their_time_asks(device, painter, monkeypatch):
+    x, parts = picture(*SIZE), []
+    for ms in (1.0, 14.0, 30.0, 60.0):
+        counting = Counting(device)
+        plan = slow_plan(painter, counting, monkeypatch, ms)
+        plan.paint(painter.weights, x[0])
+        counting.submitted.clear()
+        plan.paint(painter.weights, x[0])
+        parts.append(len(counting.submitted))
+    layers = len(painter.network.layers)
+    fast, one_each, *divided = parts
+    assert fast == 1 + (not device.adapter.timed), "a fast picture is not divided"
+    assert one_each == layers
+    assert layers < divided[0] < divided[1]
+
+
+def test_a_fast_gpu_measures_its_own_time(device, painter):
+    if not device.adapter.timed:
+        pytest.skip("this GPU does not measure times")
+    x = picture(21, 18)
+    plan = WebGpuPlan(device, painter.network, (21, 18))
+    plan(painter.weights, x)
+    plan._form(True)._times.update(dict.fromkeys(plan._form(True)._times, 0.1))
+    assert plan.paint(painter.weights, x[0]).milliseconds
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_a_picture_that_is_given_up_is_not_submitted_whole(device, painter, x, monkeypatch, after):
+    counting = Counting(device)
+    plan = slow_plan(painter, counting, monkeypatch)
+    whole = plan.paint(painter.weights, x[0]).result()
+    counting.submitted.clear()
+    plan.paint(painter.weights, x[0])
+    every = len(counting.submitted)
+    seen = []
+
+    def passed(layer: str, share: float) -> None:
+        seen.append(share)
+        if len(seen) == after:
+            raise GivenUp
+
+    for _ in range(3):
+        counting.submitted.clear()
+        seen.clear()
+        with pytest.raises(GivenUp):
+            plan.paint(painter.weights, x[0], passed)
+        assert len(counting.submitted) == after + 1, "one more is under way"
+        assert len(counting.submitted) < every
+    assert np.array_equal(plan.paint(painter.weights, x[0]).result(), whole)
+    assert np.array_equal(plan(painter.weights, x)[0], whole)
+
+
+def test_a_flag_stops_a_picture_before_its_next_piece(device, painter, x, monkeypatch):
+    counting, flag = Counting(device), StopFlag()
+    plan = slow_plan(painter, counting, monkeypatch)
+    whole = plan.paint(painter.weights, x[0]).result()
+    counting.submitted.clear()
+    with stopped_by(flag), pytest.raises(Stopped):
+        plan.paint(painter.weights, x[0], lambda layer, share: flag.set())
+    assert 0 < len(counting.submitted) <= 3
+    counting.submitted.clear()
+    with stopped_by(flag), pytest.raises(Stopped):
+        plan.paint(painter.weights, x[0])
+    assert counting.submitted == []
+    assert np.array_equal(plan.paint(painter.weights, x[0]).result(), whole), "no flag is in force"
+
+
+def test_a_picture_that_is_being_measured_can_be_given_up(device, painter, x):
+    counting, flag = Counting(device), StopFlag()
+    plan = WebGpuPlan(counting, painter.network, SIZE)
+    seen = []
+
+    def stop(layer: str, share: float) -> None:
+        seen.append((layer, share))
+        flag.set()
+
+    with stopped_by(flag), pytest.raises(Stopped):
+        plan.paint(painter.weights, x[0], stop)
+    layer = painter.network.layers[0]
+    assert seen == [(layer, finished_shares(painter.network)[layer])]
+    assert len(counting.submitted) <= 3, "shaders once, and two layers"
+    expected = painter.plan(x)(painter.weights, x)[0]
+    assert np.array_equal(plan.paint(painter.weights, x[0]).result(), expected)
+
+
+def test_a_flag_ends_a_wait_for_the_gpu(device, monkeypatch):
+    memory, flag = device.readback(4), StopFlag()
+    monkeypatch.setattr(native, "poll", lambda _: flag.set())  # the GPU does not answer yet
+    with pytest.raises(Stopped):
+        memory.wait(flag.check)
+
+
+def test_another_thread_stops_a_picture_under_way(device, painter, monkeypatch):
+    x, flag, ended = picture(*SIZE), StopFlag(), threading.Event()
+    plan = slow_plan(painter, Counting(device), monkeypatch)
+    begun = threading.Event()
+
+    def paint() -> None:
+        with stopped_by(flag):
+            while True:
+                try:
+                    plan.paint(painter.weights, x[0], lambda layer, share: begun.set())
+                except Stopped:
+                    ended.set()
+                    return
+
+    thread = threading.Thread(target=paint)
+    thread.start()
+    assert begun.wait(60)
+    flag.set()
+    thread.join(60)
+    assert ended.is_set()
+    expected = painter(x)
+    assert np.array_equal(plan(painter.weights, x), expected)
+
+
+def test_a_picture_in_flight_outlives_one_that_is_given_up(device, painter, monkeypatch):
+    x = picture(*SIZE, count=3)
+    plan = slow_plan(painter, Counting(device), monkeypatch)
+    expected = plan(painter.weights, x)
+    held = plan.start(painter.weights, x[0])
+
+    def give_up(layer: str, share: float) -> None:
+        raise GivenUp
+
+    with pytest.raises(GivenUp):
+        plan.paint(painter.weights, x[1], give_up)
+    painted = plan.paint(painter.weights, x[2])
+    assert np.array_equal(held.result(), expected[0])
+    assert np.array_equal(painted.result(), expected[2])
