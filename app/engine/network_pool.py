@@ -22,6 +22,7 @@ from kernels.network.cpu.plan import BytesNetwork
 from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import GraphPlan, PlannedNetwork, group_of
 from kernels.network.webgpu.library import WebGpuError
+from kernels.network.webgpu.plan import Before
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
@@ -92,9 +93,9 @@ class _Painted(NamedTuple):
 class StartedPicture:
     """A picture under way on a GPU that WebGPU reaches."""
 
-    def __init__(self, network: WebGpuNetwork, pixels: Pixels) -> None:
+    def __init__(self, network: WebGpuNetwork, pixels: Pixels, before: Before) -> None:
         begun = time.perf_counter()
-        self._started = network.start(pixels)
+        self._started = network.start(pixels, before)
         self._upload_ms = (time.perf_counter() - begun) * 1e3
 
     def ready(self) -> bool:
@@ -237,10 +238,13 @@ class Network:
         """Whether `start` paints a picture while the CPU prepares the next one."""
         return self._on_webgpu is not None
 
-    def start(self, pixels: Pixels) -> StartedPicture:
-        """Start a picture on a GPU that WebGPU reaches, where one more may be under way."""
+    def start(self, pixels: Pixels, before: Before = lambda picture: ()) -> StartedPicture:
+        """Start a picture on a GPU that WebGPU reaches, where one more may be under way.
+
+        `before` returns the steps that change the uploaded picture.
+        """
         assert self._on_webgpu is not None
-        return StartedPicture(self._on_webgpu, pixels)
+        return StartedPicture(self._on_webgpu, pixels, before)
 
     def render_all(
         self,

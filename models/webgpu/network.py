@@ -15,7 +15,7 @@ from kernels.network.graph_plan import StageCallback
 from kernels.network.webgpu.layers import unsupported
 from kernels.network.webgpu.mixing import MixedWeights
 from kernels.network.webgpu.paced import Passed
-from kernels.network.webgpu.plan import WebGpuPlan
+from kernels.network.webgpu.plan import Before, WebGpuPlan
 from kernels.network.webgpu.plan import unsupported as unsupported_by
 from kernels.network.webgpu.started import Started
 from kernels.network.webgpu.weights import Weights
@@ -116,10 +116,14 @@ class WebGpuNetwork(nn.Module):
         height, width = picture.shape[:2]
         return self._plan((width, height)).paint(self._loaded(), picture, passed)
 
-    def start(self, picture: Pixels) -> Started:
-        """Start stylizing a picture [H, W, 3], while up to one more of its size is under way."""
+    def start(self, picture: Pixels, before: Before = lambda picture: ()) -> Started:
+        """Start stylizing a picture [H, W, 3], while up to one more of its size is under way.
+
+        `before` returns the steps that change the uploaded picture.
+        """
         height, width = picture.shape[:2]
-        return self._plan((width, height)).start(self._loaded(), picture, timed=True)
+        plan = self._plan((width, height))
+        return plan.start(self._loaded(), picture, timed=True, before=before)
 
     def prepare(self, size: Size) -> None:
         """Compile the shaders for a size, and allocate its buffers."""

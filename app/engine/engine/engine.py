@@ -29,7 +29,7 @@ from app.engine.post.blending import PostProcessor
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.engine.style_weights import StyleWeights
-from app.engine.texture import Texture
+from app.engine.texture import ShaderTexture, Texture
 from app.frame import Frame
 from app.frame_memory import allocate_by, pageable
 from app.parameters import CHOICES
@@ -91,7 +91,7 @@ class Engine:
         self._adaptation = Adaptation(budget_ms, on_notice)
         self._post = PostProcessor()
         self._display = DisplayPath()
-        self._texture = Texture()
+        self._texture, self._shader_texture = Texture(), ShaderTexture()
         self._cutout = Cutout()
         comparer = Comparer()
         self._webgpu, self._tuning = WebGpuUse(on_notice), Tuning()
@@ -103,6 +103,7 @@ class Engine:
             self._display,
             comparer,
             self._texture,
+            self._shader_texture,
             lambda share: self.on_progress(share),
             lambda share: self.between_layers(share),
         )
@@ -199,6 +200,7 @@ class Engine:
         self._post.reset_history()
         self._display.reset_history()
         self._texture.reset()
+        self._shader_texture.reset()
         self._cutout.reset()
         self._finishing.reset_history()
 
@@ -488,5 +490,6 @@ class Engine:
 
     def _release(self) -> None:
         self._networks.clear()
+        self._shader_texture.clear()
         self._display.clear()
         self._finishing.forget_output()

@@ -12,9 +12,19 @@ import numpy as np
 from app.engine.comparison import Comparer
 from app.engine.display_path import DisplayPath, Submitted
 from app.engine.inferred import Inferred, Started
-from app.engine.network_pool import BetweenLayers, Network, NetworkPool, Size, joined_sizes
+from app.engine.network_pool import (
+    BetweenLayers,
+    Network,
+    NetworkPool,
+    Size,
+    StartedPicture,
+    joined_sizes,
+)
 from app.engine.post.blending import Pixels, fit_to
-from app.engine.texture import Texture
+from app.engine.process_mode import ProcessMode
+from app.engine.texture import ShaderTexture, Texture
+from kernels.network.webgpu.device import Buffer
+from kernels.network.webgpu.native import Step
 from models.webgpu_devices import host_of, is_webgpu
 
 
@@ -34,11 +44,13 @@ class Inference:
         display: DisplayPath,
         comparer: Comparer,
         texture: Texture,
+        shader_texture: ShaderTexture,
         on_progress: Callable[[float], object],
         between_layers: BetweenLayers,
     ) -> None:
         self._networks, self._display = networks, display
         self._comparer, self._texture = comparer, texture
+        self._shader_texture = shader_texture
         self._on_progress, self._between_layers = on_progress, between_layers
         self.by_layer = False
         self._resized = self._resized_for_strokes = np.empty((0, 0, 3), np.uint8)  # buffers
@@ -65,10 +77,32 @@ class Inference:
         return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
 
     def _start(self, inferred: Inferred) -> Started:
-        """Start a frame on a GPU that WebGPU reaches. The CPU scales it and adds texture."""
-        inferred = self._scaled(inferred, kept=True)
+        """Start a frame on a GPU that WebGPU reaches.
+
+        The CPU scales it, and adds the texture of films, whose parts begin with the saved state of
+        the frame before. Shaders add the texture of live streams.
+        """
+        shaded = inferred.mode is ProcessMode.LIVE and inferred.texture > 0
+        inferred = self._scaled(inferred, kept=True, shaded=shaded)
         network = self.network(inferred, inferred.config.kernels)
-        return Started(inferred, tuple(map(network.start, inferred.given)))
+        if not shaded:
+            return Started(inferred, tuple(map(network.start, inferred.given)))
+        return Started(inferred, self._with_shaders(inferred, network))
+
+    def _with_shaders(self, inferred: Inferred, network: Network) -> tuple[StartedPicture, ...]:
+        """Start a live frame at each size, where shaders add its texture."""
+        (detail, *smaller), sizes = inferred.given, inferred.sizes
+        amount, comb = inferred.texture, inferred.comb
+        texture = self._shader_texture.adding(inferred.device, sizes.strokes, larger=bool(smaller))
+
+        def textured(picture: Buffer) -> Sequence[Step]:
+            return texture.steps(picture, amount, continues=True, comb=comb)
+
+        if not smaller:
+            return (network.start(detail, textured),)
+        # The larger size has the texture of the smaller one, which therefore comes first.
+        strokes = network.start(smaller[0], textured)
+        return network.start(detail, lambda to: texture.enlarged(to, sizes.detail)), strokes
 
     def collect(self, batch: Sequence[Inferred], submitted: Submitted | Started) -> list[Inferred]:
         """Wait for submitted frames, and return them with the output.
@@ -107,8 +141,13 @@ class Inference:
         }
         return replace(inferred, renderings=renderings)
 
-    def _scaled(self, inferred: Inferred, *, kept: bool = False) -> Inferred:
-        """Return a frame with the inputs of the networks; `kept` ones own their memory."""
+    def _scaled(self, inferred: Inferred, *, kept: bool = False, shaded: bool = False) -> Inferred:
+        """Return a frame with the inputs of the networks.
+
+        Args:
+            kept: Whether the inputs own their memory.
+            shaded: Whether shaders add the texture later.
+        """
         frame, sizes = inferred.frame, inferred.sizes
         start = time.perf_counter()
         if kept:
@@ -119,7 +158,9 @@ class Inference:
             small = fit_to(frame.pixels, sizes.strokes, self._resized_for_strokes)
             self._resized_for_strokes = small
             inputs += (small,)
-        given = self._textured(inferred, inputs)
+        if shaded:
+            self._texture.reset()
+        given = inputs if shaded else self._textured(inferred, inputs)
         resize_ms = (time.perf_counter() - start) * 1e3
         return replace(inferred, inputs=inputs, given=given, resize_ms=resize_ms)
 
@@ -155,6 +196,7 @@ class Inference:
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:
         continues = inferred.mode.has_history
+        self._shader_texture.reset()
         return self._texture.apply(
             inputs, inferred.texture, continues=continues, comb=inferred.comb
         )

@@ -11,6 +11,7 @@ from app.engine.comparison import FUSED
 from app.engine.inferred import Inferred
 from app.engine.painting_devices import painting_title
 from app.engine.process_mode import ProcessMode
+from app.engine.texture import ShaderTexture
 from kernels.network.webgpu.library import WebGpuError
 from models.webgpu_devices import give_up, given_up, is_webgpu
 from utils.leaving import BackgroundThread
@@ -87,6 +88,7 @@ class WebGpuUse:
 
             def work() -> None:
                 family.prepare_on(active.network, device, precision, size)
+                ShaderTexture.prepare(device)
 
             self._compiled[key] = _in_background(work)
         future = self._compiled[key]

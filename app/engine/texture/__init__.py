@@ -9,3 +9,4 @@ from __future__ import annotations
 
 from app.engine.texture.native import Texture as Texture
 from app.engine.texture.reference import flatness as flatness
+from app.engine.texture.shaders import ShaderTexture as ShaderTexture

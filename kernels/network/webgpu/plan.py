@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import group_of
 from kernels.network.webgpu import layers
-from kernels.network.webgpu.device import Device
+from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.paced import MOST, Paced, Passed
@@ -24,6 +24,8 @@ from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.winograd import transform_of
 from utils.stop_flag import flag_in_force
 from utils.translation.texts import tr
+
+Before = Callable[[Buffer], Sequence[Step]]
 
 IN_FLIGHT = 2  # pictures
 # Steps of a picture's first submission. The CPU takes 0.3 ms to encode all 45 steps of the full
@@ -134,7 +136,14 @@ class WebGpuPlan:
         """The layers in order, with their groups: "encoder/conv1"."""
         return self._network.layers
 
-    def start(self, weights: Weights, picture: NDArray[Any], *, timed: bool = False) -> Started:
+    def start(
+        self,
+        weights: Weights,
+        picture: NDArray[Any],
+        *,
+        timed: bool = False,
+        before: Before = lambda picture: (),
+    ) -> Started:
         """Start to stylize a picture [H, W, 3], and return without waiting for the GPU.
 
         Only the first call for a dtype waits: it compiles the shaders, and measures each layer to
@@ -146,12 +155,14 @@ class WebGpuPlan:
                 is no number becomes 0.
             timed: Whether to measure the groups of layers, if the GPU can. The first picture of a
                 dtype is not measured.
+            before: Returns the steps that change the uploaded picture, such as texture's.
 
         Raises:
             WebGpuError: If the device is lost, out of memory, or refuses a shader.
             ValueError: If two pictures are in flight.
         """
-        return self._start(weights, picture, np.empty_like(picture, order="C"), timed=timed)
+        to = np.empty_like(picture, order="C")
+        return self._start(weights, picture, to, timed=timed, before=before)
 
     def paint(
         self,
@@ -245,7 +256,13 @@ class WebGpuPlan:
         )
 
     def _start(
-        self, weights: Weights, picture: NDArray[Any], to: NDArray[Any], *, timed: bool = False
+        self,
+        weights: Weights,
+        picture: NDArray[Any],
+        to: NDArray[Any],
+        *,
+        timed: bool = False,
+        before: Before = lambda picture: (),
     ) -> Started:
         wide, high = self._size
         assert picture.shape == (high, wide, 3), picture.shape
@@ -253,6 +270,8 @@ class WebGpuPlan:
         form = self._form(picture.dtype == np.uint8)
         place = form.place()
         self._device.write(place.picture, picture)
+        if changes := before(place.picture):
+            self._device.submit([changes])
         layers = form.layers(weights, place)
         if not form.submissions:
             form.measure(layers, self._longest)

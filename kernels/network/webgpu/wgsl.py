@@ -134,17 +134,28 @@ fn relu(x: vec4<f32>) -> vec4<f32> {
 }
 """
 
-_PICTURE = """
-fn load(pixel: u32, c: u32) -> vec4<f32> {
+# The bits of a pixel of bytes: red is in the lowest ones.
+PICTURE_BITS = """
+fn color_bits(pixel: u32) -> u32 {
   let byte = pixel * 3u;
   let shift = 8u * (byte & 3u);
   var bits = source[byte >> 2u] >> shift;
   if (shift > 8u) { bits |= source[(byte >> 2u) + 1u] << (32u - shift); }
+  return bits;
+}
+"""
+
+_PICTURE = (
+    PICTURE_BITS
+    + """
+fn load(pixel: u32, c: u32) -> vec4<f32> {
+  let bits = color_bits(pixel);
   let color = vec3<u32>(bits, bits >> 8u, bits >> 16u) & vec3<u32>(255u);
   return vec4<f32>(vec3<f32>(color), 0.0);
 }
 fn center(c: u32) -> vec4<f32> { return load(0u, 0u); }
 """
+)
 
 _NUMBERS = """
 fn load(pixel: u32, c: u32) -> vec4<f32> {

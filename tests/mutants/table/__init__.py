@@ -44,6 +44,7 @@ from tests.mutants.table import (
     virtual_camera,
     webgpu,
     webgpu_peers,
+    webgpu_texture,
     window,
 )
 
@@ -68,6 +69,7 @@ MUTANTS = (
     *network_cpu.MUTANTS,
     *network_webgpu.MUTANTS,
     *webgpu_peers.MUTANTS,
+    *webgpu_texture.MUTANTS,
     *model_parts.MUTANTS,
     *window.MUTANTS,
     *languages.MUTANTS,

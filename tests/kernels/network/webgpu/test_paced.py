@@ -70,6 +70,8 @@ def test_layers_are_divided_into_as_many_pieces_as_their_time_asks(device, paint
     assert fast == 1 + (not device.adapter.timed), "a fast picture is not divided"
     assert one_each == layers
     assert layers < divided[0] < divided[1]
+    steps = plan._form(True).steps.grouped(painter.weights, str)
+    assert divided[1] > sum(map(len, steps.values())), "steps are divided too"
 
 
 def test_a_fast_gpu_measures_its_own_time(device, painter):

@@ -1,0 +1,143 @@
+"""The last shaders of texture: add noise to a frame in bytes, and to a larger copy, in place."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kernels.network.webgpu.texture.combing import noise_code
+from kernels.network.webgpu.texture.shared import FRAME, STATE, TAPS, floats, shader
+from kernels.network.webgpu.wgsl import Binding, Shader
+
+DEVIATION = 20.0  # levels: noise in flat parts at full texture
+PIXELS = 4  # of a thread: three words, which no other thread writes
+
+
+@cache
+def adding(*, combs: bool, keeps: bool) -> Shader:
+    """Return the shader that adds noise where a frame is flat.
+
+    Args:
+        combs: Whether strokes have a direction.
+        keeps: Whether the added levels are written to `field`, [H, W], before they are rounded.
+    """
+    noise = (floats("combed"),) if combs else (floats("fine"), floats("coarse"))
+    return shader(
+        ("size", "cells"),
+        (
+            Binding("picture", "write", "array<u32>"),
+            floats("flat"),
+            STATE,
+            FRAME,
+            *noise,
+            *([floats("field", "write")] if keeps else []),
+        ),
+        TAPS,
+        _COMBED if combs else noise_code() + _PLAIN,
+        _FLATNESS.replace("DEVIATION", f"{DEVIATION}"),
+        _BODY.replace("KEEP", "field[at] = by;" if keeps else ""),
+    )
+
+
+@cache
+def enlarging() -> Shader:
+    """Return the shader that adds the `field` of a smaller copy, enlarged by cubic taps."""
+    return shader(
+        ("size", "small"),
+        (Binding("picture", "write", "array<u32>"), floats("field")),
+        TAPS,
+        _CUBIC,
+        _BODY.replace("KEEP", ""),
+    )
+
+
+_COMBED = """
+fn pattern(row: u32, column: u32) -> f32 {
+  let size = (sizes.size + 1u) / 2u;
+  let down = taps_at(source_of(f32(row), sizes.size.y, size.y), size.y);
+  let across = taps_at(source_of(f32(column), sizes.size.x, size.x), size.x);
+  let upper = down.first * size.x;
+  let lower = down.second * size.x;
+  let above = mix(combed[upper + across.first], combed[upper + across.second], across.share);
+  let below = mix(combed[lower + across.first], combed[lower + across.second], across.share);
+  return mix(above, below, down.share);
+}
+"""
+
+_PLAIN = """
+fn pattern(row: u32, column: u32) -> f32 {
+  return 0.70710678 * noise_at(vec2<f32>(vec2<u32>(column, row)));
+}
+"""
+
+_FLATNESS = """
+fn flatness(row: u32, column: u32) -> f32 {
+  let down = taps_at(source_of(f32(row), sizes.size.y, sizes.cells.y), sizes.cells.y);
+  let across = taps_at(source_of(f32(column), sizes.size.x, sizes.cells.x), sizes.cells.x);
+  let upper = down.first * sizes.cells.x;
+  let lower = down.second * sizes.cells.x;
+  let above = mix(flat[upper + across.first], flat[upper + across.second], across.share);
+  let below = mix(flat[lower + across.first], flat[lower + across.second], across.share);
+  return mix(above, below, down.share);
+}
+fn texture(row: u32, column: u32) -> f32 {
+  return pattern(row, column) * flatness(row, column) * frame.amount * DEVIATION * state.presence;
+}
+"""
+
+# Four taps of the interpolation of Keys with OpenCV's a = -0.75, as in sampling.h.
+_CUBIC = """
+fn cubic(x: f32) -> vec4<f32> {
+  let a = -0.75;
+  let y = 1.0 - x;
+  let first = ((a * (x + 1.0) - 5.0 * a) * (x + 1.0) + 8.0 * a) * (x + 1.0) - 4.0 * a;
+  let second = ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
+  let third = ((a + 2.0) * y - (a + 3.0)) * y * y + 1.0;
+  return vec4<f32>(first, second, third, 1.0 - first - second - third);
+}
+fn texture(row: u32, column: u32) -> f32 {
+  let at = vec2<f32>(
+    source_of(f32(column), sizes.size.x, sizes.small.x),
+    source_of(f32(row), sizes.size.y, sizes.small.y),
+  );
+  let whole = floor(at);
+  let last = vec2<i32>(sizes.small) - 1;
+  var across = cubic(at.x - whole.x);
+  var down = cubic(at.y - whole.y);
+  var sum = 0.0;
+  for (var i = 0; i < 4; i++) {
+    let y = clamp(i32(whole.y) - 1 + i, 0, last.y);
+    var line = 0.0;
+    for (var j = 0; j < 4; j++) {
+      let x = clamp(i32(whole.x) - 1 + j, 0, last.x);
+      line += across[j] * field[y * (last.x + 1) + x];
+    }
+    sum += down[i] * line;
+  }
+  return sum;
+}
+"""
+
+_BODY = """
+@compute @workgroup_size(THREADS)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let pixels = sizes.size.x * sizes.size.y;
+  let first = id.x * 4u;
+  if (first >= pixels) { return; }
+  var levels: vec4<f32>;
+  for (var n = 0u; n < min(4u, pixels - first); n++) {
+    let at = first + n;
+    let by = texture(at / sizes.size.x, at % sizes.size.x);
+    KEEP
+    levels[n] = round(by);
+  }
+  var each = array<vec4<f32>, 3>(levels.xxxy, levels.yyzz, levels.zwww);
+  let words = (3u * pixels + 3u) / 4u;
+  for (var n = 0u; n < min(3u, words - id.x * 3u); n++) {
+    let word = picture[id.x * 3u + n];
+    let color = vec4<f32>((vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(255u));
+    let added = vec4<u32>(clamp(color + each[n], vec4<f32>(), vec4<f32>(255.0)));
+    let low = added.x | (added.y << 8u);
+    picture[id.x * 3u + n] = low | (added.z << 16u) | (added.w << 24u);
+  }
+}
+"""
