@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
+from kernels.network.cpu.work import finished_shares, products
 from kernels.network.webgpu.device import Copy, Device
+from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.native import Group, Step
 from kernels.network.webgpu.readback import Readback
 from kernels.network.webgpu.steps import Groups, Steps
-from kernels.network.webgpu.submissions import Check, Part, packed
+from kernels.network.webgpu.submissions import Part, packed
 
 # Two pieces are under way, so that the GPU does not wait for the CPU. Both end within 50 ms.
 MOST = 16.0  # ms of a piece
 UNDER_WAY = 2
+# Products in a ms of a slow GPU, as which a size's first picture is divided. A fast GPU spends its
+# time between such pieces: 0.3 ms for each.
+SLOW = 25e6
+
+Check = Callable[[], object]
 
 Passed = Callable[[str, float], object]  # a layer, and the finished share of the picture, 0 to 1
+
+
+def estimated(network: Network, size: tuple[int, int]) -> dict[Part, float]:
+    """Return the ms of each layer of a picture of a width and height on a slow GPU."""
+    whole = sum(products(network, *size).values()) / SLOW
+    shares, before = finished_shares(network), 0.0
+    times: dict[Part, float] = {}
+    for layer in network.layers:
+        times[Part(layer)] = whole * (shares[layer] - before)
+        before = shares[layer]
+    return times
 
 
 class Piece(NamedTuple):
@@ -40,7 +59,11 @@ class Piece(NamedTuple):
 
 
 class Paced:
-    """The work of a picture in pieces of MOST ms, as far as its steps can be divided."""
+    """The work of a picture in pieces of MOST ms, as far as its steps can be divided.
+
+    Attributes:
+        expected: The ms of a picture, an estimate.
+    """
 
     def __init__(
         self,
@@ -56,6 +79,7 @@ class Paced:
             shares: The share of the picture's work that is done after each layer.
         """
         self._device, self._steps, self._shares = device, steps, shares
+        self.expected = sum(times.values())
         pieces = [piece for part, ms in times.items() for piece in self._divided(part, ms)]
         ends = dict(zip(range(len(pieces)), self._ends(pieces), strict=True))
         spent = {number: piece.ms for number, piece in enumerate(pieces)}
@@ -74,8 +98,8 @@ class Paced:
         copies: Sequence[Copy],
         passed: Passed,
         check: Check,
-    ) -> None:
-        """Compute a picture, and wait for the GPU.
+    ) -> float:
+        """Compute a picture, wait for the GPU, and return the ms, without the time of `passed`.
 
         An exception of `passed` or `check` leaves at most UNDER_WAY submissions to the GPU.
 
@@ -89,12 +113,16 @@ class Paced:
             WebGpuError: If the device is lost or does not answer.
         """
         under_way: deque[tuple[Readback, str, float]] = deque()
+        begun = time.perf_counter()
 
         def await_oldest() -> None:
+            nonlocal begun
             memory, layer, share = under_way.popleft()
             with memory.read(check):
                 pass
+            ended = time.perf_counter()
             passed(layer, share)
+            begun += time.perf_counter() - ended
 
         for number, (pieces, share) in enumerate(self._submissions, 1):
             if len(under_way) == UNDER_WAY:
@@ -109,6 +137,7 @@ class Paced:
             under_way.append((memory, pieces[-1].layer, share))
         while under_way:
             await_oldest()
+        return 1e3 * (time.perf_counter() - begun)
 
     def _divided(self, part: Part, ms: float) -> list[Piece]:
         runs = list(enumerate(self._steps.runs[part.layer]))[part.first : part.end]

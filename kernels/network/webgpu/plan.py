@@ -16,10 +16,10 @@ from kernels.network.webgpu import layers
 from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
-from kernels.network.webgpu.paced import MOST, Paced, Passed
+from kernels.network.webgpu.paced import MOST, Check, Paced, Passed, estimated
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
-from kernels.network.webgpu.submissions import LONGEST, Check, Part, Stopwatch, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.winograd import transform_of
 from utils.stop_flag import flag_in_force
@@ -172,8 +172,9 @@ class WebGpuPlan:
     ) -> Started:
         """Stylize a picture [H, W, 3] in short pieces, and wait for it. It can be given up.
 
-        The pieces of a slow GPU take some milliseconds; a fast GPU paints the picture at once. An
-        exception of `passed`, or a flag of `stopped_by`, leaves the plan usable.
+        The pieces of a slow GPU take some milliseconds; a fast GPU paints the picture at once, from
+        the second one on. An exception of `passed`, or a flag of `stopped_by`, leaves the plan
+        usable.
 
         Args:
             passed: Called after each piece, with its layer and the finished share, 0 to 1.
@@ -187,20 +188,16 @@ class WebGpuPlan:
         check: Check = (lambda: None) if flag is None else flag.check
         check()
         form = self._form(picture.dtype == np.uint8)
-        if form.submissions and form.takes <= MOST:
-            started = self.start(weights, picture, timed=True)
-            started.wait()
-            return started
-        place, shares = form.place(), finished_shares(self._network)
-        self._device.write(form.steps.picture, picture)
-        layers = form.steps.grouped(weights, str)
-        if form.submissions:
-            paced = form.paced(shares)
-            paced.run(layers, place.copies(timed=False), passed, check)
+        paced = form.paced(self._network, self._size)
+        to = np.empty_like(picture, order="C")
+        if paced.expected <= MOST:
+            started = self._start(weights, picture, to, timed=True)
         else:
-            form.measure(layers, self._longest, lambda layer: passed(layer, shares[layer]), check)
-            self._device.submit([], place.copies(timed=False))
-        started = Started(place, np.empty_like(picture, order="C"), ())
+            place = form.place()
+            self._device.write(form.steps.picture, picture)
+            layers = form.steps.grouped(weights, str)
+            form.record(paced.run(layers, place.copies(timed=False), passed, check))
+            started = Started(place, to, ())
         started.wait()
         return started
 
@@ -335,7 +332,6 @@ class _Form:
 
     Attributes:
         submissions: Parts of layers; empty until a picture has been measured.
-        takes: The ms of a picture then.
     """
 
     def __init__(self, device: Device, steps: Steps) -> None:
@@ -344,6 +340,7 @@ class _Form:
         self._places = [Place(device, steps, steps.picture)]
         self.submissions: list[list[Part]] = []
         self._times: dict[Part, float] = {}
+        self._pace = 1.0  # of the estimated time
         self._paced: Paced | None = None
 
     @property
@@ -366,29 +363,27 @@ class _Form:
         self._places.append(Place(self._device, self.steps, self.steps.another_picture()))
         return self._places[-1]
 
-    @property
-    def takes(self) -> float:
-        return sum(self._times.values())
-
-    def measure(
-        self,
-        layers: Mapping[str, Sequence[Step]],
-        longest: float,
-        passed: Callable[[str], object] = lambda layer: None,
-        check: Check = lambda: None,
-    ) -> None:
+    def measure(self, layers: Mapping[str, Sequence[Step]], longest: float) -> None:
         """Paint layer by layer, and divide the work into submissions of at most `longest` ms."""
-        times = measured(layers, lambda steps: self.stopwatch(steps, check), longest, passed)
-        self._times, self.submissions = times, packed(times, longest)
+        times = measured(layers, self.stopwatch, longest)
+        self._times, self.submissions, self._paced = times, packed(times, longest), None
 
     def share(self, other: _Form) -> None:
         """Take the submissions of another form."""
         self._times, self.submissions = other._times, other.submissions
 
-    def paced(self, shares: Mapping[str, float]) -> Paced:
+    def paced(self, network: Network, size: Pair) -> Paced:
+        """Return the pieces, by measured times, the time of an earlier picture, or estimates."""
         if self._paced is None:
-            self._paced = Paced(self._device, self.steps, self._times, shares)
+            slow = estimated(network, size)
+            times = self._times or {part: self._pace * ms for part, ms in slow.items()}
+            self._paced = Paced(self._device, self.steps, times, finished_shares(network))
         return self._paced
+
+    def record(self, taken: float) -> None:
+        """Divide the next picture by the ms of the first one, if layers were not measured."""
+        if self._paced is not None and not self._times and self._pace == 1.0:
+            self._pace, self._paced = taken / self._paced.expected, None
 
     def layers(self, weights: Weights, place: Place) -> dict[str, list[Step]]:
         """Return the steps of each layer, where the first one reads the picture of a place."""

@@ -8,14 +8,12 @@ from typing import NamedTuple, TypeVar
 
 from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.native import Step
-from kernels.network.webgpu.readback import Readback
 
 # Windows ends a submission after two seconds, and a desktop should move in between.
 LONGEST = 300.0  # ms
 
 
 Key = TypeVar("Key", bound=Hashable)
-Check = Callable[[], object]
 
 
 class Part(NamedTuple):
@@ -53,41 +51,29 @@ class Stopwatch:
     def __init__(self, device: Device, written: Buffer) -> None:
         """Take a buffer of shaders, of which a submission copies the first bytes."""
         self._device, self._written = device, written
-        self._memory: Readback | None = None
+        self._memory = device.readback(4)
 
-    def __call__(self, steps: Sequence[Step], check: Check = lambda: None) -> float:
+    def __call__(self, steps: Sequence[Step]) -> float:
         """Run steps as a submission, and return its ms.
-
-        Args:
-            check: Called before and while the GPU works. An exception that it raises ends the wait.
 
         Raises:
             WebGpuError: If the device is lost or does not answer.
         """
-        check()
-        # A wait that ended early leaves memory that the GPU still writes to.
-        memory, self._memory = self._memory or self._device.readback(4), None
         begun = time.perf_counter()
-        self._device.submit([steps], [Copy(self._written, memory)])
-        with memory.read(check):
-            taken = 1e3 * (time.perf_counter() - begun)
-        self._memory = memory
-        return taken
+        self._device.submit([steps], [Copy(self._written, self._memory)])
+        with self._memory.read():
+            return 1e3 * (time.perf_counter() - begun)
 
 
 def measured(
     layers: Mapping[str, Sequence[Step]],
     stopwatch: Callable[[Sequence[Step]], float],
     longest: float = LONGEST,
-    passed: Callable[[str], object] = lambda layer: None,
 ) -> dict[Part, float]:
     """Run each layer as a submission of its own, and return its ms by the wall clock.
 
     A layer that takes longer than `longest` runs again step by step: one by Winograd's transforms
     has several bands.
-
-    Args:
-        passed: Called after each layer. An exception that it raises ends the work.
 
     Raises:
         WebGpuError: If the device is lost or does not answer.
@@ -100,9 +86,8 @@ def measured(
         taken = stopwatch(steps)
         if taken <= longest:
             times[Part(layer)] = taken
-        else:
-            for number in range(len(steps)):
-                part = Part(layer, number, number + 1)
-                times[part] = stopwatch(part.of(steps))
-        passed(layer)
+            continue
+        for number in range(len(steps)):
+            part = Part(layer, number, number + 1)
+            times[part] = stopwatch(part.of(steps))
     return times

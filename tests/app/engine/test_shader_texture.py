@@ -1,4 +1,4 @@
-"""Shaders add the texture of live streams that a GPU paints, and the CPU that of films."""
+"""Shaders add texture to live streams that a GPU paints, and the CPU adds it to films."""
 
 from __future__ import annotations
 

@@ -93,11 +93,11 @@ MUTANTS = (
         (f"{_PACED}test_layers_are_divided_into_as_many_pieces_as_their_time_asks",),
     ),
     Mutant(
-        "a picture that is being measured cannot be given up",
-        f"{_FOLDER}/submissions.py",
-        "        check()\n        # A wait",
-        "        # A wait",
-        (f"{_PACED}test_a_picture_that_is_being_measured_can_be_given_up",),
+        "the first picture of a size is one piece",
+        f"{_FOLDER}/plan.py",
+        "times = self._times or {part: self._pace * ms for part, ms in slow.items()}",
+        "times = self._times or dict.fromkeys(slow, 0.0)",
+        (f"{_PACED}test_a_sizes_first_picture_is_divided_by_an_estimate",),
     ),
     Mutant(
         "a wait for a slow GPU hears no flag",

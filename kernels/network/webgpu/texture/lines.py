@@ -53,8 +53,8 @@ fn line(row: i32, far: i32) -> vec4<f32> {
 def axes() -> Shader:
     """Return the shader that writes the axes of a frame's strokes, [small height, small width].
 
-    The buffer has those of two frames by turns; the axes of strokes that follow the picture are
-    averaged with the ones of the frame before, moved with the scene.
+    The buffer has the axes of two frames by turns. Axes that follow the picture are averaged with
+    the axes of the frame before, moved with the scene.
     """
     modes = "\n".join(
         f"const {name} = {mode}u;"

@@ -237,7 +237,7 @@ class WebGpuTexture:
 
 
 def prepare(device: Device) -> None:
-    """Compile the shaders, for frames of every size. Those of larger copies follow at first use.
+    """Compile the shaders, for frames of every size. Larger copies get theirs at first use.
 
     Raises:
         WebGpuError: If the device is lost or refuses a shader.

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from kernels.network.cpu.work import finished_shares
-from kernels.network.webgpu import native
+from kernels.network.webgpu import native, paced
 from kernels.network.webgpu import plan as plans
+from kernels.network.webgpu.paced import estimated
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.submissions import Part, measured
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture
@@ -33,20 +33,20 @@ def x(request) -> np.ndarray:
     return picture(*SIZE, dtype=request.param)
 
 
-def slow_plan(painter, counting, monkeypatch, ms: float = 40.0) -> WebGpuPlan:
+def slow_plan(painter, counting, monkeypatch, x, ms: float = 40.0) -> WebGpuPlan:
     """Return a plan that was told that each layer takes some milliseconds."""
     told = {Part(name): ms for name in painter.network.layers}
     monkeypatch.setattr(plans, "measured", lambda *args: measured(*args) and told)
-    return WebGpuPlan(counting, painter.network, SIZE)
+    plan = WebGpuPlan(counting, painter.network, SIZE)
+    plan(painter.weights, x[:1])
+    counting.submitted.clear()
+    return plan
 
 
 def test_a_slow_gpus_picture_is_that_of_one_submission(device, painter, x, monkeypatch):
     counting, shares = Counting(device), []
-    plan = slow_plan(painter, counting, monkeypatch)
+    plan = slow_plan(painter, counting, monkeypatch, x)
     whole = painter.plan(x)(painter.weights, x)[0]
-    first = plan.paint(painter.weights, x[0])
-    assert np.array_equal(first.result(), whole), "the measured picture is whole"
-    counting.submitted.clear()
     started = plan.paint(painter.weights, x[0], lambda layer, share: shares.append(share))
     assert np.array_equal(started.result(), whole)
     expected = painter.plan(x).start(painter.weights, x[0])
@@ -60,9 +60,7 @@ def test_layers_are_divided_into_as_many_pieces_as_their_time_asks(device, paint
     x, parts = picture(*SIZE), []
     for ms in (1.0, 14.0, 30.0, 60.0):
         counting = Counting(device)
-        plan = slow_plan(painter, counting, monkeypatch, ms)
-        plan.paint(painter.weights, x[0])
-        counting.submitted.clear()
+        plan = slow_plan(painter, counting, monkeypatch, x, ms)
         plan.paint(painter.weights, x[0])
         parts.append(len(counting.submitted))
     layers = len(painter.network.layers)
@@ -80,14 +78,15 @@ def test_a_fast_gpu_measures_its_own_time(device, painter):
     x = picture(21, 18)
     plan = WebGpuPlan(device, painter.network, (21, 18))
     plan(painter.weights, x)
-    plan._form(True)._times.update(dict.fromkeys(plan._form(True)._times, 0.1))
+    form = plan._form(True)
+    form._times.update(dict.fromkeys(form._times, 0.1))
     assert plan.paint(painter.weights, x[0]).milliseconds
 
 
 @pytest.mark.parametrize("after", [1, 3])
 def test_a_picture_that_is_given_up_is_not_submitted_whole(device, painter, x, monkeypatch, after):
     counting = Counting(device)
-    plan = slow_plan(painter, counting, monkeypatch)
+    plan = slow_plan(painter, counting, monkeypatch, x)
     whole = plan.paint(painter.weights, x[0]).result()
     counting.submitted.clear()
     plan.paint(painter.weights, x[0])
@@ -112,7 +111,7 @@ def test_a_picture_that_is_given_up_is_not_submitted_whole(device, painter, x, m
 
 def test_a_flag_stops_a_picture_before_its_next_piece(device, painter, x, monkeypatch):
     counting, flag = Counting(device), StopFlag()
-    plan = slow_plan(painter, counting, monkeypatch)
+    plan = slow_plan(painter, counting, monkeypatch, x)
     whole = plan.paint(painter.weights, x[0]).result()
     counting.submitted.clear()
     with stopped_by(flag), pytest.raises(Stopped):
@@ -125,20 +124,46 @@ def test_a_flag_stops_a_picture_before_its_next_piece(device, painter, x, monkey
     assert np.array_equal(plan.paint(painter.weights, x[0]).result(), whole), "no flag is in force"
 
 
-def test_a_picture_that_is_being_measured_can_be_given_up(device, painter, x):
+def test_a_sizes_first_picture_is_divided_by_an_estimate(device, painter, x, monkeypatch):
+    monkeypatch.setattr(paced, "SLOW", 1e3)  # products in a ms: each layer takes long
+    counting, shares, counts = Counting(device), [], []
+    plan = WebGpuPlan(counting, painter.network, SIZE)
+    form = plan._form(x.dtype == np.uint8)
+    assert sum(estimated(painter.network, SIZE).values()) > 1000, "ms"
+    expected = painter.plan(x)(painter.weights, x)[0]
+    for pace in (1.0, 2.0, 1e-9):
+        form._pace, form._paced = pace, None
+        counting.submitted.clear()
+        shares.clear()
+        started = plan.paint(painter.weights, x[0], lambda layer, share: shares.append(share))
+        assert np.array_equal(started.result(), expected)
+        counts.append(len(shares))
+    steps = plan._form(True).steps.grouped(painter.weights, str)
+    assert counts[0] == counts[1] > sum(map(len, steps.values()))
+    assert counts[2] == 0, "a fast picture is not divided"
+
+
+def test_the_second_picture_is_divided_by_the_time_of_the_first(device, painter):
+    x = picture(*SIZE)
+    plan = WebGpuPlan(device, painter.network, SIZE)
+    form, slow = plan._form(True), sum(estimated(painter.network, SIZE).values())
+    form.paced(painter.network, SIZE)
+    form.record(3 * slow)
+    assert form.paced(painter.network, SIZE).expected == pytest.approx(3 * slow)
+    form.record(9 * slow)
+    assert form.paced(painter.network, SIZE).expected == pytest.approx(3 * slow), "once"
+    plan(painter.weights, x)
+    measured = sum(form._times.values())
+    assert form.paced(painter.network, SIZE).expected == pytest.approx(measured)
+
+
+def test_a_sizes_first_picture_can_be_given_up(device, painter, x, monkeypatch):
+    monkeypatch.setattr(paced, "SLOW", 1e3)
     counting, flag = Counting(device), StopFlag()
     plan = WebGpuPlan(counting, painter.network, SIZE)
-    seen = []
-
-    def stop(layer: str, share: float) -> None:
-        seen.append((layer, share))
-        flag.set()
-
     with stopped_by(flag), pytest.raises(Stopped):
-        plan.paint(painter.weights, x[0], stop)
-    layer = painter.network.layers[0]
-    assert seen == [(layer, finished_shares(painter.network)[layer])]
-    assert len(counting.submitted) <= 3, "shaders once, and two layers"
+        plan.paint(painter.weights, x[0], lambda layer, share: flag.set())
+    assert len(counting.submitted) <= 3
     expected = painter.plan(x)(painter.weights, x)[0]
     assert np.array_equal(plan.paint(painter.weights, x[0]).result(), expected)
 
@@ -152,7 +177,7 @@ def test_a_flag_ends_a_wait_for_the_gpu(device, monkeypatch):
 
 def test_another_thread_stops_a_picture_under_way(device, painter, monkeypatch):
     x, flag, ended = picture(*SIZE), StopFlag(), threading.Event()
-    plan = slow_plan(painter, Counting(device), monkeypatch)
+    plan = slow_plan(painter, Counting(device), monkeypatch, x)
     begun = threading.Event()
 
     def paint() -> None:
@@ -176,7 +201,7 @@ def test_another_thread_stops_a_picture_under_way(device, painter, monkeypatch):
 
 def test_a_picture_in_flight_outlives_one_that_is_given_up(device, painter, monkeypatch):
     x = picture(*SIZE, count=3)
-    plan = slow_plan(painter, Counting(device), monkeypatch)
+    plan = slow_plan(painter, Counting(device), monkeypatch, x)
     expected = plan(painter.weights, x)
     held = plan.start(painter.weights, x[0])
 
