@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,10 +18,12 @@ from kernels.network.webgpu.native import Group, Pipeline, Step, encode, trusted
 from kernels.network.webgpu.readback import Readback
 from kernels.network.webgpu.stamps import Stamps
 from kernels.network.webgpu.wgsl import MAX_MEMORY, MAX_THREADS, Binding, Shader
+from utils.stop_flag import flag_in_force
 from utils.translation.texts import tr
 
 Buffer: TypeAlias = Any  # of wgpu, which has no types
 
+CHECKED_S = 0.01  # between two looks at the flag of `stopped_by`
 COMPILERS = min(4, os.cpu_count() or 1)  # threads that compile shaders
 
 
@@ -139,19 +141,22 @@ class Device:
     def compiling(self) -> Generator[None]:
         """Compile the shaders that this thread asks for in the block side by side.
 
-        They are compiled when the block has ended.
+        They are compiled when the block has ended. Within `stopped_by`, the flag ends the wait, but
+        not the compilation.
 
         Raises:
             WebGpuError: At the end of the block, if the GPU refuses a shader.
+            Stopped: At the end of the block, if the flag in force is set.
         """
         together = self._together
-        with ThreadPoolExecutor(COMPILERS, "shaders") as together.pool:
-            try:
-                yield
-            finally:
-                together.pool, awaited, together.awaited = None, together.awaited, []
+        together.pool = pool = ThreadPoolExecutor(COMPILERS, "shaders")
+        try:
+            yield
+        finally:
+            together.pool, awaited, together.awaited = None, together.awaited, []
+            pool.shutdown(wait=False)
         for compiled in awaited:
-            compiled.result()
+            _await(compiled)
 
     def bind(
         self, pipeline: Pipeline, sizes: Sequence[tuple[int, int]], **buffers: Buffer
@@ -271,6 +276,14 @@ class Device:
         ]
         with in_words():
             return self._device.create_bind_group(layout=self._layout(bindings), entries=entries)
+
+
+def _await(compiled: Future[None]) -> None:
+    """Wait for a shader, or raise Stopped if the flag in force is set."""
+    flag = flag_in_force()
+    while flag is not None and not wait([compiled], CHECKED_S).done:
+        flag.check()
+    compiled.result()
 
 
 def _sizes_and(buffers: Sequence[Binding]) -> tuple[Binding, ...]:

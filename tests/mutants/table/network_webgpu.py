@@ -93,6 +93,13 @@ MUTANTS = (
         (f"{_PACED}test_layers_are_divided_into_as_many_pieces_as_their_time_asks",),
     ),
     Mutant(
+        "a picture waits for all its shaders when nobody wants it any more",
+        f"{_FOLDER}/device.py",
+        "        flag.check()\n    compiled.result()",
+        "        pass\n    compiled.result()",
+        (f"{_PACED}test_a_wait_for_shaders_that_compile_can_be_given_up",),
+    ),
+    Mutant(
         "the first picture of a size is one piece",
         f"{_FOLDER}/plan.py",
         "times = self._times or {part: self._pace * ms for part, ms in slow.items()}",

@@ -9,6 +9,7 @@ import pytest
 
 from kernels.network.webgpu import native, paced
 from kernels.network.webgpu import plan as plans
+from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.paced import estimated
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.submissions import Part, measured
@@ -213,3 +214,22 @@ def test_a_picture_in_flight_outlives_one_that_is_given_up(device, painter, monk
     painted = plan.paint(painter.weights, x[2])
     assert np.array_equal(held.result(), expected[0])
     assert np.array_equal(painted.result(), expected[2])
+
+
+def test_a_wait_for_shaders_that_compile_can_be_given_up(adapter, painter, monkeypatch):
+    compiler, flag, go_on = Device(adapter), StopFlag(), threading.Event()
+    compile_one = Device._compiled
+
+    def slow(self, shader, code):
+        flag.set()
+        assert go_on.wait(60)
+        return compile_one(self, shader, code)
+
+    monkeypatch.setattr(Device, "_compiled", slow)
+    other, x = Painter(compiler, SMALL), picture(*SIZE)
+    plan = other.plan(x)
+    with stopped_by(flag), pytest.raises(Stopped):
+        plan.paint(other.weights, x[0])
+    go_on.set()
+    assert np.array_equal(plan.paint(other.weights, x[0]).result(), painter(x)[0])
+    compiler.close()
