@@ -15,11 +15,12 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
-from kernels.frames.combing import BLURS, LONGEST, MARGIN, MODES, Comb
+from kernels.frames.combing import BLURS, LONGEST, MARGIN, Comb
 from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.smoothing import SmoothingHistory
 from kernels.frames.structs import (
     STRUCTURES,
+    CombParams,
     EnlargeTextureParams,
     FinishParams,
     MedianParams,
@@ -33,7 +34,7 @@ from kernels.jit.errors import BuildError
 from kernels.table.names import FRAMES
 from kernels.table.status import use_native
 from utils.cuda_streams import raw_stream
-from utils.stroke_directions import FOLLOW, MOST_HANDLES
+from utils.stroke_directions import MOST_HANDLES
 from utils.translation.texts import tr
 
 
@@ -54,6 +55,7 @@ class FrameKernels:
     ) -> None:
         self._describe(images.description)
         self._library = DriverLibrary(images, folder, capability, device, driver)
+        self._newer = capability >= (9, 0)
         self._device = device
 
     def _describe(self, told: Mapping[str, Any]) -> None:
@@ -78,7 +80,8 @@ class FrameKernels:
         return SmoothingHistory(height, width, device, self._smoothing)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
-        return TextureHistory(height, width, device, self._told["texture"])
+        told = {"threads": self._told["threads"], **self._told["texture"]}
+        return TextureHistory(height, width, device, told)
 
     def resize(self, frame: Tensor, small: Tensor) -> None:
         """Scale `frame` into `small`: by area to fewer pixels, else by cubic interpolation."""
@@ -167,23 +170,24 @@ class FrameKernels:
         """
         addresses = picture.data_ptr(), textured.data_ptr()
         p, combs = history.params(*addresses, amount, continues=continues, comb=comb)
-        (rows, columns), (height, width) = history.cells.shape[:2], history.tracked.shape
-        grid = -(-max(columns, width) // self._told["threads"]), rows + height, 1
-        self._launch(self._names["texture_cells"], p, grid)
-        team = self._told["texture"]["team"]
-        self._launch(self._names["texture_flat"], p, (history.tiles + 1, 1, 1), team)
-        if combs is not None:
-            assert history.combed is not None
-            assert history.noise is not None
-            if combs.mode == MODES[FOLLOW]:
-                self._cover("texture_lines", combs, history.tracked)
-            rows, columns = history.noise.shape
-            grid = -(-max(columns, width) // self._told["threads"]), height + rows, 1
-            self._launch(self._names["texture_axes"], combs, grid)
-            self._cover("texture_comb", combs, history.combed)
-        height, width = history.size
-        grid = -(-width // self._told["texture"]["add_pixels"]), height, 1
-        self._launch(self._names["texture_add"], p, grid)
+        self._launch(self._names["texture_cells"], history.areas_grid, p, overlap=True)
+        self._launch(
+            self._names["texture_flat"],
+            history.flat_grid(combs is not None),
+            *(p, combs or CombParams()),
+            threads=self._told["texture"]["team"],
+            cluster=self._told["texture"]["motion_blocks"],
+            overlap=True,
+        )
+        if combs is None:
+            self._launch(self._names["texture_add"], history.add_grid, p, overlap=True)
+        else:
+            threads = self._told["texture"]["comb_team"]
+            self._launch(
+                *(self._names["texture_comb"], history.comb_grid, p, combs),
+                threads=threads,
+                overlap=True,
+            )
 
     def enlarge_texture(self, history: TextureHistory, picture: Tensor, textured: Tensor) -> None:
         """Add the texture of the newest picture of a stream, after `keep_field`, to a larger copy.
@@ -201,20 +205,32 @@ class FrameKernels:
         told = self._smoothing
         rows, columns = flow.shape[:2]
         grid = -(-columns // told["flow_columns"]), -(-rows // told["flow_rows"]), 1
-        self._launch(self._names["flow"], params, grid, told["flow_team"])
+        self._launch(self._names["flow"], grid, params, threads=told["flow_team"])
 
     def _cover(self, name: str, params: Structure, picture: Tensor) -> None:
         height, width = picture.shape[:2]
         grid = -(-width // self._told["threads"]), height, 1
-        self._launch(self._names[name], params, grid)
+        self._launch(self._names[name], grid, params)
 
     def _launch(
-        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
+        self,
+        name: str,
+        grid: tuple[int, int, int],
+        *params: Structure,
+        threads: int = 0,
+        cluster: int = 1,
+        overlap: bool = False,
     ) -> None:
+        """Launch a kernel; `cluster` and `overlap` need Hopper or newer and are ignored before."""
         threads = threads or self._told["threads"]
         part = self._smoothing if name in self._smoothing["kernels"].values() else self._told
-        kernel = self._library.kernel(part["source"], name, threads)
-        if error := kernel(grid, raw_stream(self._device), params):
+        kernel = self._library.kernel(
+            *(part["source"], name, threads),
+            cluster=cluster if self._newer else 1,
+            overlap=overlap and self._newer,
+            arguments=len(params),
+        )
+        if error := kernel(grid, raw_stream(self._device), *params):
             raise RuntimeError(f"{name} could not be launched: CUDA error {error}")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,8 @@ from kernels.frames.noise import BANDS, CELL, WINDOWS, taps, tile, tracked_size
 from kernels.frames.stream_state import StreamState, copied, refill
 from kernels.frames.structs import CombParams, HandleAxis, TextureParams
 from utils.stroke_directions import MOST_HANDLES
+
+Grid = tuple[int, int, int]  # blocks along x, y and z
 
 
 class TextureHistory:
@@ -47,9 +50,33 @@ class TextureHistory:
         self.begins = True
 
     @property
-    def tiles(self) -> int:
-        rows, columns = self.cells.shape[:2]
-        return -(-rows // self._told["tile_rows"]) * -(-columns // self._told["tile_columns"])
+    def areas_grid(self) -> Grid:
+        """The blocks that measure the copy for motion, and then those for the cells."""
+        threads = self._told["threads"]
+        copy = self.tracked.numel() * self._told["area_lanes"]
+        return -(-copy // threads) + -(-math.prod(self.cells.shape[:2]) // threads), 1, 1
+
+    def flat_grid(self, combs: bool) -> Grid:
+        """Return the blocks for motion, tiles of cells and tiles of axes, in whole clusters."""
+        motion = self._told["motion_blocks"]
+        blocks = motion + self._tiles(self.cells.shape[:2], "tile")
+        if combs:
+            blocks += self._tiles(self.tracked.shape, "axis")
+        return -(-blocks // motion) * motion, 1, 1
+
+    @property
+    def add_grid(self) -> Grid:
+        height, width = self.size
+        return -(-width // self._told["threads"]), -(-height // self._told["add_rows"]), 1
+
+    @property
+    def comb_grid(self) -> Grid:
+        height, width = (-(-side // self._told["comb_pixels"]) for side in self.size)
+        return height * width, 1, 1
+
+    def _tiles(self, shape: Sequence[int], name: str) -> int:
+        rows, columns = shape
+        return -(-rows // self._told[f"{name}_rows"]) * -(-columns // self._told[f"{name}_columns"])
 
     @property
     def offset(self) -> Tensor:

@@ -40,11 +40,11 @@ struct CombParams {
     const float* fine;        // the tiles of TextureParams
     const float* coarse;
     const float* taps;        // [kNarrowReach + 1 + kCarryReach + 1], from the center outwards
-    void* lines;              // copy of Blurred, if the strokes follow the picture
+    void* lines;              // copy of Blurred, if the strokes follow the picture; for a CPU
     void* kept;               // copy of Axis, the axes of the previous frame
     void* axes;               // copy of Axis
-    float* noise;             // [half_of(height) + 2 kMargin, half_of(width) + 2 kMargin]
-    float* combed;            // [half_of(height), half_of(width)], of unit deviation
+    float* noise;             // [half_of(height) + 2 kMargin, half_of(width) + 2 kMargin], CPU
+    float* combed;            // [half_of(height), half_of(width)], of unit deviation, for a CPU
     void* state;              // TextureState
     int height, width, small_height, small_width;
     int mode;      // a Direction

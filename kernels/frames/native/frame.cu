@@ -4,9 +4,12 @@
 // in smooth.cu.
 #include "add.cuh"
 #include "area.cuh"
+#include "axes.cuh"
 #include "block.cuh"
+#include "comb.cuh"
 #include "team.cuh"
 #include "frames.h"
+#include "include/common/pdl.cuh"
 
 namespace styleforge {
 
@@ -49,71 +52,70 @@ extern "C" __global__ void frame_finish(const styleforge::FinishParams p) {
                       styleforge::finished(p, row, column));
 }
 
-// The steps of texture. The grid of the first covers the cells and, below them, the copy for
-// measuring motion.
-extern "C" __global__ void frame_texture_cells(const styleforge::TextureParams p) {
+// The three steps of texture. Each waits for the previous one, while its blocks already start.
+
+extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
+    frame_texture_cells(const styleforge::TextureParams p) {
     using namespace styleforge;
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    const Picture picture = {p.picture, p.height, p.width};
-    if (row < p.rows) {
-        if (column < p.columns)
-            keep_cell(p, row, column,
-                      gray_area_by_words(picture, row, column, p.rows, p.columns));
-    } else if (column < p.small_width) {
-        keep_pixel(p, row - p.rows, column,
-                   gray_area_by_words(picture, row - p.rows, column, p.small_height,
-                                      p.small_width));
-    }
+    pdl_wait();
+    pdl_launch_dependents();
+    if (blockIdx.x == 0 && threadIdx.x == 0) static_cast<TextureState*>(p.state)->placed = 0;
+    measure_areas(p, copy_blocks(p));
 }
 
-// The first block measures motion, which takes longest; each other block measures a tile of cells.
-extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
-    frame_texture_flat(const styleforge::TextureParams p) {
+// The first kMotionBlocks blocks measure motion, which takes longest: as a cluster, or else the
+// first of them. The others measure the flatness of tiles of cells, and the axes of tiles of the
+// small copy if `c.mode` is not 0.
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam, 2)
+    frame_texture_flat(const styleforge::TextureParams p, const styleforge::CombParams c) {
     using namespace styleforge;
     __shared__ union Work {
         MotionWork motion;
         FlatWork flat;
+        AxesWork axes;
     } work;
-    const Block team = {{static_cast<int>(threadIdx.x)}};
-    if (blockIdx.x == 0) {
-        follow(team, p, work.motion);
+    pdl_wait();
+    pdl_launch_dependents();
+    const int rank = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
+    if (block < kMotionBlocks) {
+#if __CUDA_ARCH__ >= 900
+        follow(Blocks<kMotionBlocks>{{rank}, cluster_rank()}, p, work.motion);
+#else
+        if (block == 0) follow(Blocks<1>{{rank}}, p, work.motion);
+#endif
         return;
     }
-    const int across = (p.columns + kTileColumns - 1) / kTileColumns, tile = blockIdx.x - 1;
-    measure_flatness(team, p, tile / across * kTileRows, tile % across * kTileColumns, work.flat);
-}
-
-// The three steps of combing. The grid of the second covers the copy and, below it, the noise.
-extern "C" __global__ void frame_texture_lines(const styleforge::CombParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (column >= p.small_width) return;
-    static_cast<styleforge::Blurred*>(p.lines)[1ll * row * p.small_width + column] =
-        styleforge::blurred_lines(p, row, column);
-}
-
-extern "C" __global__ void frame_texture_axes(const styleforge::CombParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    const int row = blockIdx.y, below = row - p.small_height;
-    if (below < 0 && column < p.small_width)
-        static_cast<styleforge::Axis*>(p.axes)[1ll * row * p.small_width + column] =
-            styleforge::axis_at(p, row, column);
-    else if (below >= 0 && column < styleforge::noise_columns(p))
-        p.noise[1ll * below * styleforge::noise_columns(p) + column] =
-            styleforge::summed_noise(p, below, column);
-}
-
-extern "C" __global__ void frame_texture_comb(const styleforge::CombParams p) {
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    const int width = styleforge::half_of(p.width);
-    styleforge::keep_axes(p, 1ll * row * gridDim.x * blockDim.x + column,
-                          1ll * gridDim.y * gridDim.x * blockDim.x);
-    if (column < width) p.combed[1ll * row * width + column] = styleforge::combed_at(p, row, column);
+    const int across = (p.columns + kTileColumns - 1) / kTileColumns;
+    const int tiles = (p.rows + kTileRows - 1) / kTileRows * across, tile = block - kMotionBlocks;
+    if (tile < tiles) {
+        measure_flatness(Blocks<1>{{rank}}, p, tile / across * kTileRows,
+                         tile % across * kTileColumns, work.flat);
+        return;
+    }
+    const int wide = (p.small_width + kAxisColumns - 1) / kAxisColumns, other = tile - tiles;
+    const int row = other / wide * kAxisRows, column = other % wide * kAxisColumns;
+    if (c.mode != 0 && row < p.small_height) measure_axes(c, row, column, work.axes);
 }
 
 extern "C" __global__ void __launch_bounds__(styleforge::kThreads)
     frame_texture_add(const styleforge::TextureParams p) {
-    __shared__ int levels[styleforge::kAddPixels];
-    styleforge::add_texture(p, blockIdx.y, blockIdx.x * styleforge::kAddPixels, levels);
+    using namespace styleforge;
+    pdl_wait();
+    pdl_launch_dependents();
+    const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) / kWarp * kWarp;
+    if (column < p.width) add_texture(p, blockIdx.y * kAddRows, column);
+}
+
+extern "C" __global__ void __launch_bounds__(styleforge::kCombTeam)
+    frame_texture_comb(const styleforge::TextureParams p, const styleforge::CombParams c) {
+    using namespace styleforge;
+    __shared__ CombWork work;
+    pdl_wait();
+    pdl_launch_dependents();
+    const int across = (p.width + kCombPixels - 1) / kCombPixels;
+    const int tile = static_cast<int>(blockIdx.x);
+    comb_tile(p, c, tile / across * kCombPixels, tile % across * kCombPixels, work);
+    keep_axes(c, 1ll * tile * kCombTeam + threadIdx.x, 1ll * gridDim.x * kCombTeam);
 }
 
 extern "C" __global__ void frame_texture_enlarge(const styleforge::EnlargeTextureParams p) {

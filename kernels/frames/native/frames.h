@@ -11,7 +11,12 @@ namespace styleforge {
 constexpr int kThreads = 128;  // per block, along a row of pixels
 constexpr int kFlowTeam = 256;  // per block that estimates the motion of a tile
 constexpr int kTeam = 512;     // per block that measures motion or the flatness of a tile's cells
-constexpr int kAddPixels = 512;  // of a row to which a block of kThreads adds texture
+constexpr int kMotionBlocks = 8;  // of a cluster that measures motion
+constexpr int kAreaLanes = 8;     // threads that measure a pixel of the copy for motion
+constexpr int kAddRows = 4;       // to which a block of kThreads adds texture
+constexpr int kAxisRows = 8, kAxisColumns = 16;  // of the small copy, one tile per block of kTeam
+constexpr int kCombTeam = 512;   // per block that adds combed texture
+constexpr int kCombPixels = 60;  // per side of its tile
 
 // Resizes the frame to the network's input.
 struct ResizeParams {

@@ -76,17 +76,18 @@ std::string structs() {
 std::string kernels() {
 #define KERNEL(name) {#name, quoted("frame_" #name)}
     return object({KERNEL(resize), KERNEL(screen), KERNEL(slopes), KERNEL(finish),
-                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_lines),
-                   KERNEL(texture_axes), KERNEL(texture_comb), KERNEL(texture_add),
-                   KERNEL(texture_enlarge)});
+                   KERNEL(texture_cells), KERNEL(texture_flat), KERNEL(texture_comb),
+                   KERNEL(texture_add), KERNEL(texture_enlarge)});
 #undef KERNEL
 }
 
-// Sizes for texture: pictures for measuring motion, blurs in cells, sides of the tiles of noise,
-// tiles of cells, pixels of a row per texture block, bytes of a cell and of the state between
-// frames.
+// Sizes for texture: blocks and pictures for measuring motion, blurs in cells, sides of the tiles of
+// noise, tiles of cells, of axes and of pixels, rows per texture block, bytes of a cell and of the
+// state between frames.
 std::string texture() {
     return object({{"team", number(kTeam)},
+                   {"motion_blocks", number(kMotionBlocks)},
+                   {"area_lanes", number(kAreaLanes)},
                    {"tracked", number(kTracked)},
                    {"close", number(kClose)},
                    {"wide", number(kWide)},
@@ -94,7 +95,11 @@ std::string texture() {
                    {"coarse_side", number(kCoarseSide)},
                    {"tile_rows", number(kTileRows)},
                    {"tile_columns", number(kTileColumns)},
-                   {"add_pixels", number(kAddPixels)},
+                   {"axis_rows", number(kAxisRows)},
+                   {"axis_columns", number(kAxisColumns)},
+                   {"add_rows", number(kAddRows)},
+                   {"comb_team", number(kCombTeam)},
+                   {"comb_pixels", number(kCombPixels)},
                    {"narrow_reach", number(kNarrowReach)},
                    {"carry_reach", number(kCarryReach)},
                    {"longest", number(kLongest)},

@@ -9,7 +9,7 @@ namespace styleforge {
 
 constexpr int kTracked = 128;   // pixels: maximum side of the small pictures
 constexpr int kReach = 5;       // pixels of the quarter-size copies that the search reaches
-constexpr int kSteps = 2 * kReach + 1, kParts = 4;
+constexpr int kSteps = 2 * kReach + 1, kShifts = kSteps * kSteps;
 constexpr int kRefinedHalf = 3, kRefined = 2;  // refinements at each size
 constexpr float kAlike = 0.7f;        // correlation below which the motion is unknown
 constexpr float kLeastVariance = 4;   // of a picture whose motion can be measured
@@ -31,7 +31,7 @@ struct MotionWork {
     alignas(16) uint8_t full[2][kTracked * kTracked];
     alignas(16) uint8_t half[2][kTracked * kTracked / 4];
     alignas(16) uint8_t quarter[2][kTracked * kTracked / 16 + 4];
-    unsigned costs[kSteps * kSteps];
+    unsigned costs[kShifts];
     unsigned best;
 };
 
@@ -39,9 +39,10 @@ struct Motion {
     float x, y;  // pixels to the right and down
 };
 
-STYLEFORGE_PORTABLE GrayPicture halved(uint8_t* pixels, const GrayPicture& p) {
-    return {pixels, p.height < 2 ? 1 : p.height / 2, p.width < 2 ? 1 : p.width / 2};
-}
+// Teams that measure motion are a single thread, the threads of a block, or all threads of the
+// blocks of a cluster: block `block` of `blocks`. Each block has its own MotionWork, with all
+// pictures, and part of the shifts and of the pixels. `sync` is a barrier of the block, `sync_all`
+// one of all blocks.
 
 // Calls `use(row, column)` for a thread's pixels, at a stride of the team's size, without
 // divisions.
@@ -62,6 +63,13 @@ STYLEFORGE_PORTABLE void copy_bytes(const Team& team, const uint8_t* from, uint8
     for (int i = team.rank; i < count; i += team.size) to[i] = from[i];
 }
 
+// Copies two pictures; block.cuh waits for both at once.
+template <typename Team>
+STYLEFORGE_PORTABLE void copy_both(const Team& team, const uint8_t* const (&from)[2],
+                                   uint8_t* const (&to)[2], int count) {
+    copy_bytes(team, from[0], to[0], count), copy_bytes(team, from[1], to[1], count);
+}
+
 // Sum of absolute differences of two rows, by one thread. block.cuh has the GPU version.
 template <typename Team>
 STYLEFORGE_PORTABLE unsigned row_difference(const Team&, const uint8_t* a, const uint8_t* b,
@@ -74,18 +82,22 @@ STYLEFORGE_PORTABLE unsigned row_difference(const Team&, const uint8_t* a, const
     return sum;
 }
 
+// The mean of the 2x2 pixels that a pixel of the halved picture covers.
+STYLEFORGE_PORTABLE uint8_t halved_pixel(const GrayPicture& from, int row, int column) {
+    const int left = column * 2, here = row * 2 * from.width;
+    const int below = clamp(row * 2 + 1, 0, from.height - 1) * from.width;
+    const int beside = clamp(left + 1, 0, from.width - 1);
+    return static_cast<uint8_t>((from.pixels[here + left] + from.pixels[here + beside] +
+                                 from.pixels[below + left] + from.pixels[below + beside] + 2) >>
+                                2);
+}
+
+// block.cuh has the GPU version, by words.
 template <typename Team>
 STYLEFORGE_PORTABLE void halve(const Team& team, const GrayPicture& from, const GrayPicture& to) {
-    each_pixel(team, to.height, to.width, [=](int i, int j) {
-        const int row = i * 2, column = j * 2;
-        const int below = clamp(row + 1, 0, from.height - 1) * from.width;
-        const int beside = clamp(column + 1, 0, from.width - 1), here = row * from.width;
-        to.pixels[i * to.width + j] = static_cast<uint8_t>((from.pixels[here + column] +
-                                                            from.pixels[here + beside] +
-                                                            from.pixels[below + column] +
-                                                            from.pixels[below + beside] + 2) >> 2);
+    each_pixel(team, to.height, to.width, [=](int row, int column) {
+        to.pixels[row * to.width + column] = halved_pixel(from, row, column);
     });
-    team.sync();
 }
 
 // Mean difference of the common area, in 1/64 of a level, if `now` has moved by x and y.
@@ -104,11 +116,14 @@ STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
     const int x0 = clamp(static_cast<int>(rintf(around.x)), -now.width / 2, now.width / 2) - kReach;
     const int y0 =
         clamp(static_cast<int>(rintf(around.y)), -now.height / 2, now.height / 2) - kReach;
-    for (int i = team.rank; i < kSteps * kSteps; i += team.size) work.costs[i] = 0;
+    for (int i = team.rank; i < kShifts; i += team.size) work.costs[i] = 0;
     if (team.rank == 0) work.best = ~0u;
     team.sync();
-    for (int i = team.rank; i < kSteps * kSteps * kParts; i += team.size) {
-        const int which = i / kParts, x = x0 + which % kSteps, y = y0 + which / kSteps;
+    constexpr int kParts = Team::kParts;
+    const int shifts = (kShifts - team.block + team.blocks - 1) / team.blocks;
+    for (int i = team.rank; i < shifts * kParts; i += team.size) {
+        const int which = i / kParts * team.blocks + team.block;
+        const int x = x0 + which % kSteps, y = y0 + which / kSteps;
         unsigned sum = 0;
         for (int row = i % kParts; row < now.height; row += kParts) {
             if (row + y < 0 || row + y >= now.height) continue;
@@ -119,12 +134,15 @@ STYLEFORGE_PORTABLE Motion searched(const Team& team, const GrayPicture& before,
         team.add(work.costs[which], sum);
     }
     team.sync();
-    for (int i = team.rank; i < kSteps * kSteps; i += team.size)
-        team.least(work.best,
-                   difference(before, now, x0 + i % kSteps, y0 + i / kSteps, work.costs[i]) << 8 |
-                       static_cast<unsigned>(i));
+    for (int i = team.rank; i < shifts; i += team.size) {
+        const int which = i * team.blocks + team.block;
+        team.least(work.best, difference(before, now, x0 + which % kSteps, y0 + which / kSteps,
+                                         work.costs[which])
+                                      << 8 |
+                                  static_cast<unsigned>(which));
+    }
     team.sync();
-    const int best = static_cast<int>(work.best & 255);
+    const int best = static_cast<int>(team.least_of_all(work.best) & 255);
     return {static_cast<float>(x0 + best % kSteps), static_cast<float>(y0 + best / kSteps)};
 }
 
@@ -225,30 +243,46 @@ STYLEFORGE_PORTABLE bool alike(const Team& team, const GrayPicture& before, cons
     return sums[4] / number - a * b >= kAlike * sqrtf(aa * bb);
 }
 
-// Measures how far the newest picture, already in `work`, has moved from an earlier one; false if
+// Picture `which` of MotionWork, 0 for the earlier one, after some halvings.
+STYLEFORGE_PORTABLE GrayPicture picture_of(const TextureParams& p, MotionWork& work, int which,
+                                           int halvings) {
+    uint8_t* const smaller = halvings == 1 ? work.half[which] : work.quarter[which];
+    const int height = p.small_height >> halvings, width = p.small_width >> halvings;
+    return {halvings == 0 ? work.full[which] : smaller, height < 1 ? 1 : height,
+            width < 1 ? 1 : width};
+}
+
+// Makes the smaller copies of both pictures. On a GPU, the loops here have a single copy of their
+// body, because its instructions are read from memory.
+template <typename Team>
+STYLEFORGE_PORTABLE void halve_all(const Team& team, const TextureParams& p, MotionWork& work) {
+    STYLEFORGE_ROLLED
+    for (int i = 0; i < 4; ++i) {
+        halve(team, picture_of(p, work, i % 2, i / 2), picture_of(p, work, i % 2, i / 2 + 1));
+        if (i % 2) team.sync();
+    }
+}
+
+// Measures how far the newest picture has moved from an earlier one, both in `work`; false if
 // unknown. `m` is the approximate motion on entry.
 template <typename Team>
-STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, const uint8_t* earlier,
-                                  MotionWork& work, Motion& m) {
-    const int height = p.small_height, width = p.small_width;
-    const GrayPicture before = {work.full[0], height, width}, now = {work.full[1], height, width};
-    const GrayPicture before_half = halved(work.half[0], before);
-    const GrayPicture now_half = halved(work.half[1], now);
-    const GrayPicture before_quarter = halved(work.quarter[0], before_half);
-    const GrayPicture now_quarter = halved(work.quarter[1], now_half);
-    team.sync();
-    copy_bytes(team, earlier, before.pixels, height * width);
-    team.sync();
-    halve(team, before, before_half), halve(team, before_half, before_quarter);
-    m = searched(team, before_quarter, now_quarter, {m.x / 4, m.y / 4}, work);
+STYLEFORGE_PORTABLE bool measured(const Team& team, const TextureParams& p, MotionWork& work,
+                                  Motion& m) {
+    halve_all(team, p, work);
+    m = searched(team, picture_of(p, work, 0, 2), picture_of(p, work, 1, 2), {m.x / 4, m.y / 4},
+                 work);
     m = {m.x * 2, m.y * 2};
     float scale = 48;
-    for (int i = 0; i < kRefinedHalf; ++i)
-        if (!refine(team, before_half, now_half, m, scale)) return false;
-    if (!alike(team, before_half, now_half, m)) return false;
-    m = {m.x * 2, m.y * 2};
-    for (int i = 0; i < kRefined; ++i)
+    STYLEFORGE_ROLLED
+    for (int i = 0; i < kRefinedHalf + kRefined; ++i) {
+        const int halvings = i < kRefinedHalf ? 1 : 0;
+        const GrayPicture before = picture_of(p, work, 0, halvings);
+        const GrayPicture now = picture_of(p, work, 1, halvings);
         if (!refine(team, before, now, m, scale)) return false;
+        if (i != kRefinedHalf - 1) continue;
+        if (!alike(team, before, now, m)) return false;
+        m = {m.x * 2, m.y * 2};
+    }
     return true;
 }
 
@@ -258,67 +292,103 @@ STYLEFORGE_PORTABLE TextureState first_state(bool known) {
     return s;
 }
 
+// The remainder of a whole number.
+template <int kSide>
+STYLEFORGE_PORTABLE int place_in_tile(double whole) {
+    const int rest = static_cast<int>(static_cast<long long>(whole) % kSide);
+    return rest < 0 ? rest + kSide : rest;
+}
+
 // Places the first pixel of the picture in the tiles.
 STYLEFORGE_PORTABLE void place_pattern(TextureState& s) {
     const double x = floor(-s.offset[0]), y = floor(-s.offset[1]);
-    const int sides[2] = {kFineSide, kCoarseSide};
-    for (int band = 0; band < 2; ++band) {
-        s.left[band] = static_cast<int>(x - floor(x / sides[band]) * sides[band]);
-        s.top[band] = static_cast<int>(y - floor(y / sides[band]) * sides[band]);
-    }
+    s.left[0] = place_in_tile<kFineSide>(x), s.top[0] = place_in_tile<kFineSide>(y);
+    s.left[1] = place_in_tile<kCoarseSide>(x), s.top[1] = place_in_tile<kCoarseSide>(y);
     s.right = static_cast<float>(-s.offset[0] - x), s.down = static_cast<float>(-s.offset[1] - y);
 }
 
-// Moves the pattern with the scene, or starts over if the frame does not continue another.
+// The measured motion of a scene, in pixels of the copies: since the reference, or `anew` since the
+// previous frame.
+struct SceneMotion {
+    bool known, anew;
+    Motion m;
+};
+
+// Moves the scene, and the pattern with it unless the motion is noise.
+STYLEFORGE_PORTABLE void move_scene(const TextureParams& p, TextureState& s, SceneMotion scene) {
+    if (scene.anew) s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
+    if (!scene.known) {
+        s.presence = fmaxf(0.f, s.presence - kFades);
+        return;
+    }
+    const double wide = static_cast<double>(p.width) / p.small_width;
+    const double tall = static_cast<double>(p.height) / p.small_height;
+    s.presence = fminf(1.f, s.presence + kReturns);
+    s.moved[0] = s.anchor[0] + scene.m.x * wide, s.moved[1] = s.anchor[1] + scene.m.y * tall;
+    const double x = s.moved[0] - s.offset[0], y = s.moved[1] - s.offset[1];
+    const double still = kStillPixels * fmax(wide, tall);
+    const bool moves = x * x + y * y > still * still;
+    s.followed = 1;
+    s.shift[0] = moves ? x : 0, s.shift[1] = moves ? y : 0;
+    if (moves) s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];
+}
+
+// Measures the scene's motion since the reference. If that is too far, measures it since the
+// previous frame. The newest frame and the reference are in `work`.
+template <typename Team>
+STYLEFORGE_PORTABLE SceneMotion measure_scene(const Team& team, const TextureParams& p,
+                                              const TextureState& s, MotionWork& work) {
+    const int count = p.small_height * p.small_width;
+    Motion m = {static_cast<float>(s.moved[0] - s.anchor[0]) * p.small_width / p.width,
+                static_cast<float>(s.moved[1] - s.anchor[1]) * p.small_height / p.height};
+    STYLEFORGE_ROLLED
+    for (int i = 0; i < 2; ++i) {
+        team.sync_all();
+        if (measured(team, p, work, m)) return {true, i > 0, m};
+        if (i > 0) break;
+        if (team.block == 0) copy_bytes(team, p.before, p.reference, count);
+        team.sync();
+        copy_bytes(team, p.before, work.full[0], count);
+        m = {0, 0};
+    }
+    return {false, true, m};
+}
+
+// The state after a frame; `far` is whether the frame becomes the reference.
+STYLEFORGE_PORTABLE TextureState next_state(const TextureParams& p, const TextureState& before,
+                                            bool follows, const SceneMotion& scene, bool far) {
+    TextureState s = follows ? before : first_state(p.continues);
+    s.followed = 0;
+    if (p.combed == nullptr) s.keeps_axes = 0;
+    if (follows) move_scene(p, s, scene);
+    if (follows && far) s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
+    place_pattern(s);
+    return s;
+}
+
+// Moves the pattern with the scene, or starts over if the frame does not continue another. One
+// thread writes the state.
 template <typename Team>
 STYLEFORGE_PORTABLE void follow(const Team& team, const TextureParams& p, MotionWork& work) {
     auto& state = *static_cast<TextureState*>(p.state);
-    TextureState s = state;
     const int count = p.small_height * p.small_width;
-    bool newest_is_reference = false;
-    s.followed = 0;
-    if (p.combed == nullptr) s.keeps_axes = 0;
-    if (!p.continues || p.first || !s.known) {
-        s = first_state(p.continues);
-        newest_is_reference = p.continues;
-    } else {
-        const GrayPicture now = {work.full[1], p.small_height, p.small_width};
-        const GrayPicture half = halved(work.half[1], now);
-        copy_bytes(team, p.tracked, now.pixels, count);
-        team.sync();
-        halve(team, now, half), halve(team, half, halved(work.quarter[1], half));
-        const double scale[2] = {static_cast<double>(p.width) / p.small_width,
-                                 static_cast<double>(p.height) / p.small_height};
-        Motion m = {static_cast<float>((s.moved[0] - s.anchor[0]) / scale[0]),
-                    static_cast<float>((s.moved[1] - s.anchor[1]) / scale[1])};
-        bool known = measured(team, p, p.reference, work, m);
-        if (!known) {  // perhaps too far from the reference, but not from the previous frame
-            copy_bytes(team, p.before, p.reference, count);
-            s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
-            m = {0, 0};
-            known = measured(team, p, p.before, work, m);
-        }
-        if (known) {
-            s.presence = fminf(1.f, s.presence + kReturns);
-            s.moved[0] = s.anchor[0] + m.x * scale[0], s.moved[1] = s.anchor[1] + m.y * scale[1];
-            const double x = s.moved[0] - s.offset[0], y = s.moved[1] - s.offset[1];
-            const double still = kStillPixels * fmax(scale[0], scale[1]);
-            const bool moves = x * x + y * y > still * still;
-            s.followed = 1;
-            s.shift[0] = moves ? x : 0, s.shift[1] = moves ? y : 0;
-            if (moves) s.offset[0] = s.moved[0], s.offset[1] = s.moved[1];
-        } else {
-            s.presence = fmaxf(0.f, s.presence - kFades);
-        }
-        const float most = kFarShare * p.small_width;
-        newest_is_reference = !known || m.x * m.x + m.y * m.y > most * most;
-        if (newest_is_reference) s.anchor[0] = s.moved[0], s.anchor[1] = s.moved[1];
+    SceneMotion scene = {false, false, {0, 0}};
+    bool follows = p.continues && !p.first;
+    if (follows) {
+        follows = state.known;  // read together with the pictures
+        copy_both(team, {p.reference, p.tracked}, {work.full[0], work.full[1]}, count);
+        if (follows) scene = measure_scene(team, p, state, work);
+    }
+    team.sync_all();  // all threads have read the state
+    if (team.block != 0) return;
+    const float most = kFarShare * p.small_width;
+    const bool far = !scene.known || scene.m.x * scene.m.x + scene.m.y * scene.m.y > most * most;
+    if (team.rank == 0) {
+        state = next_state(p, state, follows, scene, far);
+        team.publish(state);
     }
     if (p.continues) copy_bytes(team, p.tracked, p.before, count);
-    if (newest_is_reference && p.continues) copy_bytes(team, p.tracked, p.reference, count);
-    place_pattern(s);
-    team.sync();  // all threads have read the state
-    if (team.rank == 0) state = s;
+    if (p.continues && far) copy_bytes(team, p.tracked, p.reference, count);
 }
 
 }  // namespace styleforge

@@ -5,10 +5,12 @@
 #ifdef __CUDACC__
 #define STYLEFORGE_PORTABLE __host__ __device__ __forceinline__
 #define STYLEFORGE_UNROLL _Pragma("unroll")
+#define STYLEFORGE_ROLLED _Pragma("unroll 1")
 #else
 #include <math.h>
 #define STYLEFORGE_PORTABLE inline
 #define STYLEFORGE_UNROLL
+#define STYLEFORGE_ROLLED
 #endif
 
 namespace styleforge {

@@ -16,13 +16,16 @@ using namespace styleforge;
 
 // A team of one thread, which sums whole rows of pixels.
 struct Alone {
-    static constexpr int rank = 0, size = 1;
+    static constexpr int rank = 0, size = 1, block = 0, blocks = 1, kParts = 4;
 
     void sync() const {}
+    void sync_all() const {}
     void add(unsigned& sum, unsigned value) const { sum += value; }
     void least(unsigned& least, unsigned value) const {
         if (value < least) least = value;
     }
+    unsigned least_of_all(unsigned own) const { return own; }
+    void publish(TextureState&) const {}
     // Sums columns first, since they are independent of one another.
     template <int kNumber, typename Add>
     void sum(int rows, int columns, float (&sums)[kNumber], const Add& add) const {

@@ -62,6 +62,7 @@ struct TextureState {
     double shift[2];  // of the pattern since the previous frame
     int followed;     // whether the motion since then is known
     int keeps_axes;   // whether the strokes of the previous frame followed its lines
+    int placed;       // whether a GPU has already computed the state of this frame
 };
 
 STYLEFORGE_PORTABLE int half_of(int side) { return (side + 1) / 2; }
@@ -74,14 +75,20 @@ STYLEFORGE_PORTABLE int gray(Color c) {
            kGrayBits;
 }
 
-// Measures the area that a pixel of a [height, width] copy covers.
-STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int height, int width) {
+// Weighted sums over an area.
+struct AreaSums {
+    float mean, square, weight;
+};
+
+// Sums over the area that a pixel of a [height, width] copy covers, from row `first` of the area on,
+// every `step` rows.
+STYLEFORGE_PORTABLE AreaSums area_sums(const Picture& p, int row, int column, int height, int width,
+                                       int first, int step) {
     const float tall = static_cast<float>(p.height) / height;
     const float wide = static_cast<float>(p.width) / width;
     const float top = row * tall, bottom = top + tall, left = column * wide, right = left + wide;
-    Cell sum = {0, 0};
-    float weights = 0;
-    for (int i = static_cast<int>(top); i < p.height && i < bottom; ++i) {
+    AreaSums sum = {0, 0, 0};
+    for (int i = static_cast<int>(top) + first; i < p.height && i < bottom; i += step) {
         const float rows = fminf(bottom, i + 1.f) - fmaxf(top, static_cast<float>(i));
         if (rows < 1e-3f) continue;
         for (int j = static_cast<int>(left); j < p.width && j < right; ++j) {
@@ -89,10 +96,16 @@ STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int he
             if (columns < 1e-3f) continue;
             const float weight = rows * columns, value = static_cast<float>(gray(pixel(p, i, j)));
             sum.mean += weight * value, sum.square += weight * value * value;
-            weights += weight;
+            sum.weight += weight;
         }
     }
-    return {sum.mean / weights, sum.square / weights};
+    return sum;
+}
+
+// Measures the area that a pixel of a [height, width] copy covers.
+STYLEFORGE_PORTABLE Cell gray_area(const Picture& p, int row, int column, int height, int width) {
+    const AreaSums sum = area_sums(p, row, column, height, width, 0, 1);
+    return {sum.mean / sum.weight, sum.square / sum.weight};
 }
 
 // Save an area's measurement, as a cell and as a pixel of the copy for motion.
@@ -104,61 +117,90 @@ STYLEFORGE_PORTABLE void keep_pixel(const TextureParams& p, int row, int column,
     p.tracked[1ll * row * p.small_width + column] = static_cast<uint8_t>(to_byte(area.mean));
 }
 
-// A team's working memory for a tile.
+// A team's working memory for a tile. Rows have one cell more than they need, so that the threads
+// of a warp, which work on different rows, read different banks.
 struct FlatWork {
-    Cell around[kTileRows + 2 * kWide][kTileColumns + 2 * kWide];
-    Cell close[kTileRows + 2 * kWide][kTileColumns];  // blurred along the rows
-    Cell wide[kTileRows + 2 * kWide][kTileColumns];
+    Cell around[kTileRows + 2 * kWide][kTileColumns + 2 * kWide + 1];
+    Cell close[kTileRows + 2 * kWide][kTileColumns + 1];  // blurred along the rows
+    Cell wide[kTileRows + 2 * kWide][kTileColumns + 1];
     float taps[kClose + 1 + kWide + 1];
 };
 
-STYLEFORGE_PORTABLE void add(Cell& sum, float weight, Cell a, Cell b) {
-    sum.mean += weight * (a.mean + b.mean);
-    sum.square += weight * (a.square + b.square);
+STYLEFORGE_PORTABLE void add(Cell& sum, float weight, Cell cell) {
+    sum.mean += weight * cell.mean, sum.square += weight * cell.square;
 }
 
 STYLEFORGE_PORTABLE float variance(Cell c) { return fmaxf(c.square - c.mean * c.mean, 0.f); }
 
+// Adds a cell to both blurs of a run of kRun cells, from `at` cells before the first.
+template <int kRun>
+STYLEFORGE_PORTABLE void blur(Cell (&close)[kRun], Cell (&wide)[kRun], const float* taps, int at,
+                              Cell near, Cell far) {
+    STYLEFORGE_UNROLL
+    for (int k = 0; k < kRun; ++k) {
+        const int away = at < k ? k - at : at - k;
+        if (away <= kClose) add(close[k], taps[away], near);
+        if (away <= kWide) add(wide[k], taps[kClose + 1 + away], far);
+    }
+}
+
+// Copies the cells around a tile, reflected at the edges, and the taps.
+template <typename Team>
+STYLEFORGE_PORTABLE void copy_around(const Team& team, const TextureParams& p, int first_row,
+                                     int first_column, FlatWork& work) {
+    constexpr int kRows = kTileRows + 2 * kWide, kColumns = kTileColumns + 2 * kWide;
+    const auto* cells = static_cast<const Cell*>(p.cells);
+    const bool once = p.rows >= kRows && p.columns >= kColumns;  // one reflection is enough
+    STYLEFORGE_UNROLL
+    for (int i = team.rank; i < kRows * kColumns; i += team.size) {
+        const int row = i / kColumns, column = i % kColumns;
+        const int y = first_row + row - kWide, x = first_column + column - kWide;
+        work.around[row][column] =
+            once ? cells[1ll * reflected(y, p.rows) * p.columns + reflected(x, p.columns)]
+                 : cells[1ll * reflected_often(y, p.rows) * p.columns +
+                         reflected_often(x, p.columns)];
+    }
+    for (int i = team.rank; i < kClose + 1 + kWide + 1; i += team.size) work.taps[i] = p.taps[i];
+}
+
 // Measures the flatness of the cells of the tile at `first_row` and `first_column`. A team is the
-// threads of a block or a single thread: `rank` of `size`, with the barrier `sync`.
+// threads of a block or a single thread: `rank` of `size`, with the barrier `sync`. A thread blurs
+// runs of cells, since adjacent cells need nearly the same others.
 template <typename Team>
 STYLEFORGE_PORTABLE void measure_flatness(const Team& team, const TextureParams& p, int first_row,
                                           int first_column, FlatWork& work) {
-    constexpr int kRows = kTileRows + 2 * kWide, kColumns = kTileColumns + 2 * kWide;
-    const auto* cells = static_cast<const Cell*>(p.cells);
-    for (int i = team.rank; i < kRows * kColumns; i += team.size) {
-        const int row = i / kColumns, column = i % kColumns;
-        work.around[row][column] =
-            cells[1ll * reflected_often(first_row + row - kWide, p.rows) * p.columns +
-                  reflected_often(first_column + column - kWide, p.columns)];
-    }
-    for (int i = team.rank; i < kClose + 1 + kWide + 1; i += team.size) work.taps[i] = p.taps[i];
+    constexpr int kRows = kTileRows + 2 * kWide, kAcross = 4, kDown = 2;
+    copy_around(team, p, first_row, first_column, work);
     team.sync();
-    const float *close_taps = work.taps, *wide_taps = work.taps + kClose + 1;
-    const Cell none = {0, 0};
-    for (int i = team.rank; i < kRows * kTileColumns; i += team.size) {
-        const int row = i / kTileColumns, column = i % kTileColumns;
-        const Cell* at = &work.around[row][column + kWide];
-        Cell close = none, wide = none;
-        add(close, close_taps[0], *at, none), add(wide, wide_taps[0], *at, none);
-        for (int k = 1; k <= kClose; ++k) add(close, close_taps[k], at[-k], at[k]);
-        for (int k = 1; k <= kWide; ++k) add(wide, wide_taps[k], at[-k], at[k]);
-        work.close[row][column] = close, work.wide[row][column] = wide;
+    for (int i = team.rank; i < kRows * kTileColumns / kAcross; i += team.size) {
+        const int row = i % kRows, first = i / kRows * kAcross;
+        Cell close[kAcross] = {}, wide[kAcross] = {};
+        STYLEFORGE_UNROLL
+        for (int j = 0; j < kAcross + 2 * kWide; ++j) {
+            const Cell cell = work.around[row][first + j];
+            blur(close, wide, work.taps, j - kWide, cell, cell);
+        }
+        STYLEFORGE_UNROLL
+        for (int k = 0; k < kAcross; ++k)
+            work.close[row][first + k] = close[k], work.wide[row][first + k] = wide[k];
     }
     team.sync();
-    for (int i = team.rank; i < kTileRows * kTileColumns; i += team.size) {
-        const int row = i / kTileColumns + kWide, column = i % kTileColumns;
-        const int y = first_row + row - kWide, x = first_column + column;
-        if (y >= p.rows || x >= p.columns) continue;
-        Cell close = none, wide = none;
-        add(close, close_taps[0], work.close[row][column], none);
-        add(wide, wide_taps[0], work.wide[row][column], none);
-        for (int k = 1; k <= kClose; ++k)
-            add(close, close_taps[k], work.close[row - k][column], work.close[row + k][column]);
-        for (int k = 1; k <= kWide; ++k)
-            add(wide, wide_taps[k], work.wide[row - k][column], work.wide[row + k][column]);
-        const float deviation = sqrtf(fmaxf(variance(close), variance(wide)));
-        p.flat[1ll * y * p.columns + x] = fminf(fmaxf(1 - deviation / kFlat, 0.f), 1.f);
+    for (int i = team.rank; i < kTileRows * kTileColumns / kDown; i += team.size) {
+        const int first = i / kTileColumns * kDown, column = i % kTileColumns;
+        Cell close[kDown] = {}, wide[kDown] = {};
+        STYLEFORGE_UNROLL
+        for (int j = 0; j < kDown + 2 * kWide; ++j) {
+            const bool near = j >= kWide - kClose && j < kWide + kClose + kDown;
+            const Cell far = work.wide[first + j][column];
+            blur(close, wide, work.taps, j - kWide, near ? work.close[first + j][column] : far, far);
+        }
+        STYLEFORGE_UNROLL
+        for (int k = 0; k < kDown; ++k) {
+            const int y = first_row + first + k, x = first_column + column;
+            const float deviation = sqrtf(fmaxf(variance(close[k]), variance(wide[k])));
+            if (y < p.rows && x < p.columns)
+                p.flat[1ll * y * p.columns + x] = fminf(fmaxf(1 - deviation / kFlat, 0.f), 1.f);
+        }
     }
 }
 

@@ -48,7 +48,13 @@ class EmulatedFrameKernels(FrameKernels):
         self.launched: list[str] = []
 
     def _launch(
-        self, name: str, params: Structure, grid: tuple[int, int, int], threads: int = 0
+        self,
+        name: str,
+        grid: tuple[int, int, int],
+        *params: Structure,
+        threads: int = 0,
+        cluster: int = 1,
+        overlap: bool = False,
     ) -> None:
         self.launched.append(name)
-        getattr(self._host, name)(byref(params))
+        getattr(self._host, name)(*map(byref, params))

@@ -21,15 +21,18 @@ void store(uint8_t* pixels, int at, Color c) {
 
 // A team of one thread.
 struct Alone {
-    static constexpr int rank = 0, size = 1;
+    static constexpr int rank = 0, size = 1, block = 0, blocks = 1, kParts = 4;
 
     void sync() const {}
+    void sync_all() const {}
     template <int kNumber, typename Add>
     void sum(int rows, int columns, float (&values)[kNumber], const Add& add) const {
         every(rows, columns, [&](int row, int column) { add(row, column, values); });
     }
     void add(unsigned& sum, unsigned value) const { sum += value; }
     void least(unsigned& least, unsigned value) const { if (value < least) least = value; }
+    unsigned least_of_all(unsigned own) const { return own; }
+    void publish(TextureState& state) const { state.placed = 1; }
 };
 
 }  // namespace
@@ -140,37 +143,22 @@ void frame_texture_cells(const TextureParams* p) {
     });
 }
 
-void frame_texture_flat(const TextureParams* p) {
+void frame_texture_flat(const TextureParams* p, const CombParams* c) {
     static MotionWork motion;
     static FlatWork flat;
     follow(Alone(), *p, motion);
     for (int row = 0; row < p->rows; row += kTileRows)
         for (int column = 0; column < p->columns; column += kTileColumns)
             measure_flatness(Alone(), *p, row, column, flat);
-}
-
-void frame_texture_lines(const CombParams* p) {
-    every(p->small_height, p->small_width, [&](int row, int column) {
-        static_cast<Blurred*>(p->lines)[row * p->small_width + column] =
-            blurred_lines(*p, row, column);
-    });
-}
-
-void frame_texture_axes(const CombParams* p) {
-    every(p->small_height, p->small_width, [&](int row, int column) {
-        static_cast<Axis*>(p->axes)[row * p->small_width + column] = axis_at(*p, row, column);
-    });
-    every(noise_rows(*p), noise_columns(*p), [&](int row, int column) {
-        p->noise[row * noise_columns(*p) + column] = summed_noise(*p, row, column);
-    });
-}
-
-void frame_texture_comb(const CombParams* p) {
-    const int width = half_of(p->width);
-    every(half_of(p->height), width, [&](int row, int column) {
-        p->combed[row * width + column] = combed_at(*p, row, column);
-    });
-    keep_axes(*p, 0, 1);
+    if (c->mode == kFollow)
+        every(c->small_height, c->small_width, [&](int row, int column) {
+            static_cast<Blurred*>(c->lines)[row * c->small_width + column] =
+                blurred_lines(*c, row, column);
+        });
+    if (c->mode != 0)
+        every(c->small_height, c->small_width, [&](int row, int column) {
+            static_cast<Axis*>(c->axes)[row * c->small_width + column] = axis_at(*c, row, column);
+        });
 }
 
 void frame_texture_add(const TextureParams* p) {
@@ -179,6 +167,18 @@ void frame_texture_add(const TextureParams* p) {
               lighter(pixel({p->picture, p->height, p->width}, row, column),
                       levels_at(*p, row, column)));
     });
+}
+
+void frame_texture_comb(const TextureParams* p, const CombParams* c) {
+    const int width = half_of(c->width);
+    every(noise_rows(*c), noise_columns(*c), [&](int row, int column) {
+        c->noise[row * noise_columns(*c) + column] = summed_noise(*c, row, column);
+    });
+    every(half_of(c->height), width, [&](int row, int column) {
+        c->combed[row * width + column] = combed_at(*c, row, column);
+    });
+    keep_axes(*c, 0, 1);
+    frame_texture_add(p);
 }
 
 void frame_texture_enlarge(const EnlargeTextureParams* p) {

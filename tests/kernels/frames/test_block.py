@@ -12,18 +12,19 @@ import pytest
 import torch
 
 from app.sources.scene import render
+from kernels.frames.structs import CombParams
 from kernels.frames.texture import TextureHistory
 from tests.kernels.ops.emulated import Launcher, built_or_skipped
 from utils.opencv import cv2
 
-TEAM = 512  # threads per block
+TEAM, BLOCKS = 512, 8  # threads per block, blocks per cluster
 VIEW = 90, 160  # height, width
 MORE = """
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     emulated_follow(const styleforge::TextureParams p) {
     using namespace styleforge;
     __shared__ MotionWork work;
-    follow(Block{{static_cast<int>(threadIdx.x)}}, p, work);
+    follow(Blocks<1>{{static_cast<int>(threadIdx.x)}}, p, work);
 }
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     emulated_sums(float* told, long long rows, long long columns) {
@@ -31,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     const int rank = static_cast<int>(threadIdx.x);
     float values[5] = {};
     for (int again = 0; again < 2; ++again)
-        Block{{rank}}.sum(rows, columns, values, [](int row, int column, float (&sums)[5]) {
+        Blocks<1>{{rank}}.sum(rows, columns, values, [](int row, int column, float (&sums)[5]) {
             sums[0] += 1, sums[1] += row, sums[2] += column, sums[3] += row * column;
             sums[4] += column == 0;
         });
@@ -40,20 +41,74 @@ extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     emulated_rows(const uint8_t* one, const uint8_t* other, long long count, int* told) {
     using namespace styleforge;
-    const Block team = {{static_cast<int>(threadIdx.x)}};
+    const Blocks<1> team = {{static_cast<int>(threadIdx.x)}};
     told[threadIdx.x] = row_difference(team, one, other, count);
 }
 extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
     emulated_copy(const uint8_t* from, uint8_t* to, long long count) {
     using namespace styleforge;
-    copy_bytes(Block{{static_cast<int>(threadIdx.x)}}, from, to, count);
+    copy_bytes(Blocks<1>{{static_cast<int>(threadIdx.x)}}, from, to, count);
+}
+"""
+
+
+TOGETHER = """
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_together(const styleforge::TextureParams p, float* told) {
+    using namespace styleforge;
+    __shared__ MotionWork work;
+    const int rank = static_cast<int>(threadIdx.x);
+    const Blocks<kMotionBlocks> team = {{rank}, cluster_rank()};
+    follow(team, p, work);
+    float values[5] = {};
+    for (int again = 0; again < 2; ++again)
+        team.sum(70, 61, values, [](int row, int column, float (&sums)[5]) {
+            sums[0] += 1, sums[1] += row, sums[2] += column, sums[3] += row * column;
+            sums[4] += column == 0;
+        });
+    for (int i = 0; i < 5; ++i) told[(cluster_rank() * kTeam + rank) * 5 + i] = values[i];
+}
+extern "C" __attribute__((visibility("default")))
+const char* follow_together(const styleforge::TextureParams* p, float* told) {
+    static std::string failure;
+    failure = emulator::run_cluster([=] { emulated_together(*p, told); }, styleforge::kMotionBlocks,
+                                    styleforge::kTeam);
+    return failure.c_str();
+}
+"""
+HALVES = """
+extern "C" __global__ void __launch_bounds__(styleforge::kTeam)
+    emulated_halves(uint8_t* from, uint8_t* to, long long height, long long width) {
+    using namespace styleforge;
+    const Blocks<1> team = {{static_cast<int>(threadIdx.x)}};
+    const int rows = static_cast<int>(height), columns = static_cast<int>(width);
+    halve(team, GrayPicture{from, rows, columns},
+          GrayPicture{to, max(rows / 2, 1), max(columns / 2, 1)});
 }
 """
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return built_or_skipped(tmp_path_factory.mktemp("block"), "frames/native/block.cuh", MORE)
+    return built_or_skipped(
+        tmp_path_factory.mktemp("block"), "frames/native/block.cuh", MORE + HALVES
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Return a function that follows a frame with a cluster and returns each thread's sums."""
+    folder = tmp_path_factory.mktemp("cluster")
+    built = built_or_skipped(folder, "frames/native/block.cuh", TOGETHER, at_once=True)
+    built.follow_together.restype = ctypes.c_char_p
+
+    def follow(p):
+        told = torch.zeros(BLOCKS, TEAM, 5)
+        failure = built.follow_together(byref(p), ctypes.c_void_p(told.data_ptr()))
+        assert not failure, failure.decode()
+        return told
+
+    return follow
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 128), (200, 7), (72, 100), (5, 0), (0, 5)], ids=str)
@@ -90,6 +145,20 @@ def test_bytes_of_any_alignment_are_copied_and_none_beside_them(first, count, li
     assert torch.equal(told, expected)
 
 
+@pytest.mark.parametrize("size", [(72, 128), (36, 64), (7, 16), (8, 12), (1, 5), (5, 1)], ids=str)
+def test_a_picture_is_halved_by_words_as_by_pixels(size, library):
+    pixels = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    rows, columns = (max(side // 2, 1) for side in size)
+    told = torch.zeros(rows * columns, dtype=torch.uint8)
+    Launcher(library)("emulated_halves", 1, TEAM, torch.from_numpy(pixels.copy()), told, *size)
+    below, beside = (
+        np.minimum(np.arange(n) * 2 + 1, m - 1) for n, m in zip((rows, columns), size, strict=True)
+    )
+    even = pixels[: 2 * rows : 2].astype(int), pixels[below].astype(int)
+    upper, lower = (each[:, : 2 * columns : 2] + each[:, beside] for each in even)
+    assert told.reshape(rows, columns).tolist() == ((upper + lower + 2) >> 2).tolist()
+
+
 def test_a_block_follows_a_scene_as_one_thread_does(library, host):
     host.styleforge_frames_abi.restype = ctypes.c_char_p
     told = json.loads(host.styleforge_frames_abi())["frame"]["texture"]
@@ -106,7 +175,40 @@ def test_a_block_follows_a_scene_as_one_thread_does(library, host):
         host.frame_texture_cells(byref(block))
         host.frame_texture_cells(byref(alone))
         launch("emulated_follow", 1, TEAM, block)
-        host.frame_texture_flat(byref(alone))
+        host.frame_texture_flat(byref(alone), byref(CombParams()))
     one, other = (each.offset.tolist() for each in kernels)
     assert one == pytest.approx(other, abs=1e-3)
     assert one == pytest.approx((-15, 6), abs=0.5)
+
+
+@pytest.mark.parametrize("steps", [[(5, -2)] * 3, [(5, -2), (60, 30), (4, 1)]], ids=["near", "far"])
+def test_a_cluster_follows_a_scene_as_one_thread_does(steps, cluster, host):
+    host.styleforge_frames_abi.restype = ctypes.c_char_p
+    told = json.loads(host.styleforge_frames_abi())["frame"]["texture"]
+    kernels = [TextureHistory(*VIEW, torch.device("cpu"), told) for _ in range(2)]
+    scene = cv2.resize(render(1.0, 640, 360), (320, 180))
+    left, top, one = 20, 30, [0.0, 0.0]
+    rows, columns = np.indices((70, 61))
+    pixels = rows.size, rows.sum(), columns.sum(), (rows * columns).sum(), 70
+    for right, down in [(0, 0), *steps]:
+        left, top = left + right, top + down
+        view = np.ascontiguousarray(scene[top : top + VIEW[0], left : left + VIEW[1]])
+        address = view.ctypes.data
+        together, alone = (
+            each.params(address, address, 1.0, continues=True)[0] for each in kernels
+        )
+        host.frame_texture_cells(byref(together))
+        host.frame_texture_cells(byref(alone))
+        sums = cluster(together).flatten(0, 1)
+        assert (sums == sums[0]).all(), "every thread has the same"
+        # The second time, each thread adds to its values from the first time.
+        expected = [float(each) * (1 + BLOCKS * TEAM) for each in pixels]
+        assert sums[0].tolist() == pytest.approx(expected, rel=1e-5)
+        host.frame_texture_flat(byref(alone), byref(CombParams()))
+        one, other = (each.offset.tolist() for each in kernels)
+        assert one == pytest.approx(other, abs=1e-3)
+        for name in ("_before", "_reference"):
+            assert torch.equal(*(getattr(each, name) for each in kernels))
+        assert kernels[0].presence == kernels[1].presence
+    if len(set(steps)) == 1:
+        assert one == pytest.approx((-15, 6), abs=0.5)

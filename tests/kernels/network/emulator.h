@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,12 @@
 #define __device__
 #define __host__
 #define __global__
-#define __shared__ static  // blocks run one after another
+#ifdef EMULATED_CLUSTER  // blocks run at once, each on a thread of the host
+#define EMULATOR_STATE thread_local
+#else  // blocks run one after another
+#define EMULATOR_STATE
+#endif
+#define __shared__ static EMULATOR_STATE
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline
 #define __launch_bounds__(...)
@@ -45,7 +51,9 @@ using std::min;
 
 namespace emulator {
 
-enum class State { kReady, kPauses, kWaitsForWarp, kWaitsForBlock, kEnded };
+enum class State { kReady, kPauses, kWaitsForWarp, kWaitsForBlock, kWaitsForCluster, kEnded };
+
+constexpr int kMostThreads = 1024, kStackBytes = 128 * 1024;
 
 struct Copy {
     uint32_t to;
@@ -56,25 +64,26 @@ struct Thread {
     ucontext_t context;  // the entry point
     jmp_buf place;       // the point to resume: unlike a context, a jump needs no system call
     bool started;
-    std::vector<char> stack = std::vector<char>(128 * 1024);
+    std::unique_ptr<char[]> stack{new char[kStackBytes]};  // untouched until it is used
     State state;
     unsigned exchanges;  // with the other threads of its warp so far
     std::vector<Copy> copies;
     std::vector<std::vector<Copy>> groups;
 };
 
-constexpr int kMostThreads = 1024, kLanes = 32;
+constexpr int kLanes = 32;
 using Words = std::array<std::array<uint32_t, 8>, kLanes>;  // the words of each lane
 
-inline std::vector<Thread> threads(kMostThreads);
-inline Words exchanged[kMostThreads / kLanes][2];
-inline jmp_buf scheduler;
-inline std::function<void()> body;
-inline std::string failure;
-inline unsigned char* shared_memory;
-inline size_t shared_bytes;
-inline bool in_turn, immediate;
-inline uint3 thread_index, block_index, grid_size, block_size;
+inline EMULATOR_STATE std::vector<Thread> threads(kMostThreads);
+inline EMULATOR_STATE Words exchanged[kMostThreads / kLanes][2];
+inline EMULATOR_STATE jmp_buf scheduler;
+inline EMULATOR_STATE std::function<void()> body;
+inline EMULATOR_STATE std::function<void()> meet;  // waits for the other blocks of the cluster
+inline EMULATOR_STATE std::string failure;
+inline EMULATOR_STATE unsigned char* shared_memory;
+inline EMULATOR_STATE size_t shared_bytes;
+inline EMULATOR_STATE bool in_turn, immediate;
+inline EMULATOR_STATE uint3 thread_index, block_index, grid_size, block_size;
 
 inline Thread& self() { return threads[thread_index.x]; }
 
@@ -132,8 +141,8 @@ inline void run_block(int count) {
     for (int i = 0; i < count; ++i) {
         Thread& thread = threads[i];
         getcontext(&thread.context);
-        thread.context.uc_stack.ss_sp = thread.stack.data();
-        thread.context.uc_stack.ss_size = thread.stack.size();
+        thread.context.uc_stack.ss_sp = thread.stack.get();
+        thread.context.uc_stack.ss_size = kStackBytes;
         thread.context.uc_link = nullptr;
         makecontext(&thread.context, run_thread, 0);
         thread.state = State::kReady, thread.started = false, thread.exchanges = 0;
@@ -144,17 +153,20 @@ inline void run_block(int count) {
         for (int i = 0; i < warps && failure.empty(); ++i) run_warp(in_turn ? warps - 1 - i : i);
         if (!failure.empty()) return;
         ended = 0;
+        int meeting = 0;
         bool pauses = false;
         for (int i = 0; i < count; ++i) {
             ended += threads[i].state == State::kEnded;
+            meeting += threads[i].state == State::kWaitsForCluster;
             pauses = pauses || threads[i].state == State::kPauses;
         }
         if (ended != 0 && ended < count && !pauses)
             failure = "some threads ended, others are at a barrier";
         if (!failure.empty()) return;
+        if (meeting == count) meet();
         for (int i = 0; i < count; ++i) {
             State& state = threads[i].state;
-            if (state == State::kPauses || (state == State::kWaitsForBlock && !pauses))
+            if (meeting == count || state == State::kPauses || (state == State::kWaitsForBlock && !pauses))
                 state = State::kReady;
         }
     }
@@ -286,6 +298,12 @@ inline float __int_as_float(int bits) {
     float value;
     memcpy(&value, &bits, 4);
     return value;
+}
+// Rounds the sum down.
+inline float __fadd_rd(float a, float b) {
+    const double sum = double(a) + double(b);
+    const float near = static_cast<float>(sum);
+    return near > sum ? nextafterf(near, -INFINITY) : near;
 }
 inline float rsqrtf(float value) { return 1 / sqrtf(value); }
 // NaN becomes 0

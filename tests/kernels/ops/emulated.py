@@ -30,6 +30,7 @@ MAIN = """\
 #include "emulator.h"
 #include "emulated_ptx.h"
 #include "emulated_tf32.h"
+#include "emulated_cluster.h"
 #include "{source}"
 {more}
 {kernels}"""
@@ -84,7 +85,9 @@ class Launcher:
             assert not failure, f"{kernel}: {failure}"
 
 
-def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
+def built_or_skipped(
+    folder: Path, source: str, more: str = "", *, at_once: bool = False
+) -> ctypes.CDLL:
     """Compile a source of `kernels/`, once for all runs of the same sources.
 
     Without a compiler or CUDA's headers, the test is skipped.
@@ -93,6 +96,8 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         folder: The test's own folder.
         source: The name of its file, or a header relative to `kernels/`.
         more: Code to append: kernels that call the source's templates.
+        at_once: Whether it is for clusters, whose blocks run at once. Only functions of `more`
+            with default visibility can be called.
     """
     path = FOLDER / source if "/" in source else native.source(source)
     text = path.read_text("utf-8") + more
@@ -109,6 +114,8 @@ def built_or_skipped(folder: Path, source: str, more: str = "") -> ctypes.CDLL:
         main, built = to / "main.cpp", to / "emulated.so"
         main.write_text(MAIN.format(source=path, more=more, kernels="".join(kernels)))
         flags = ["-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-w", "-shared", "-fPIC"]
+        if at_once:  # other libraries have variables of the same names, which threads share
+            flags += ["-DEMULATED_CLUSTER", "-pthread", "-fvisibility=hidden"]
         folders = [f"-I{path}" for path in (FOLDER, EMULATOR, HERE, *headers)]
         command = [compiler, *flags, *folders, "-o", str(built), str(main)]
         ran = subprocess.run(command, capture_output=True, text=True)

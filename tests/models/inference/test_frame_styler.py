@@ -546,9 +546,9 @@ def test_what_the_network_is_given_is_made_on_the_stream_of_uploads(
         assert event.recorded
         assert torch.equal(made.frames, before), "the network may read them until then"
 
-    def noted(name, *arguments):
+    def noted(name, *arguments, **options):
         launched.append((name, current[-1]))
-        launch(name, *arguments)
+        launch(name, *arguments, **options)
 
     monkeypatch.setattr(kernels, "_launch", noted)
     monkeypatch.setattr(styler._compute, "wait_event", waited)
