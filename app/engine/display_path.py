@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -16,10 +16,14 @@ from app.engine.stage_timer import Stopwatch
 from kernels.frames.combing import Comb
 from kernels.frames.launchers import frame_kernels
 from kernels.frames.stream_state import StateError, StreamState
-from models.inference.frame_styler import Finish, FrameStyler, Submission
+from models.inference.frame_styler import FrameStyler, Submission
+from models.inference.painted_frames import Finish
 from utils.translation.texts import tr
 
 STYLERS_KEPT = 2  # each holds buffers of the frame's size
+# Milliseconds of a painting, from which on a stream may move it, see app.live.fluid; to keep its
+# result on the GPU takes time as well.
+MOVED_MS = 40.0
 # In a repeating stream, one batch in this many is timed; one graph launches each of the others.
 TIMED_EVERY = 8
 
@@ -75,6 +79,8 @@ class DisplayPath:
         finish: Finish,
         weights: Hashable,
         screen: Size | None = None,
+        *,
+        moves: bool = False,
     ) -> Submitted | None:
         """Start styling frames of one size, which go through the network as one batch.
 
@@ -82,6 +88,8 @@ class DisplayPath:
             frames: Each [H, W, 3] uint8, RGB.
             weights: Key of the weights; another key discards the history used for smoothing.
             screen: (width, height) of a copy of each picture that a window paints.
+            moves: Whether newer frames may show the last frame's painting, moved. If paintings
+                take MOVED_MS, `Rendering.kept` is its result.
 
         Returns:
             A batch for `collect`; None if this path is not available.
@@ -102,10 +110,13 @@ class DisplayPath:
                 if self._restored:
                     styler.restore(self._restored)
             shown = None if screen is None else (screen[1], screen[0])
-            timed = network.by_layer or self._is_timed(styler, finish, shown)
+            keeps = moves and self._is_slow(styler)
+            repeats = styler.repeats(finish, shown, keeps=keeps)
+            timed = network.by_layer or self._is_timed(styler) or not repeats
             self._untimed = 0 if timed else self._untimed + 1
             clock = self._clock(network.device) if timed else None
-            submission = styler.submit(frames, finish, clock and clock.mark, shown)
+            mark = clock and clock.mark
+            submission = styler.submit(frames, finish, mark, shown, keeps=keeps)
         self._newest, self._weights = Submitted(styler, submission, clock, finish), weights
         self._restored = {}
         return self._newest
@@ -123,7 +134,7 @@ class DisplayPath:
             self._clocks.setdefault(clock.device, []).append(clock)
         share = self._spent
         assert share is not None
-        return [
+        renderings = [
             Rendering(
                 picture.pixels,
                 share,
@@ -134,11 +145,18 @@ class DisplayPath:
             )
             for picture in painted
         ]
+        renderings[-1] = replace(renderings[-1], kept=submitted.submission.kept)
+        return renderings
 
-    def _is_timed(self, styler: FrameStyler, finish: Finish, screen: Size | None) -> bool:
-        if styler is not self._timed or self._untimed + 1 >= TIMED_EVERY:
-            return True
-        return not styler.repeats(finish, screen)
+    def _is_timed(self, styler: FrameStyler) -> bool:
+        return styler is not self._timed or self._untimed + 1 >= TIMED_EVERY
+
+    def _is_slow(self, styler: FrameStyler) -> bool:
+        """Return whether the newest timed batch of a styler took MOVED_MS."""
+        spent = self._spent
+        if spent is None or styler is not self._timed:
+            return False
+        return spent.resize + spent.network + spent.blend + spent.download >= MOVED_MS
 
     def finish(self, finish: Finish) -> Pixels:
         """Make the newest frame's picture again; smoothing and texture options stay."""

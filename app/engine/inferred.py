@@ -16,7 +16,7 @@ from app.engine.resolution import Sizes
 from app.engine.style_weights import ActiveWeights
 from app.frame import Frame
 from kernels.frames.combing import Comb
-from models.inference.frame_styler import Finish
+from models.inference.painted_frames import Finish
 from models.precision import Precision
 
 
@@ -67,6 +67,12 @@ class Inferred:
         """How the displayed picture is made if the frame stays on a GPU."""
         continues = self.mode.has_history
         return finish_of(self.config, texture=self.texture, comb=self.comb, continues=continues)
+
+    @property
+    def moves(self) -> bool:
+        """Whether newer frames may show this painting, moved with the scene."""
+        live = self.mode is ProcessMode.LIVE
+        return live and self.config.fluid and not self.config.compare
 
     @property
     def deep(self) -> bool:

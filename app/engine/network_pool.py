@@ -26,7 +26,7 @@ from kernels.network.webgpu.plan import Before
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
 from models.inference.frame_pipeline import SingleFrameRunner
-from models.inference.frame_styler import Finish
+from models.inference.painted_frames import Finish, KeptPainting
 from models.inference.two_resolution import TwoResolutionRunner
 from models.network_config import NetworkConfig
 from models.precision import Precision, int8_allowed, tf32_allowed
@@ -64,6 +64,7 @@ class Rendering:
         screen: The copy of the displayed picture that a window paints, if requested; see
             `Frame.screen`.
         batch: How many frames were computed together; the timings are the share of this one.
+        kept: The network's result on the GPU, if it is to be moved with the scene.
     """
 
     pixels: Pixels
@@ -74,6 +75,7 @@ class Rendering:
     screen: Pixels | None = None
     batch: int = 1
     deep: Deep | None = None
+    kept: KeptPainting | None = None
 
     @property
     def network_ms(self) -> float:

@@ -12,7 +12,7 @@ from app.engine.result import LatencyStats, Timings
 from kernels.network.graph_plan import group_of
 from utils.cuda_streams import current_stream
 
-STAGES = ("upload", "queue", "network", "download", "resize", "blend")
+STAGES = ("upload", "queue", "network", "download", "resize", "motion", "blend")
 
 
 class Stopwatch:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from statistics import median
 
+from app.engine.display_path import MOVED_MS
+
 # Seconds of a painting: at 20 a second and more, each is younger than a moved one would look.
 SLOW_S = 0.05
-FAST_S = 0.04  # below this, a stream shows every painting again
+FAST_S = MOVED_MS / 1e3  # below this, a stream shows every painting again
 COUNTED = 5  # paintings
 # Times of moving a painting, for which the network goes on before the next move: where moving is
 # slow, paintings must not starve.

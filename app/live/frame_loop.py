@@ -18,7 +18,7 @@ from app.frame import Frame, FrameSource, SourceInfo
 from app.live.display_copy import for_display, screen_size, with_preview, with_previews
 from app.live.latest_value import LatestValue
 from app.live.loop_events import NO_EVENTS, Between, LoopEvents
-from app.live.moves import Moves, Taken
+from app.live.moves import BETWEEN_S, Moves, Taken
 from app.live.pacing import Pacing
 from app.live.pending_sources import PendingSources
 from app.live.scene_learning import SceneLearning
@@ -31,7 +31,6 @@ from utils.translation.texts import tr
 log = logging.getLogger(__name__)
 
 OVERHEAD_S = 0.5  # between updates of the engine's overhead
-BETWEEN_S = 0.002  # between two questions whether a GPU that moves paintings is done
 
 
 class Interrupted(Exception):
@@ -83,6 +82,7 @@ class FrameLoop:
         self._configured: EngineConfig | None = None  # by the newest command
         self._given_up = False  # whether a picture was, so that nothing is styled meanwhile
         self._reduced = False  # whether the newest result is in the size of the display
+        self._moved_to = False  # whether the newest result is an earlier painting, moved
         self._display = self._least = (0, 0)
         self._held = self._idle = False
         self._volume = 1.0
@@ -276,7 +276,8 @@ class FrameLoop:
         if source is None or not self.running:
             return
         if self._under_way is not None:
-            self._pacing.sleep()
+            # A frame read later is younger when it is painted.
+            self._moves.wait(self._pacing.due)
         self._idle = False
         try:
             frame = self._read(source)
@@ -309,7 +310,7 @@ class FrameLoop:
         if self._styled != config:
             return False
         stands_still = not source.live or self._paused
-        if stands_still and (config.compare or self._reduced):
+        if stands_still and (config.compare or self._reduced or self._moved_to):
             return False
         if stands_still and not self._refined and config.size is None:
             return True
@@ -387,7 +388,7 @@ class FrameLoop:
         return self._take(frame, streaming=True)
 
     def _moved(self, taken: Taken) -> StyledFrame | None:
-        return self._engine.move(taken.shown, self.wanted)
+        return self._engine.move(taken.shown, self.wanted, screen_size(taken.shown, self._display))
 
     def _on_progress(self, share: float) -> None:
         self._follow_wanted()
@@ -421,9 +422,14 @@ class FrameLoop:
     def _complete_under_way(self) -> None:
         """Deliver the frame that is on the GPU, since no other follows it at once."""
         before, self._under_way = self._under_way, None
-        if before is not None:
+        if before is None:
+            return
+        self._moves.resume()
+        try:
             with self._reporting():
                 self._complete(*before)
+        finally:
+            self._moves.under_way = False
 
     def _complete(self, taken: Taken, pending: Pending) -> None:
         while self._moves.under_way and not self._engine.ready(pending):
@@ -466,6 +472,7 @@ class FrameLoop:
             styled = replace(styled, captured=taken.frame)
         styled = _timed(with_previews(styled), taken, finished)
         self._styled, self._refined, self._reduced = styled.config, refined, reduced
+        self._moved_to = styled.moved
         if self._latest.put(styled):
             self._events.ready()
         self._metrics.processed(styled, time.perf_counter())  # the window does not wait for this

@@ -11,6 +11,8 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.live.fluid import Fluid
 
+BETWEEN_S = 0.002  # between two questions whether a GPU that moves paintings is done
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
@@ -45,16 +47,30 @@ class Moves:
         self.under_way, self.spent_s = False, 0.0
         self._read, self._move, self._deliver = read, move, deliver
         self._fluid = Fluid()
+        self._shown = False  # whether the newest frame was shown by a moved painting
 
     def forget(self) -> None:
         """Begin again, with another source."""
-        self.under_way = False
+        self.under_way = self._shown = False
         self._fluid.forget()
 
     def begin(self, taken: Taken) -> None:
         """Move the painting to a frame that is to be painted, if paintings are slow."""
-        self.spent_s = 0.0
+        self.spent_s, self._shown = 0.0, False
         self.under_way = self._fluid.active and self._show(taken)
+
+    def resume(self) -> None:
+        """Go on moving the last painting, while a frame begun earlier is painted on a GPU."""
+        self.under_way = self._fluid.active and self._shown
+
+    def wait(self, until: float) -> None:
+        """Wait until a time of `time.perf_counter()`; meanwhile show newer frames as `resume`."""
+        self.resume()
+        if not self.under_way and (left := until - time.perf_counter()) > 0:
+            time.sleep(left)
+        while self.under_way and (left := until - time.perf_counter()) > 0:
+            self.show_newer(min(left, BETWEEN_S))
+        self.under_way = False
 
     def painted(self, seconds: float) -> None:
         """Record the time of a painting in seconds, without the moves."""
@@ -79,6 +95,7 @@ class Moves:
     def _show(self, taken: Taken) -> bool:
         """Deliver the last painting, moved to a frame; return False if there is none."""
         styled = self._move(taken)
+        self._shown = styled is not None
         if styled is not None:
             self._deliver(styled, taken)
-        return styled is not None
+        return self._shown

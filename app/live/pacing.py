@@ -23,11 +23,6 @@ class Pacing:
     def __init__(self) -> None:
         self.due = self.ends = self.spent_s = 0.0
 
-    def sleep(self) -> None:
-        """Wait until the next frame is due: a frame read later is younger when it is painted."""
-        if (early := self.due - time.perf_counter()) > 0:
-            time.sleep(early)
-
     def timeout(self) -> float:
         """Return how many seconds a read may wait for a frame, without idling the GPU."""
         left = self.ends - EARLY_S - time.perf_counter()

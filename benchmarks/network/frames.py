@@ -19,8 +19,9 @@ from kernels.frames.launchers import unavailable_reason as frames_unavailable
 from kernels.network.dispatch import plan_for, unavailable_reason
 from kernels.network.graph_plan import GraphPlan
 from models.inference.frame_pipeline import DEPTH, PipelinedRunner, Pixels, SingleFrameRunner
-from models.inference.frame_styler import Finish, FrameStyler, Submission
+from models.inference.frame_styler import FrameStyler, Submission
 from models.inference.host_memory import new_pinned_pixels
+from models.inference.painted_frames import Finish
 from models.network_config import network_config
 from models.precision import Precision
 from utils.benchmark import Benchmark

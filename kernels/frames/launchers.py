@@ -15,7 +15,10 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
+from kernels.frames import moving
 from kernels.frames.combing import BLURS, LONGEST, MARGIN, Comb
+from kernels.frames.dense_motion import DenseMotion
+from kernels.frames.moving_paintings import MovingPaintings
 from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.smoothing import SmoothingHistory
 from kernels.frames.structs import (
@@ -68,8 +71,20 @@ class FrameKernels:
         combing = [texture[name] for name in names]
         if combing != [*(reach for _, reach in BLURS), LONGEST, MARGIN, MOST_HANDLES]:
             raise BuildError("the library and kernels/frames/combing.py differ in sizes")
-        self._told, self._smoothing = told["frame"], told["smoothing"]
-        self._names: Mapping[str, str] = self._told["kernels"] | self._smoothing["kernels"]
+        for name, thousandths in told["moving"]["constants"].items():
+            if round(1000 * getattr(moving, name)) != thousandths:
+                raise BuildError(f"the library and kernels/frames/moving.py differ in {name}")
+        self._told, self._smoothing, self._moving = (
+            told[part] for part in ("frame", "smoothing", "moving")
+        )
+        self._sources = {
+            kernel: part["source"]
+            for part in (self._told, self._smoothing, self._moving)
+            for kernel in part["kernels"].values()
+        }
+        self._names: Mapping[str, str] = (
+            self._told["kernels"] | self._smoothing["kernels"] | self._moving["kernels"]
+        )
 
     def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
         """Return zeros for `slopes` of a [height, width] result: [h, w, bytes] uint8."""
@@ -78,6 +93,9 @@ class FrameKernels:
 
     def new_history(self, height: int, width: int, device: torch.device) -> SmoothingHistory:
         return SmoothingHistory(height, width, device, self._smoothing)
+
+    def new_paintings(self, height: int, width: int, device: torch.device) -> MovingPaintings:
+        return MovingPaintings(height, width, device, self._moving)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
         told = {"threads": self._told["threads"], **self._told["texture"]}
@@ -137,16 +155,32 @@ class FrameKernels:
         """
         p = history.params(source, result, amount)
         self._cover("cells", p, history.cells)
-        for halving, half in history.halvings:
-            self._cover("halve", halving, half.flatten(0, 1))
-        for step, flow in history.steps:
-            if isinstance(step, MedianParams):
-                self._cover("median", step, flow)
-            else:
-                self._estimate(step, flow)
+        self._find(history.motion)
         for name in ("change", "noise", "same"):
             self._cover(name, p, history.cells)
         self._cover("smooth", p, result)
+
+    def painted(self, paintings: MovingPaintings, painting: Tensor, source: Tensor) -> None:
+        """Take a stream's next painting of `source`, both [h, w, 3]."""
+        pixels, p = paintings.take(source)
+        pixels.copy_(painting)
+        self._cover("moving_cells", p, paintings.known)
+
+    def move(self, paintings: MovingPaintings, source: Tensor) -> None:
+        """Move the last paintings to a stream's next frame, [h, w, 3], into `paintings.shown`.
+
+        app.engine.post.moving_reference.ReferenceMover describes the method.
+
+        Raises:
+            ValueError: If there is no painting.
+        """
+        p = paintings.params(source)
+        self._cover("moving_cells", p, paintings.known)
+        for motion in paintings.motions:
+            self._find(motion)
+        for name in ("moving_changes", "moving_trusts", "moving_soften", "moving_sum"):
+            self._cover(name, p, paintings.cells)
+        self._cover("moving_show", p, paintings.shown)
 
     def texture(
         self,
@@ -201,6 +235,16 @@ class FrameKernels:
         )
         self._cover("texture_enlarge", p, picture)
 
+    def _find(self, motion: DenseMotion) -> None:
+        """Find the motion between the pictures of `motion.pair`."""
+        for halving, half in motion.halvings:
+            self._cover("halve", halving, half.flatten(0, 1))
+        for step, flow in motion.steps:
+            if isinstance(step, MedianParams):
+                self._cover("median", step, flow)
+            else:
+                self._estimate(step, flow)
+
     def _estimate(self, params: Structure, flow: Tensor) -> None:
         told = self._smoothing
         rows, columns = flow.shape[:2]
@@ -223,9 +267,8 @@ class FrameKernels:
     ) -> None:
         """Launch a kernel; `cluster` and `overlap` need Hopper or newer and are ignored before."""
         threads = threads or self._told["threads"]
-        part = self._smoothing if name in self._smoothing["kernels"].values() else self._told
         kernel = self._library.kernel(
-            *(part["source"], name, threads),
+            *(self._sources[name], name, threads),
             cluster=cluster if self._newer else 1,
             overlap=overlap and self._newer,
             arguments=len(params),

@@ -1,10 +1,12 @@
-"""ctypes mirrors of the structs that the kernels of frame.cu and smooth.cu receive."""
+"""ctypes mirrors of the structs that the kernels of frame.cu, smooth.cu and moving.cu receive."""
 
 from __future__ import annotations
 
 from ctypes import Structure, c_float, c_int, c_void_p
 
 from utils.stroke_directions import MOST_HANDLES
+
+MOST_PAINTINGS = 2  # that mix while a new one appears, as in frames/native/moving.h
 
 
 class ResizeParams(Structure):
@@ -126,11 +128,29 @@ class EnlargeTextureParams(Structure):
     ]
 
 
+class MovingPainting(Structure):
+    """Mirror of MovingPainting in frames/native/moving.h."""
+
+    _fields_ = [(name, c_void_p) for name in ("pixels", "pair", "flow", "changes", "trusts")]
+
+
+class MovingParams(Structure):
+    """Mirror of MovingParams in frames/native/moving.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("source", "shown", "certainty")),
+        ("paintings", MovingPainting * MOST_PAINTINGS),
+        *((name, c_int) for name in ("height", "width", "rows", "columns", "count")),
+        ("before_share", c_float),
+    ]
+
+
 STRUCTURES: dict[str, type[Structure]] = {
     each.__name__: each
     for each in (
         *(ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams),
         *(HalveParams, FlowParams, MedianParams),
         *(TextureParams, CombParams, EnlargeTextureParams),
+        MovingParams,
     )
 }

@@ -70,7 +70,26 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
         "strokes along lines": (lines, level),
         "strokes by hand": (by_hand, level),
     }
+    expected |= _moved_paintings(kernels, device)
     return max(_most_apart(expected), self_test_smoothing(_stream_on(kernels, device)))
+
+
+def _moved_paintings(
+    kernels: FrameKernels, device: torch.device
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return a painting of a still and of a moved scene, each with what it should be."""
+    seen = _detailed_picture()
+    before, now = (_view(seen, *moved).to(device) for moved in ((0, 0), MOVED))
+    paintings = kernels.new_paintings(*VIEW, device)
+    kernels.painted(paintings, 255 - before, before)
+    kernels.move(paintings, before)
+    still = paintings.shown.clone()
+    kernels.move(paintings, now)
+    apart = (paintings.shown.float() - (255 - now).float()).abs()
+    return {
+        "still painting": (still, 255 - before),
+        "moved painting": (apart.median(), torch.zeros((), device=device)),
+    }
 
 
 class Stream(Protocol):

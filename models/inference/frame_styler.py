@@ -7,64 +7,23 @@ over time, enlarge it with the frame's detail and mix it with the frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from kernels.frames.combing import Comb
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.stream_state import StreamState, part_of, under
 from kernels.network.graph_plan import GraphPlan, StageCallback
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.frame_texture import FrameTexture
 from models.inference.host_memory import pinned_like, upload
+from models.inference.painted_frames import Finish, FramePainter, KeptPainting, Painted
 from models.inference.repeated_work import RepeatedWork
 from models.inference.two_resolution import join, shrink
 from utils.cuda_streams import current_stream, on_stream
 
 DEPTH = 2  # batches in flight: one is copied while the other is computed
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Options for the processing of the network's result and of its input.
-
-    Attributes:
-        strength: 0 for the frame, 1 for the result.
-        keep_colors: Whether to copy the chroma (of YCrCb) from the frame.
-        guided: Whether to add the frame's detail to a result that is smaller than the frame.
-        smoothing: Smoothing over time; 0 for none, 1 for the maximum.
-        texture: Texture in the network's input; 0 for none, 1 for the maximum.
-        follows: Whether each frame continues the one before, so that texture moves with the scene.
-        comb: How the texture's strokes lie; None as they are.
-    """
-
-    strength: float = 1.0
-    keep_colors: bool = False
-    guided: bool = False
-    smoothing: float = 0.0
-    texture: float = 0.0
-    follows: bool = False
-    comb: Comb | None = None
-
-    @property
-    def mixes(self) -> bool:
-        return self.keep_colors or self.strength < 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Painted:
-    """The picture of one frame, [H, W, 3] uint8, RGB; the caller owns its memory.
-
-    `broken` is whether a network's output was not finite, or one constant; `screen` the copy for a
-    window, [h, w, 4] uint8, of B, G, R and 255, or None.
-    """
-
-    pixels: Pixels
-    broken: bool
-    screen: Pixels | None = None
 
 
 class FrameStyler:
@@ -92,7 +51,7 @@ class FrameStyler:
             ranges = [plan.ranges for plan in self._plans]
             shape = (detail.samples, *frame, 3)
             self._slots = [_Slot(shape, size, ranges, detail.device) for _ in range(DEPTH)]
-            self._slopes = kernels.new_slopes(*size, detail.device)
+            self._painter = FramePainter(kernels, size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
         for stream in (self._up, self._down):  # the current stream zeroes the buffers first
@@ -138,7 +97,9 @@ class FrameStyler:
             with on_stream(self._up, self._compute):
                 self._textured.restore(texture)
 
-    def repeats(self, finish: Finish, screen: tuple[int, int] | None = None) -> bool:
+    def repeats(
+        self, finish: Finish, screen: tuple[int, int] | None = None, *, keeps: bool = False
+    ) -> bool:
         """Return whether graphs can launch a batch: the newest batches had the same options.
 
         Stages within a graph cannot be timed.
@@ -146,7 +107,8 @@ class FrameStyler:
         begins = finish.smoothing > 0 and self._history.begins
         if finish.texture and (self._texture is None or self._texture.begins):
             begins = True
-        return self._repeated.is_due((finish, screen)) and not begins and self.strokes is None
+        due = self._repeated.is_due((finish, screen, keeps))
+        return due and not begins and self.strokes is None
 
     def submit(
         self,
@@ -154,6 +116,8 @@ class FrameStyler:
         finish: Finish,
         mark: StageCallback | None,
         screen: tuple[int, int] | None = None,
+        *,
+        keeps: bool = False,
     ) -> Submission:
         """Start styling a batch of frames.
 
@@ -164,17 +128,21 @@ class FrameStyler:
                 layers, "blend" and "download" as each has been submitted, with its stream as the
                 current one. With None, each stream launches one graph if the work `repeats`.
             screen: (height, width) of a copy of each picture for a window; None for none.
+            keeps: Whether the last frame's result stays on the GPU as `Submission.kept`.
 
         Raises:
             RuntimeError: If DEPTH batches are in flight.
         """
         place = self._next
-        slot, compute, key = self._slots[place], self._compute, (finish, screen)
+        slot, compute, key = self._slots[place], self._compute, (finish, screen, keeps)
         if slot.in_flight:
             raise RuntimeError(f"{DEPTH} frames are in progress; wait for one first")
         self._next = (self._next + 1) % DEPTH
-        repeats, marked = mark is None and self.repeats(finish, screen), mark or _unmarked
+        repeats = mark is None and self.repeats(finish, screen, keeps=keeps)
+        marked, slot.keeps = mark or _unmarked, keeps
         with on_stream(self._up, compute):
+            if slot.kept is not None:
+                slot.kept.wait_for_reads(self._up)
             marked("start")
             for pixels, staging, frame in zip(frames, slot.staging, slot.frames, strict=True):
                 upload(pixels, staging, frame)
@@ -261,6 +229,13 @@ class FrameStyler:
         for place in range(self.detail.samples):  # smoothing needs them in order
             self._finished = self._smoothed(slot, place, finish)
             self._paint(slot, place, finish, screen)
+        if slot.keeps:
+            self._keep(slot).pixels.copy_(self._finished)
+
+    def _keep(self, slot: _Slot) -> KeptPainting:
+        if slot.kept is None:
+            slot.kept = KeptPainting(self._kernels, self.frame, slot.clean[-1], slot.computed)
+        return slot.kept
 
     def finish_again(self, submission: Submission, finish: Finish) -> Submission:
         """Paint a picture again with other options, except for smoothing and texture.
@@ -285,19 +260,9 @@ class FrameStyler:
     def _paint(
         self, slot: _Slot, place: int, finish: Finish, screen: tuple[int, int] | None = None
     ) -> None:
-        finished, frame, picture = self._finished, slot.frames[place], slot.pictures[place]
-        if finished.shape != picture.shape or finish.mixes:
-            slopes = None
-            if finish.guided and finished.numel() < picture.numel():
-                slopes = self._slopes
-                self._kernels.slopes(finished, slot.clean[place], slopes)
-            self._kernels.finish(
-                *(frame, finished, slopes, picture),
-                strength=finish.strength,
-                keep_colors=finish.keep_colors,
-            )
-        else:
-            picture.copy_(finished)  # the next frame is painted over this one
+        picture = slot.pictures[place]
+        frames = slot.frames[place], slot.clean[place]
+        self._painter.paint(*frames, self._finished, picture, finish)
         if screen is not None:
             self._kernels.screen(picture, slot.screens_of(screen)[place])
 
@@ -328,6 +293,15 @@ class Submission:
 
     def __init__(self, slot: _Slot, pictures: list[Tensor], screens: list[Tensor]) -> None:
         self.slot, self._pictures, self._screens = slot, pictures, screens
+
+    @property
+    def kept(self) -> KeptPainting | None:
+        """The result of the last frame on the GPU, if it was to be kept."""
+        return self.slot.kept if self.slot.keeps else None
+
+    def ready(self) -> bool:
+        """Return whether `wait` would return at once."""
+        return self.slot.finished.query()
 
     def wait(self) -> list[Painted]:
         """Wait for the pictures, once; return one per frame, in order."""
@@ -378,6 +352,8 @@ class _Slot:
         self.given, self.computed = torch.cuda.Event(), torch.cuda.Event()
         self.finished = torch.cuda.Event()
         self.in_flight = False
+        self.keeps = False
+        self.kept: KeptPainting | None = None  # created with the first frame that is kept
         self._screens: list[Tensor] = []
         self._textured: Tensor | None = None
 

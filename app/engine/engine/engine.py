@@ -311,16 +311,18 @@ class Engine:
         with self._memory_errors(frame):
             return self._finishing.finish_again(frame, config)
 
-    def move(self, frame: Frame, newest: EngineConfig | None = None) -> StyledFrame | None:
+    def move(
+        self, frame: Frame, newest: EngineConfig | None = None, screen: Size | None = None
+    ) -> StyledFrame | None:
         """Move the last painting of a stream to a newer frame; None if there is none.
 
-        The call is allowed while `infer` calls `between_layers`. `newest` takes effect as in
-        `finish`.
+        The call is allowed while `infer` calls `between_layers`, and while a frame is in flight.
+        `newest` takes effect as in `finish`, and `screen` as in `begin`.
         """
         config = self._in_force()
         if self._takes(newest, config):
             config = newest
-        return self._finishing.move(frame, config)
+        return self._finishing.move(frame, config, screen)
 
     def begin(
         self,
@@ -344,11 +346,11 @@ class Engine:
         return self.begin_batch((frame,), mode, screen)
 
     def ready(self, pending: Pending) -> bool:
-        """Return whether `complete` would not wait; always True on a GPU that CUDA reaches."""
+        """Return whether `complete` would not wait."""
         submitted = pending.submitted
-        return not isinstance(submitted, Started) or all(
-            picture.ready() for picture in submitted.pictures
-        )
+        if isinstance(submitted, Started):
+            return all(picture.ready() for picture in submitted.pictures)
+        return submitted.submission.ready()
 
     def complete(self, pending: Pending) -> StyledFrame:
         """Wait for a frame and make the result, in order.

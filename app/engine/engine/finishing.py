@@ -13,11 +13,12 @@ from app.engine.comparison import Comparer
 from app.engine.config import EngineConfig
 from app.engine.display_path import DisplayPath
 from app.engine.engine.inference import Inference
+from app.engine.engine.movers import HostPainting
 from app.engine.engine.moving import Moving
 from app.engine.inferred import Inferred
 from app.engine.matting.cutout import Cutout, Parts
+from app.engine.network_pool import Size
 from app.engine.post.blending import Pixels, PostProcessor, deep_picture, eight_bits
-from app.engine.process_mode import ProcessMode
 from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
@@ -90,9 +91,12 @@ class Finishing:
             comparison=comparison_ms,
         )
         styled = self._styled(inferred, made, timings, comparison)
-        if config.fluid and inferred.mode is ProcessMode.LIVE and not config.compare:
+        if inferred.moves:
+            painting = rendering.kept
             if made.output is not None:
-                self._moving.painted(inferred, made.output, inferred.inputs[0], styled)
+                painting = HostPainting(made.output, inferred.inputs[0])
+            if painting is not None:
+                self._moving.painted(inferred, painting, styled)
         else:
             self._moving.forget()
         kept = keeps and not config.compare
@@ -130,9 +134,11 @@ class Finishing:
         """Let `finish_again` wait for the next run of the network."""
         self._kept = None
 
-    def move(self, frame: Frame, config: EngineConfig) -> StyledFrame | None:
+    def move(
+        self, frame: Frame, config: EngineConfig, screen: Size | None = None
+    ) -> StyledFrame | None:
         """Move the last painting to a newer frame, see `Moving.move`."""
-        styled = self._moving.move(frame, config)
+        styled = self._moving.move(frame, config, screen)
         if styled is None:
             return None
         start = time.perf_counter()

@@ -74,7 +74,9 @@ class Inference:
         network = self.network(inferred, config.kernels)
         finish = inferred.finish
         frames = [each.frame.pixels for each in batch]
-        return self._display.submit(network, frames, inferred.sizes, finish, active.key, screen)
+        return self._display.submit(
+            *(network, frames, inferred.sizes, finish, active.key, screen), moves=inferred.moves
+        )
 
     def _start(self, inferred: Inferred) -> Started:
         """Start a frame on a GPU that WebGPU reaches.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable
 from dataclasses import replace
 
-import numpy as np
-
 from app.engine.config import EngineConfig, same_network
+from app.engine.engine.movers import GpuMover, HostMover, HostPainting
 from app.engine.inferred import Inferred
-from app.engine.post.blending import Pixels, PostProcessor, fit_to
-from app.engine.post.moving_reference import ReferenceMover
-from app.engine.result import StyledFrame, Timings
+from app.engine.network_pool import Size
+from app.engine.post.blending import PostProcessor
+from app.engine.result import StyledFrame
 from app.frame import Frame
-from kernels.frames.native_moving import NativeMover
-from kernels.frames.native_smoothing import is_ready
+from models.inference.painted_frames import KeptPainting
 
 
 class Moving:
@@ -23,39 +20,37 @@ class Moving:
 
     def __init__(self, post: PostProcessor) -> None:
         self._post = post
-        self._mover: NativeMover | ReferenceMover | None = None
+        self._mover: HostMover | GpuMover | None = None
         self._key: Hashable = None  # what two paintings that mix have in common
         self._styled: StyledFrame | None = None
-        self._resized = np.empty((0, 0, 3), np.uint8)  # buffer
 
     def forget(self) -> None:
         """Begin another stream."""
         self._mover = self._styled = None
 
     def painted(
-        self, inferred: Inferred, output: Pixels, resized: Pixels, styled: StyledFrame
+        self, inferred: Inferred, painting: HostPainting | KeptPainting, styled: StyledFrame
     ) -> None:
-        """Take a new painting.
-
-        Args:
-            output: The network's output, smoothed if the config smooths.
-            resized: The network's input, without texture.
-            styled: The result.
-        """
+        """Take a new painting, of which `styled` is the result."""
         frame, key = inferred.frame, (inferred.variant, inferred.active.key)
-        height, width, _ = output.shape
-        of_stream = (frame.width, frame.height, height, width, key)
-        if self._mover is None or self._key != of_stream:
-            mover = NativeMover if is_ready() else ReferenceMover
-            self._mover, self._key = mover(height, width), of_stream
-        self._mover.painted(output, resized)
-        self._styled = styled
+        of_stream = (frame.width, frame.height, painting.size, key, type(painting))
+        known = self._mover if self._key == of_stream else None
+        if isinstance(painting, HostPainting):
+            mover = known if isinstance(known, HostMover) else HostMover(painting, self._post)
+            mover.painted(painting)
+        else:
+            mover = known if isinstance(known, GpuMover) else GpuMover(painting)
+            mover.painted(painting)
+        self._mover, self._key, self._styled = mover, of_stream, styled
 
-    def move(self, frame: Frame, newest: EngineConfig) -> StyledFrame | None:
+    def move(
+        self, frame: Frame, newest: EngineConfig, screen: Size | None = None
+    ) -> StyledFrame | None:
         """Return the last painting where the scene has moved to in a newer frame.
 
         Args:
             newest: The config for the steps after the network.
+            screen: (width, height) of a copy for a window, which a GPU makes; None for none.
 
         Returns:
             None if there is no painting of this config and size.
@@ -65,25 +60,16 @@ class Moving:
             return None
         if (frame.width, frame.height) != (styled.frame.width, styled.frame.height):
             return None
-        begun = time.perf_counter()
-        height, width = mover.size
-        self._resized = fit_to(frame.pixels, (width, height), self._resized)
-        scaled = time.perf_counter()
-        moved = mover.shown(self._resized)
-        found = time.perf_counter()
-        pixels = self._post.enlarge(moved, self._resized, frame.pixels, newest)
-        timings = Timings(
-            read=frame.read_ms,
-            resize=(scaled - begun) * 1e3,
-            motion=(found - scaled) * 1e3,
-            blend=(time.perf_counter() - found) * 1e3,
-        )
+        if isinstance(mover, GpuMover):
+            moved = mover.moved(frame.pixels, newest, screen)
+        else:
+            moved = mover.moved(frame.pixels, newest)
         return replace(
             styled,
-            frame=frame.with_pixels(pixels),
+            frame=frame.with_pixels(moved.pixels, moved.screen),
             source=frame,
             config=newest,
-            timings=timings,
+            timings=replace(moved.timings, read=frame.read_ms),
             captured=None,
             moved=True,
         )

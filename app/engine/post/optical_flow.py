@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.frames.smoothing import SMALLEST, STEPS
+from kernels.frames.dense_motion import SMALLEST, STEPS
 from utils.opencv import cv2
 
 Floats = NDArray[np.float32]

@@ -1,9 +1,10 @@
-// Describes the kernels of frame.cu and smooth.cu to Python as JSON: struct layouts and buffer
-// sizes. Plain C++.
+// Describes the kernels of frame.cu, smooth.cu and moving.cu to Python as JSON: struct layouts, buffer
+// sizes and constants. Plain C++.
 #include <string>
 
 #include "include/common/describe.h"
 #include "frames.h"
+#include "moving.h"
 
 namespace styleforge {
 namespace {
@@ -20,6 +21,7 @@ std::string structs() {
     using X = TextureParams;
     using E = EnlargeTextureParams;
     using B = CombParams;
+    using V = MovingParams;
     return object({
         {"ResizeParams",
          layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
@@ -70,6 +72,11 @@ std::string structs() {
          layout(sizeof(E), {OFFSET(E, picture), OFFSET(E, textured), OFFSET(E, field),
                             OFFSET(E, height), OFFSET(E, width), OFFSET(E, small_height),
                             OFFSET(E, small_width)})},
+        {"MovingParams",
+         layout(sizeof(V), {OFFSET(V, source), OFFSET(V, shown), OFFSET(V, certainty),
+                            OFFSET(V, paintings), OFFSET(V, height), OFFSET(V, width),
+                            OFFSET(V, rows), OFFSET(V, columns), OFFSET(V, count),
+                            OFFSET(V, before_share)})},
     });
 }
 
@@ -128,6 +135,31 @@ std::string smoothing() {
                    {"flow_columns", number(kFlowColumns)}});
 }
 
+std::string thousandths(double value) { return number(static_cast<long long>(value * 1000 + 0.5)); }
+
+// The kernels that move paintings, the bytes of a cell's values, and constants in thousandths.
+std::string moving() {
+#define KERNEL(name) {#name, quoted("frame_" #name)}
+    const std::string kernels =
+        object({KERNEL(moving_cells), KERNEL(moving_changes), KERNEL(moving_trusts),
+                KERNEL(moving_soften), KERNEL(moving_sum), KERNEL(moving_show)});
+#undef KERNEL
+    const std::string constants = object({{"FADE", thousandths(kFadeFrames)},
+                                          {"CERTAIN", thousandths(kCertain)},
+                                          {"UNKNOWN", thousandths(kUnknown)},
+                                          {"LEAST_GAIN", thousandths(kLeastGain)},
+                                          {"FULL_GAIN", thousandths(kFullGain)},
+                                          {"WHOLE", thousandths(kWhole)},
+                                          {"TORN", thousandths(kTorn)},
+                                          {"SAME_SCENE", thousandths(kSameTrust)}});
+    return object({{"source", quoted("moving.cu")},
+                   {"target", quoted("75")},
+                   {"kernels", kernels},
+                   {"changes_bytes", number(sizeof(Changes))},
+                   {"trust_bytes", number(sizeof(Trust))},
+                   {"constants", constants}});
+}
+
 std::string frame() {
     return object({{"source", quoted("frame.cu")},
                    {"target", quoted("75")},
@@ -143,6 +175,7 @@ std::string frame() {
 extern "C" const char* styleforge_frames_abi() {
     using namespace styleforge;
     static const std::string text = object(
-        {{"structs", structs()}, {"frame", frame()}, {"smoothing", smoothing()}});
+        {{"structs", structs()}, {"frame", frame()}, {"smoothing", smoothing()},
+         {"moving", moving()}});
     return text.c_str();
 }

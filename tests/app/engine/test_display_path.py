@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import ClassVar, cast
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -12,18 +13,21 @@ import torch
 
 from app.engine import display_path
 from app.engine.config import EngineConfig
-from app.engine.display_path import DisplayPath, Submitted, finish_of
+from app.engine.display_path import MOVED_MS, DisplayPath, Submitted, finish_of
 from app.engine.engine import Engine
 from app.engine.inferred import Pending
 from app.engine.post.blending import fit_to
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import Sizes
+from app.engine.result import Timings
 from app.frame import Frame
 from app.sources.scene import render
 from kernels.frames.stream_state import StateError
 from models.inference import repeated_work
-from models.inference.frame_styler import DEPTH, Finish, Painted
+from models.inference.frame_styler import DEPTH, Submission
+from models.inference.painted_frames import Finish, Painted
 from models.precision import Precision
+from tests.helpers.emulated_streams import Event, Stream
 from tests.helpers.precisions import offer_bf16
 
 FRAME = np.zeros((32, 48, 3), np.uint8)
@@ -48,13 +52,13 @@ class FakeStyler:
     def restore(self, state) -> None:
         self.calls.append(("restore", int(state["kept"])))
 
-    def repeats(self, finish, screen=None) -> bool:
+    def repeats(self, finish, screen=None, *, keeps=False) -> bool:
         return finish == Finish(strength=0.25)
 
-    def submit(self, frames, finish, mark, screen=None):
+    def submit(self, frames, finish, mark, screen=None, *, keeps=False):
         self.calls.append(finish)
         self.timed.append(mark is not None)
-        return FakeSubmission([frame + 1 for frame in frames])
+        return FakeSubmission([frame + 1 for frame in frames], "kept" if keeps else None)
 
     def finish_again(self, submission, finish):
         self.calls.append(("again", finish))
@@ -64,8 +68,8 @@ class FakeStyler:
 class FakeSubmission:
     """A batch that is already computed."""
 
-    def __init__(self, pictures) -> None:
-        self.pictures = pictures
+    def __init__(self, pictures, kept=None) -> None:
+        self.pictures, self.kept = pictures, kept
 
     def wait(self):
         return [Painted(pixels, False) for pixels in self.pictures]
@@ -311,6 +315,77 @@ def test_on_a_gpu_flat_parts_get_the_texture_of_the_cpu(size, catalog, monkeypat
     apart = np.abs(pictures[True, 0.5] - pictures[False, 0.5]).mean()
     assert painted > 1
     assert apart < 0.05 * painted
+
+
+def test_the_results_of_slow_paintings_alone_stay_on_the_gpu_to_be_moved(path, monkeypatch):
+    network, kept = FakeNetwork(), []
+
+    def painted(ms, **how):
+        clock = Spent(Timings(network=ms))
+        monkeypatch.setattr(path, "_clock", lambda _device: clock)
+        submitted = path.submit(network, [FRAME], SIZES, Finish(), "candy", **how)
+        (rendering,) = path.collect(submitted)
+        kept.append(rendering.kept)
+
+    for ms in (MOVED_MS, MOVED_MS / 2, MOVED_MS / 2, MOVED_MS, MOVED_MS):
+        painted(ms, moves=True)
+    painted(MOVED_MS, moves=False)
+    assert kept == [None, "kept", None, None, "kept", None]
+
+
+def test_a_frame_in_flight_is_ready_once_its_picture_is(engine):
+    slot = SimpleNamespace(finished=Event())
+    submission = Submission(cast("Any", slot), [], [])
+    pending = Pending((), Submitted(cast("Any", None), submission, None, Finish()))
+    assert not engine.ready(pending)
+    slot.finished.record(Stream())
+    assert engine.ready(pending)
+
+
+class Spent:
+    """A clock that read these times."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, spent) -> None:
+        self.spent = spent
+
+    def mark(self, name) -> None: ...
+
+    def reset(self) -> None: ...
+
+    def read(self, *, wait):
+        return self.spent
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [320, 160], ids=["the frame's size", "half the size"])
+def test_on_a_gpu_newer_frames_show_the_painting_where_the_scene_moved(
+    size, catalog, native_kernels, native_smoothing, monkeypatch
+):
+    monkeypatch.setattr(display_path, "MOVED_MS", 0.0)
+    config = EngineConfig(style="candy", device="cuda", precision=Precision.fp16, size=size)
+    frames = [Frame(render(number / 25, 320, 180), number) for number in range(12)]
+    taken = display_path.frame_kernels(torch.device("cuda"))
+    shown: list[list[np.ndarray]] = []
+    for kernels in (taken, None):
+        monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
+        engine = Engine(catalog)
+        engine.configure(config)
+        engine.process(frames[0], ProcessMode.LIVE)  # its time is not known yet
+        shown.append([])
+        for frame in frames[1:]:
+            if frame.index % 4 == 1:
+                engine.process(frame, ProcessMode.LIVE)
+                continue
+            moved = engine.move(frame)
+            assert moved is not None
+            assert moved.moved
+            assert moved.timings.motion > 0
+            shown[-1].append(moved.frame.pixels)
+    for ours, theirs in zip(*shown, strict=True):
+        apart = np.abs(ours.astype(int) - theirs)
+        assert (apart > 4).mean() < 1e-3
 
 
 @pytest.mark.gpu

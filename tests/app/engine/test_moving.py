@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
-from app.engine.engine import Engine, EngineError, moving
+from app.engine.engine import Engine, EngineError, movers
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from kernels.frames.moving import FADE
+from models.inference.painted_frames import KeptPainting
 from tests.conftest import picture
+from tests.helpers.emulated_streams import emulate
+from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 LIVE = ProcessMode.LIVE
 
@@ -105,7 +109,70 @@ def test_before_a_config_there_is_nothing_to_move(catalog, still):
 
 
 def test_without_a_compiler_the_reference_moves_the_painting(engine, still, monkeypatch):
-    monkeypatch.setattr(moving, "is_ready", lambda: False)
+    monkeypatch.setattr(movers, "is_ready", lambda: False)
     painted = engine.process(still, LIVE)
     moved = engine.move(still)
     assert np.abs(moved.frame.pixels.astype(int) - painted.frame.pixels).max() <= 1
+
+
+@pytest.fixture
+def on_gpu(monkeypatch, host):
+    """Return a function that gives a painting to an engine as from a GPU, emulated on the CPU."""
+    emulate(monkeypatch)
+    kernels = EmulatedFrameKernels(host)
+
+    def painted(engine, frame):
+        inferred = engine.infer(frame, LIVE)
+        output, (source, *_) = torch.as_tensor(inferred.rendering.pixels.copy()), inferred.inputs
+        done = torch.cuda.Event()
+        done.record(torch.cuda.Stream())
+        kept = KeptPainting(
+            kernels, (frame.height, frame.width), torch.as_tensor(source.copy()), done
+        )
+        kept.pixels.copy_(output)
+        shown = engine.finish(inferred).frame.pixels
+        there = replace(inferred.rendering, pixels=shown, displayed=inferred.finish, kept=kept)
+        return engine.finish(replace(inferred, renderings={inferred.config.kernels: there}))
+
+    return painted
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("frames"))
+
+
+@pytest.mark.parametrize("size", [96, 48], ids=str)
+def test_a_painting_on_a_gpu_moves_as_one_on_the_cpu(
+    size, engine, config, still, on_gpu, native_smoothing
+):
+    engine.configure(replace(config, size=size, strength=0.8))
+    newer = Frame(np.roll(still.pixels, 2, axis=1), 2)
+    engine.process(still, LIVE)
+    expected = engine.move(newer)
+    assert on_gpu(engine, still).moved is False
+    moved = engine.move(newer, screen=(48, 32))
+    assert np.abs(moved.frame.pixels.astype(int) - expected.frame.pixels).max() <= 1
+    assert moved.frame.screen.shape == (32, 48, 4)
+    assert (moved.moved, moved.source, moved.timings.network) == (True, newer, 0)
+    assert moved.timings.motion > 0
+
+
+def test_a_painting_on_a_gpu_does_not_show_through_that_of_another_style(
+    engine, config, styles, still, on_gpu, native_smoothing
+):
+    for key in styles:
+        engine.configure(replace(config, size=96, style=key))
+        newest = on_gpu(engine, still).frame.pixels
+        moved = engine.move(still).frame.pixels
+        assert np.abs(moved.astype(int) - newest).max() <= 1
+
+
+def test_paintings_in_memory_and_on_a_gpu_are_not_mixed(
+    engine, config, still, on_gpu, native_smoothing
+):
+    engine.configure(replace(config, size=96))
+    for painted in (lambda: engine.process(still, LIVE), lambda: on_gpu(engine, still)) * 2:
+        newest = painted().frame.pixels
+        moved = engine.move(still).frame.pixels
+        assert np.abs(moved.astype(int) - newest).max() <= 1

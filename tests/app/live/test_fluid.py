@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from app.engine import display_path
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
+from app.engine.process_mode import ProcessMode
+from app.engine.result import StyledFrame, Timings
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
 from app.live import fluid
 from app.live.fluid import COUNTED, FAST_S, SLOW_S, Fluid
 from app.live.frame_loop import FrameLoop
 from app.live.loop_events import LoopEvents
+from app.live.moves import BETWEEN_S
 from app.live.stream_metrics import StreamMetrics
 from models.webgpu_devices import key_of, try_again
 from tests.conftest import picture
@@ -217,3 +222,104 @@ def test_a_gpu_that_paints_slowly_moves_its_last_painting_meanwhile(stream, alwa
     indices = [each.source.index for each in moved]
     assert indices == sorted(set(indices))
     assert len(asked) >= 20
+
+
+class InFlight(Engine):
+    """An engine with frames in flight, as on a GPU, each ready when it was asked five times."""
+
+    def begin(self, frame, mode=ProcessMode.LIVE, newest=None, screen=None) -> Any:
+        return [5, frame, mode]
+
+    def ready(self, pending: Any) -> bool:
+        pending[0] -= 1
+        return pending[0] < 0
+
+    def complete(self, pending: Any) -> StyledFrame:
+        _, frame, mode = pending
+        return replace(self.process(frame, mode), timings=SLOW)
+
+    def discard(self, pending: Any) -> None: ...
+
+
+SLOW = Timings(network=80.0, queue=80.0, upload=1.0)
+
+
+@pytest.fixture
+def in_flight(catalog, config, native_kernels, native_smoothing, always):
+    """Yield a loop, its source, its results and the times of its waits, all in no time at all."""
+    results, source = Every(), Panned()
+    loop = FrameLoop(InFlight(catalog), results, StreamMetrics())  # type: ignore[arg-type]
+    loop.open(source)
+    loop.configure(replace(config, size=96))
+    yield loop, source, results.all
+    loop.close()
+
+
+def test_while_frames_overlap_every_frame_of_the_source_is_shown_in_order(in_flight):
+    loop, _, results = in_flight
+    for _ in range(6):
+        loop.step()
+    assert [each.moved for each in results[:2]] == [False, True]
+    assert all(each.moved for each in results[1:])
+    indices = [each.source.index for each in results]
+    assert indices == sorted(set(indices))
+    assert len(results) > 15
+
+
+def test_before_the_next_frame_is_due_newer_frames_are_shown(in_flight, monkeypatch):
+    loop, source, results = in_flight
+    for _ in range(4):
+        loop.step()
+    count, waits = len(results), []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    loop._moves.wait(time.perf_counter() + 0.01)
+    assert len(results) > count
+    assert not waits
+    assert max(source.waits[-len(results) + count :]) <= BETWEEN_S
+    loop._moves.forget()
+    loop._moves.wait(time.perf_counter() + 0.01)
+    assert len(waits) == 1
+
+
+def test_while_no_newer_frame_comes_the_painting_under_way_is_waited_for(in_flight, monkeypatch):
+    loop, source, results = in_flight
+    for _ in range(4):
+        loop.step()
+    count = len(results)
+    monkeypatch.setattr(source, "read", lambda timeout=0.02: None)
+    loop._pacing.due = 0.0
+    loop.step()
+    assert loop._under_way is None
+    assert len(results) == count, "a newer frame is shown already"
+
+
+def test_a_stream_that_is_paused_paints_the_frame_it_moved_to(in_flight, monkeypatch):
+    loop, source, results = in_flight
+    for _ in range(4):
+        loop.step()
+    assert results[-1].moved
+    monkeypatch.setattr(source, "read", lambda timeout=0.02: None)
+    loop.pause(True)
+    for _ in range(3):
+        loop.step()
+    assert not results[-1].moved
+    assert results[-1].source.index == max(each.source.index for each in results)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_a_slow_stream_moves_its_last_painting_meanwhile(stream, always, monkeypatch):
+    monkeypatch.setattr(display_path, "MOVED_MS", 0.0)
+    play, loop, *_, problems = stream
+    ready, asked = loop._engine.ready, []
+
+    def slow(pending):
+        asked.append(ready(pending))
+        return len(asked) % 5 == 0 and ready(pending)
+
+    monkeypatch.setattr(loop._engine, "ready", slow)
+    results = play(12, device="cuda", style="candy")
+    assert not problems
+    moved = [each for each in results if each.moved]
+    assert len(moved) > 20
+    indices = [each.source.index for each in moved]
+    assert indices == sorted(set(indices))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.network.frames import measure_runners, measure_texture
-from models.inference.frame_styler import Finish
+from models.inference.painted_frames import Finish
 from tests.conftest import picture
 
 

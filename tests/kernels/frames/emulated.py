@@ -1,4 +1,4 @@
-"""The kernels of frame.cu and smooth.cu, with their own arithmetic, compiled for the host."""
+"""The kernels around the network, with their own arithmetic, compiled for the host."""
 
 from __future__ import annotations
 

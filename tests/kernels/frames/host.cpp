@@ -1,4 +1,4 @@
-// The kernels of frame.cu and smooth.cu on the host, built from the same functions by a test.
+// The kernels of frame.cu, smooth.cu and moving.cu on the host, built from the same functions by a test.
 #include "frames/native/frames_abi.cu"
 
 #include <cstring>
@@ -34,6 +34,23 @@ struct Alone {
     unsigned least_of_all(unsigned own) const { return own; }
     void publish(TextureState& state) const { state.placed = 1; }
 };
+
+template <typename Use>
+void every_of_paintings(const MovingParams& p, Use use) {
+    for (int which = 0; which < p.count; ++which)
+        every(p.rows, p.columns,
+              [&](int row, int column) { use(p.paintings[which], row, column); });
+}
+
+// Computes the means of trusts, from one plane into the other.
+void soften(const MovingParams& p, int from) {
+    const int cells = p.rows * p.columns;
+    every_of_paintings(p, [&](const MovingPainting& painting, int row, int column) {
+        auto* trusts = static_cast<Trust*>(painting.trusts);
+        trusts[(1 - from) * cells + row * p.columns + column] =
+            softened(p, trusts + from * cells, row, column);
+    });
+}
 
 }  // namespace
 
@@ -130,6 +147,45 @@ void frame_smooth(const SmoothParams* p) {
     every(p->rows, p->columns,
           [&](int row, int column) { accumulate_cell(*p, role, row, column); });
     p->state[kMissed + p->state[kSide]] = role == kFlash;
+}
+
+void frame_moving_cells(const MovingParams* p) {
+    p->certainty[0] = p->certainty[1] = 0;
+    every(p->rows, p->columns, [&](int row, int column) {
+        for (int which = 0; which < p->count; ++which)
+            p->paintings[which].pair[row * p->columns + column] =
+                gray_cell({p->source, p->height, p->width}, row, column, p->rows, p->columns);
+    });
+}
+
+void frame_moving_changes(const MovingParams* p) {
+    every_of_paintings(*p, [&](const MovingPainting& painting, int row, int column) {
+        static_cast<Changes*>(painting.changes)[row * p->columns + column] =
+            changes_at(*p, painting, row, column);
+    });
+}
+
+void frame_moving_trusts(const MovingParams* p) {
+    every_of_paintings(*p, [&](const MovingPainting& painting, int row, int column) {
+        static_cast<Trust*>(painting.trusts)[row * p->columns + column] =
+            trust_at(*p, painting, row, column);
+    });
+}
+
+void frame_moving_soften(const MovingParams* p) { soften(*p, 0); }
+
+void frame_moving_sum(const MovingParams* p) {
+    soften(*p, 1);
+    every_of_paintings(*p, [&](const MovingPainting& painting, int row, int column) {
+        p->certainty[&painting - p->paintings] += certain_steps(
+            static_cast<Trust*>(painting.trusts)[row * p->columns + column].certain);
+    });
+}
+
+void frame_moving_show(const MovingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        store(p->shown, row * p->width + column, shown_painting(*p, row, column));
+    });
 }
 
 void frame_texture_cells(const TextureParams* p) {

@@ -11,6 +11,7 @@ from app.engine.post.moving_reference import ReferenceMover
 from kernels.frames import moving
 from kernels.frames.native_moving import NativeMover
 from kernels.frames.smoothing import CELL
+from kernels.frames.structs import MOST_PAINTINGS
 from kernels.jit.libraries import FOLDER
 from tests.kernels.frames.test_frames import moving_stream, stream
 from tests.kernels.frames.test_native_smoothing import SIZES, constants
@@ -89,7 +90,7 @@ def test_paintings_and_frames_of_another_size_are_refused(native_smoothing):
 
 
 def test_the_reference_and_the_header_have_the_same_constants():
-    assert constants("smoothing/moving.h") == {
+    assert constants("moving.h") == {
         "FadeFrames": moving.FADE,
         "Certain": moving.CERTAIN,
         "Unknown": moving.UNKNOWN,
@@ -99,6 +100,7 @@ def test_the_reference_and_the_header_have_the_same_constants():
         "FullGain": moving.FULL_GAIN,
         "SameTrust": moving.SAME_SCENE,
         "TrustReach": moving_reference.TRUST_WINDOW // 2,
+        "MostPaintings": MOST_PAINTINGS,
     }
     motion = (FOLDER / "frames" / "native" / "smoothing" / "motion.h").read_text("utf-8")
     assert f"kCell = {CELL};" in motion

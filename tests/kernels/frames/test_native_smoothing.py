@@ -13,7 +13,7 @@ from app.engine.post import optical_flow, smoothing_reference
 from app.engine.post.smoothing_reference import ReferenceStream
 from kernels.driver import compiling
 from kernels.driver.compiling import Job, Source
-from kernels.frames import smoothing
+from kernels.frames import dense_motion, smoothing
 from kernels.frames.native_smoothing import NativeStream
 from kernels.jit import build
 from kernels.jit.libraries import FOLDER, is_exact
@@ -130,14 +130,14 @@ def test_the_reference_and_the_headers_have_the_same_constants():
     }.items() <= flow.items()
     motion = (FOLDER / "frames" / "native" / "smoothing" / "motion.h").read_text("utf-8")
     assert f"kCell = {smoothing.CELL};" in motion
-    assert f"kSmallestSide = {smoothing.SMALLEST};" in motion
+    assert f"kSmallestSide = {dense_motion.SMALLEST};" in motion
 
 
 def test_both_devices_compile_it_without_contraction():
     toolkit = Toolkit(Path(), Path(), ())
     compiled = {
         name: compiling._arguments(Job(Source(native.source(name), "75", ()), "sm_90", toolkit))[-1]
-        for name in ("smooth.cu", "frame.cu", "conv2d.cu")
+        for name in ("smooth.cu", "moving.cu", "frame.cu", "conv2d.cu")
     }
-    assert compiled == {"smooth.cu": True, "frame.cu": False, "conv2d.cu": False}
+    assert compiled == {"smooth.cu": True, "moving.cu": True, "frame.cu": False, "conv2d.cu": False}
     assert is_exact(native.source("smoothing.cpp"))

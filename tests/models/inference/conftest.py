@@ -1,4 +1,4 @@
-"""CUDA graphs on the CPU."""
+"""CUDA graphs, streams and the kernels around the network on the CPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+
+from tests.helpers.emulated_streams import emulate
+from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 
 @pytest.fixture
@@ -25,3 +28,14 @@ def eager(monkeypatch):
     monkeypatch.setattr(torch.cuda, "graph", capture)
     monkeypatch.setattr(torch.cuda, "device", lambda _device: contextlib.nullcontext())
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("frames"))
+
+
+@pytest.fixture
+def kernels(host, eager, monkeypatch):
+    emulate(monkeypatch)
+    return EmulatedFrameKernels(host)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import weakref
 from collections import deque
 from hashlib import sha256
@@ -21,57 +20,18 @@ from kernels.frames.stream_state import StateError
 from kernels.network.dispatch import plan_for
 from models.inference import frame_styler, repeated_work
 from models.inference.frame_pipeline import Pixels
-from models.inference.frame_styler import Finish, FrameStyler, Painted, Submission
+from models.inference.frame_styler import FrameStyler, Submission
 from models.inference.layerwise_plan import LayerwisePlan
+from models.inference.painted_frames import Finish, Painted
 from models.inference.two_resolution import shrink
 from models.network_config import LITE, network_config
 from models.transformer_net import TransformerNetBaseline
 from tests.helpers.daily import some_daily
-from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 
 FRAME = 96, 160  # height, width
 CONFIG = {"num_residual_blocks": 1, "widths": LITE.widths, "end_kernel": LITE.end_kernel}
 GROUPS = ["encoder", "residual blocks", "decoder"]
 MARKS = ["start", "upload", "resize", "queue", "resize", *GROUPS, "blend", "download"]
-
-
-@pytest.fixture(scope="module")
-def host(tmp_path_factory):
-    return compiled(tmp_path_factory.mktemp("frames"))
-
-
-@pytest.fixture
-def kernels(host, eager, monkeypatch):
-    monkeypatch.setattr(
-        frame_styler, "pinned_like", lambda like: torch.empty(like.shape, dtype=like.dtype)
-    )
-    compute = Stream()
-    monkeypatch.setattr(frame_styler, "current_stream", lambda _device: compute)
-    monkeypatch.setattr(torch.cuda, "set_stream", lambda _stream: None)
-    monkeypatch.setattr(torch.cuda, "Stream", Stream)
-    monkeypatch.setattr(torch.cuda, "Event", Event)
-    monkeypatch.setattr(torch.cuda, "device", lambda _: contextlib.nullcontext())
-    return EmulatedFrameKernels(host)
-
-
-class Stream:
-    """A stream that executes everything at once."""
-
-    def wait_event(self, event) -> None:
-        assert event.recorded, "what is waited for was submitted"
-
-    def wait_stream(self, stream) -> None:
-        """Do nothing: all work is done."""
-
-
-class Event:
-    recorded = False
-
-    def record(self, stream) -> None:
-        self.recorded = True
-
-    def synchronize(self) -> None:
-        assert self.recorded, "what is waited for was submitted"
 
 
 def style(styler, frame, finish, mark=lambda _: None):

@@ -48,14 +48,14 @@ MUTANTS = (
     ),
     Mutant(
         "on a GPU a motion is searched from nothing at every size",
-        "kernels/frames/smoothing.py",
+        "kernels/frames/dense_motion.py",
         "coarse = None if known is None else known.data_ptr()",
         "coarse = None",
         (f"{_FRAMES}::test_the_motion_is_that_of_the_cpu",),
     ),
     Mutant(
         "on a GPU the noise of a motion moves what stands still",
-        "kernels/frames/smoothing.py",
+        "kernels/frames/dense_motion.py",
         "settles = flows is self._flows[0]",
         "settles = False",
         (f"{_FRAMES}::test_the_motion_is_that_of_the_cpu",),
@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "a frame on the GPU is sharpened by what the network is given, with its texture",
         "models/inference/frame_styler.py",
-        "self._kernels.slopes(finished, slot.clean[place], slopes)",
-        "self._kernels.slopes(finished, self.detail.frames[place], slopes)",
+        "frames = slot.frames[place], slot.clean[place]",
+        "frames = slot.frames[place], self.detail.frames[place]",
         (
             "tests/models/inference/test_frame_styler.py::test_the_network_is_given_texture_and_the_rest_the_clean_frame",
         ),
@@ -251,8 +251,8 @@ MUTANTS = (
     ),
     Mutant(
         "a result on the GPU is enlarged without the frame's detail",
-        "models/inference/frame_styler.py",
-        "if finish.guided and finished.numel() < picture.numel():",
+        "models/inference/painted_frames.py",
+        "if finish.guided and result.numel() < picture.numel():",
         "if False:",
         (
             "tests/models/inference/test_frame_styler.py::test_a_stream_becomes_what_the_cpu_makes_of_it",
@@ -307,8 +307,8 @@ MUTANTS = (
     Mutant(
         "the first frame of a stream is launched as those that follow another",
         "models/inference/frame_styler.py",
-        "and not begins and",
-        "and",
+        "due and not begins",
+        "due",
         (
             "tests/models/inference/test_frame_styler.py::test_another_choice_or_a_new_stream_is_not_what_was_captured",
         ),

@@ -8,6 +8,9 @@ _LOOP = "tests/app/live/test_fluid.py"
 _ENGINE = "tests/app/engine/test_moving.py"
 _MOVING = "tests/app/engine/post/test_moving.py"
 _NATIVE = "tests/kernels/frames/test_native_moving.py"
+_KERNELS = "tests/kernels/frames/test_moving_paintings.py"
+_MOVER = "tests/models/inference/test_frame_mover.py"
+_DISPLAY = "tests/app/engine/test_display_path.py"
 
 
 MUTANTS = (
@@ -106,5 +109,78 @@ MUTANTS = (
         "if 0 < painted < _FEWER * shown:",
         "if painted < 0:",
         ("tests/app/ui/speed/test_words.py::test_the_badge_shows_both_rates_where_paintings_move",),
+    ),
+    Mutant(
+        "a painting that stays on a GPU is not moved",
+        "app/engine/engine/finishing.py",
+        "            painting = rendering.kept\n",
+        "            painting = None\n",
+        (f"{_ENGINE}::test_a_painting_on_a_gpu_moves_as_one_on_the_cpu",),
+    ),
+    Mutant(
+        "every painting stays on the GPU, however fast it is",
+        "app/engine/display_path.py",
+        "keeps = moves and self._is_slow(styler)",
+        "keeps = moves",
+        (f"{_DISPLAY}::test_the_results_of_slow_paintings_alone_stay_on_the_gpu_to_be_moved",),
+    ),
+    Mutant(
+        "a frame is painted over one that is still copied to be moved",
+        "models/inference/frame_styler.py",
+        "                slot.kept.wait_for_reads(self._up)\n",
+        "                pass\n",
+        (f"{_MOVER}::test_the_next_frame_in_its_place_waits_until_a_painting_is_copied",),
+    ),
+    Mutant(
+        "paintings move after the network's work, not ahead of it",
+        "models/inference/frame_mover.py",
+        "torch.cuda.Stream(priority=FIRST)",
+        "torch.cuda.Stream()",
+        (f"{_MOVER}::test_the_stream_of_moves_is_ahead_of_the_network",),
+    ),
+    Mutant(
+        "on a GPU, a painting moves by chance after a cut",
+        "kernels/frames/native/moving.h",
+        "return sum < kSameTrust * p.rows * p.columns ? 0.f : 1.f;",
+        "return sum < kSameTrust * p.rows * p.columns ? 1.f : 1.f;",
+        (
+            f"{_KERNELS}::test_paintings_move_as_on_the_cpu",
+            f"{_KERNELS}::test_a_cut_on_the_gpu_leaves_the_painting_as_it_is",
+        ),
+    ),
+    Mutant(
+        "a GPU moves paintings with other limits than the CPU",
+        "kernels/frames/launchers.py",
+        "if round(1000 * getattr(moving, name)) != thousandths:",
+        "if False:",
+        (f"{_KERNELS}::test_a_library_whose_constants_differ_is_refused",),
+    ),
+    Mutant(
+        "a GPU is never asked whether it is done with a painting",
+        "app/engine/engine/engine.py",
+        "return submitted.submission.ready()",
+        "return True",
+        (f"{_DISPLAY}::test_a_frame_in_flight_is_ready_once_its_picture_is",),
+    ),
+    Mutant(
+        "a GPU stands still until the next frame is due",
+        "app/live/moves.py",
+        "            self.show_newer(min(left, BETWEEN_S))\n",
+        "            time.sleep(left)\n",
+        (f"{_LOOP}::test_before_the_next_frame_is_due_newer_frames_are_shown",),
+    ),
+    Mutant(
+        "a painting that newer frames have overtaken is shown",
+        "app/live/frame_loop.py",
+        "        self._moves.resume()\n        try:",
+        "        try:",
+        (f"{_LOOP}::test_while_no_newer_frame_comes_the_painting_under_way_is_waited_for",),
+    ),
+    Mutant(
+        "a stream that is paused keeps a moved painting",
+        "app/live/frame_loop.py",
+        "self._reduced or self._moved_to",
+        "self._reduced",
+        (f"{_LOOP}::test_a_stream_that_is_paused_paints_the_frame_it_moved_to",),
     ),
 )

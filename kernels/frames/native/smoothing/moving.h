@@ -3,20 +3,11 @@
 
 #include <cstring>
 
+#include "frames/native/moving.h"
 #include "cells.h"
 #include "result.h"
 
 namespace styleforge {
-
-constexpr int kFadeFrames = 3;      // over which a new painting appears
-constexpr float kCertain = 4.f;     // levels of change: the motion is certain up to it,
-constexpr float kUnknown = 16.f;    // and unknown from it on
-constexpr float kLeastGain = 0.05f;  // levels of change that a motion saves: none counts below,
-constexpr float kFullGain = 0.3f;    // and all of it from here on
-constexpr float kWhole = 0.3f;       // change of the motion per cell, up to which shapes stay whole,
-constexpr float kTorn = 0.8f;        // and from which on they would melt
-constexpr double kSameTrust = 0.4;  // mean, below which the frame shows another scene
-constexpr int kTrustReach = 2;      // cells of a window on each side of its center
 
 // A painting and its source, and how both have moved since.
 struct MovablePainting {
@@ -72,16 +63,6 @@ inline void mean_row(const Plane& from, const Plane& to, int row) {
                 (kSide * kSide);
     }
     to.mirror(row);
-}
-
-STYLEFORGE_INLINE float trust_of(float change) {
-    return least(greatest((kUnknown - change) / (kUnknown - kCertain), 0.f), 1.f);
-}
-
-// Returns how much of a motion counts, from the mean changes without and with it. Noise has motions
-// too, which would shake the painting of a wall.
-STYLEFORGE_INLINE float gain_of(float still, float moved) {
-    return least(greatest((still - moved - kLeastGain) / (kFullGain - kLeastGain), 0.f), 1.f);
 }
 
 // Returns how far a cell's motion agrees with the motion of its neighbors.

@@ -1,0 +1,101 @@
+"""Movers of paintings: of pictures in the host's memory, and of results that stay on a GPU."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.engine.config import EngineConfig
+from app.engine.display_path import finish_of
+from app.engine.network_pool import Size
+from app.engine.post.blending import Pixels, PostProcessor, fit_to
+from app.engine.post.moving_reference import ReferenceMover
+from app.engine.result import Timings
+from app.engine.stage_timer import Stopwatch
+from kernels.frames.native_moving import NativeMover
+from kernels.frames.native_smoothing import is_ready
+from models.inference.frame_mover import FrameMover
+from models.inference.painted_frames import KeptPainting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostPainting:
+    """A network's output in the host's memory.
+
+    Attributes:
+        output: [h, w, 3], smoothed if the config smooths.
+        source: [h, w, 3], the network's input without texture.
+    """
+
+    output: Pixels
+    source: Pixels
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(height, width) of both."""
+        height, width, _ = self.output.shape
+        return height, width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedPicture:
+    """A displayed picture, [H, W, 3], and a copy for a window, see `Frame.screen`."""
+
+    pixels: Pixels
+    screen: Pixels | None
+    timings: Timings
+
+
+class HostMover:
+    """The last paintings of a stream in the host's memory. Not thread-safe."""
+
+    def __init__(self, first: HostPainting, post: PostProcessor) -> None:
+        self._mover = (NativeMover if is_ready() else ReferenceMover)(*first.size)
+        self._post = post
+        self._resized = np.empty((0, 0, 3), np.uint8)  # buffer
+
+    def painted(self, painting: HostPainting) -> None:
+        self._mover.painted(painting.output, painting.source)
+
+    def moved(self, pixels: Pixels, newest: EngineConfig) -> MovedPicture:
+        """Return the picture of a newer frame, [H, W, 3]."""
+        begun = time.perf_counter()
+        height, width = self._mover.size
+        self._resized = fit_to(pixels, (width, height), self._resized)
+        scaled = time.perf_counter()
+        moved = self._mover.shown(self._resized)
+        found = time.perf_counter()
+        made = self._post.enlarge(moved, self._resized, pixels, newest)
+        timings = Timings(
+            resize=(scaled - begun) * 1e3,
+            motion=(found - scaled) * 1e3,
+            blend=(time.perf_counter() - found) * 1e3,
+        )
+        return MovedPicture(made, None, timings)
+
+
+class GpuMover:
+    """The last paintings of a stream on a GPU. Not thread-safe."""
+
+    def __init__(self, first: KeptPainting) -> None:
+        self._mover = FrameMover(first)
+        self._clock = Stopwatch(first.source.device, running=False)
+
+    def painted(self, painting: KeptPainting) -> None:
+        self._mover.painted(painting)
+
+    def moved(
+        self, pixels: Pixels, newest: EngineConfig, screen: Size | None = None
+    ) -> MovedPicture:
+        """Return the picture of a newer frame, [H, W, 3].
+
+        Args:
+            screen: (width, height) of a copy for a window; None for none.
+        """
+        finish = finish_of(newest, texture=0.0, continues=False)
+        shown = None if screen is None else (screen[1], screen[0])
+        self._clock.reset()
+        painted = self._mover.moved(pixels, finish, self._clock.mark, shown)
+        return MovedPicture(painted.pixels, painted.screen, self._clock.read(wait=False))
