@@ -142,8 +142,9 @@ class DisplayPath:
                 displayed=submitted.finish,
                 screen=picture.screen,
                 batch=len(painted),
+                there=there,
             )
-            for picture in painted
+            for picture, there in zip(painted, submitted.submission.there(), strict=True)
         ]
         renderings[-1] = replace(renderings[-1], kept=submitted.submission.kept)
         return renderings

@@ -25,6 +25,7 @@ from kernels.network.webgpu.library import WebGpuError
 from kernels.network.webgpu.plan import Before
 from models.families.family import NetworkFamily
 from models.inference.cuda import PLANS_KEPT
+from models.inference.frame_matting import PictureThere
 from models.inference.frame_pipeline import SingleFrameRunner
 from models.inference.painted_frames import Finish, KeptPainting
 from models.inference.two_resolution import TwoResolutionRunner
@@ -65,6 +66,7 @@ class Rendering:
             `Frame.screen`.
         batch: How many frames were computed together; the timings are the share of this one.
         kept: The network's result on the GPU, if it is to be moved with the scene.
+        there: The displayed picture on the GPU; None if it was not displayed from there.
     """
 
     pixels: Pixels
@@ -76,6 +78,7 @@ class Rendering:
     batch: int = 1
     deep: Deep | None = None
     kept: KeptPainting | None = None
+    there: PictureThere | None = None
 
     @property
     def network_ms(self) -> float:

@@ -7,7 +7,9 @@ from ctypes import Structure
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from kernels.driver.driver import Driver
@@ -15,9 +17,10 @@ from kernels.driver.images import ImageList
 from kernels.driver.layouts import check
 from kernels.driver.library import DriverLibrary
 from kernels.driver.prebuilt import register
-from kernels.frames import moving
+from kernels.frames import matting, moving
 from kernels.frames.combing import BLURS, LONGEST, MARGIN, Comb
 from kernels.frames.dense_motion import DenseMotion
+from kernels.frames.matting_history import MattingHistory
 from kernels.frames.moving_paintings import MovingPaintings
 from kernels.frames.noise import BANDS, TRACKED
 from kernels.frames.smoothing import SmoothingHistory
@@ -27,6 +30,7 @@ from kernels.frames.structs import (
     EnlargeTextureParams,
     FinishParams,
     MedianParams,
+    MixParams,
     ResizeParams,
     ScreenParams,
     SlopesParams,
@@ -39,6 +43,8 @@ from kernels.table.status import use_native
 from utils.cuda_streams import raw_stream
 from utils.stroke_directions import MOST_HANDLES
 from utils.translation.texts import tr
+
+Floats = NDArray[np.float32]
 
 
 class FrameKernels:
@@ -71,20 +77,21 @@ class FrameKernels:
         combing = [texture[name] for name in names]
         if combing != [*(reach for _, reach in BLURS), LONGEST, MARGIN, MOST_HANDLES]:
             raise BuildError("the library and kernels/frames/combing.py differ in sizes")
-        for name, thousandths in told["moving"]["constants"].items():
-            if round(1000 * getattr(moving, name)) != thousandths:
-                raise BuildError(f"the library and kernels/frames/moving.py differ in {name}")
+        for module in (moving, matting):
+            part = module.__name__.rpartition(".")[2]
+            for name, thousandths in told[part]["constants"].items():
+                if round(1000 * getattr(module, name)) != thousandths:
+                    raise BuildError(f"the library and kernels/frames/{part}.py differ in {name}")
         self._told, self._smoothing, self._moving = (
             told[part] for part in ("frame", "smoothing", "moving")
         )
-        self._sources = {
-            kernel: part["source"]
-            for part in (self._told, self._smoothing, self._moving)
-            for kernel in part["kernels"].values()
+        parts = [part for part in told.values() if "source" in part]
+        self._sources: dict[str, str] = {
+            kernel: part["source"] for part in parts for kernel in part["kernels"].values()
         }
-        self._names: Mapping[str, str] = (
-            self._told["kernels"] | self._smoothing["kernels"] | self._moving["kernels"]
-        )
+        self._names: dict[str, str] = {
+            name: kernel for part in parts for name, kernel in part["kernels"].items()
+        }
 
     def new_slopes(self, height: int, width: int, device: torch.device) -> Tensor:
         """Return zeros for `slopes` of a [height, width] result: [h, w, bytes] uint8."""
@@ -96,6 +103,9 @@ class FrameKernels:
 
     def new_paintings(self, height: int, width: int, device: torch.device) -> MovingPaintings:
         return MovingPaintings(height, width, device, self._moving)
+
+    def new_matting(self, height: int, width: int, device: torch.device) -> MattingHistory:
+        return MattingHistory(height, width, device)
 
     def new_texture(self, height: int, width: int, device: torch.device) -> TextureHistory:
         told = {"threads": self._told["threads"], **self._told["texture"]}
@@ -181,6 +191,50 @@ class FrameKernels:
         for name in ("moving_changes", "moving_trusts", "moving_soften", "moving_sum"):
             self._cover(name, p, paintings.cells)
         self._cover("moving_show", p, paintings.shown)
+
+    def rough_matte(
+        self, history: MattingHistory, frame: Tensor, light: Floats | None, *, first: bool
+    ) -> None:
+        """Make the rough matte of a stream's next frame in `history.rough`.
+
+        app.engine.matting.reference.ReferenceMatting describes the method.
+
+        Args:
+            frame: [h, w, 3].
+            light: Of the three channels, as a multiple of the scene's; None if `history.rough`
+                holds a matte from elsewhere.
+            first: Whether the frame begins a stream; other mattes keep some of the last one.
+        """
+        p = history.params(frame, light, first=first)
+        self._cover("matting_see", p, history.kept)
+        if light is None:
+            self._cover("matting_steady", p, history.rough)
+            return
+        self._cover("matting_compare", p, history.kept)
+        self._cover("matting_unlike", p, history.rough)
+        self._cover("matting_rough", p, history.rough)
+
+    def guide_matte(self, history: MattingHistory, frame: Tensor) -> None:
+        """Refine `history.rough` of the newest frame to `history.slopes`."""
+        p = history.params(frame, None, first=True)
+        self._cover("matting_fit", p, history.rough)
+        self._cover("matting_guide", p, history.rough)
+
+    def mix(
+        self, painted: Tensor, frame: Tensor, slopes: Tensor, mixed: Tensor, *, swapped: bool
+    ) -> None:
+        """Mix a painting with its frame into `mixed`, all [H, W, 3].
+
+        Args:
+            slopes: [h, w, 2] float32: times luma (0-255), plus, gives the matte.
+            mixed: It may be `painted`.
+            swapped: Whether the painting is where the matte is 0, and not where it is 1.
+        """
+        p = MixParams(
+            *(painted.data_ptr(), frame.data_ptr(), slopes.data_ptr(), mixed.data_ptr()),
+            *(*frame.shape[:2], *slopes.shape[:2], swapped),
+        )
+        self._cover("matting_mix", p, mixed)
 
     def texture(
         self,

@@ -1,4 +1,4 @@
-"""ctypes mirrors of the structs that the kernels of frame.cu, smooth.cu and moving.cu receive."""
+"""ctypes mirrors of the structs that the kernels around the network receive."""
 
 from __future__ import annotations
 
@@ -145,12 +145,33 @@ class MovingParams(Structure):
     ]
 
 
+class MattingParams(Structure):
+    """Mirror of MattingParams in frames/native/matting.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("frame", "colors", "noise", "gray", "differences")),
+        *((name, c_void_p) for name in ("unlike", "plain", "kept", "rough", "before")),
+        *((name, c_void_p) for name in ("fitted", "slopes")),
+        *((name, c_int) for name in ("height", "width", "tile_rows", "tile_columns", "first")),
+        ("lights", c_float * 3),
+    ]
+
+
+class MixParams(Structure):
+    """Mirror of MixParams in frames/native/matting.h."""
+
+    _fields_ = [
+        *((name, c_void_p) for name in ("painted", "frame", "slopes", "mixed")),
+        *((name, c_int) for name in ("height", "width", "small_height", "small_width", "swapped")),
+    ]
+
+
 STRUCTURES: dict[str, type[Structure]] = {
     each.__name__: each
     for each in (
         *(ResizeParams, ScreenParams, SlopesParams, FinishParams, SmoothParams),
         *(HalveParams, FlowParams, MedianParams),
         *(TextureParams, CombParams, EnlargeTextureParams),
-        MovingParams,
+        *(MovingParams, MattingParams, MixParams),
     )
 }

@@ -71,6 +71,7 @@ def self_test(kernels: FrameKernels, device: torch.device) -> int:
         "strokes by hand": (by_hand, level),
     }
     expected |= _moved_paintings(kernels, device)
+    expected["person"] = _cut_out(kernels, frame, device)
     return max(_most_apart(expected), self_test_smoothing(_stream_on(kernels, device)))
 
 
@@ -90,6 +91,25 @@ def _moved_paintings(
         "still painting": (still, 255 - before),
         "moved painting": (apart.median(), torch.zeros((), device=device)),
     }
+
+
+def _cut_out(
+    kernels: FrameKernels, painting: Tensor, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Return a painting where a red person is in front of a gray wall, and what it should be."""
+    wall = torch.full_like(painting, 90)
+    seen, middle = wall.clone(), FRAME[1] // 2
+    seen[:, :middle] = torch.tensor([255, 0, 0], dtype=torch.uint8, device=device)
+    history = kernels.new_matting(*FRAME, device)
+    history.colors.copy_(wall)
+    history.noise.fill_(4.0)
+    kernels.rough_matte(history, seen, np.ones(3, np.float32), first=True)
+    kernels.guide_matte(history, seen)
+    mixed = torch.zeros_like(painting)
+    kernels.mix(painting, seen, history.slopes, mixed, swapped=False)
+    expected = torch.cat([painting[:, :middle], seen[:, middle:]], dim=1)
+    mixed[:, middle - 8 : middle + 8] = expected[:, middle - 8 : middle + 8]  # a soft edge
+    return mixed, expected
 
 
 class Stream(Protocol):

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-
 import torch
 
 from kernels.network.graph_plan import StageCallback
+from models.inference.frame_matting import PictureThere
 from models.inference.frame_pipeline import Pixels
 from models.inference.host_memory import pinned_like, upload
 from models.inference.painted_frames import Finish, FramePainter, KeptPainting, Painted
-from utils.cuda_streams import current_stream, on_stream
-
-FIRST = -1  # the priority of the stream, ahead of the network's; PyTorch knows 0 and -1
+from models.inference.side_stream import SideStream
 
 
 class FrameMover:
     """The last paintings of a stream on its GPU, and the frames to which they move.
 
-    Its kernels run on a stream of their own, which the GPU prefers to the network's: between two
-    groups of the network's threads, not after the network. Not thread-safe.
+    Its kernels run beside the network. Not thread-safe.
     """
 
     def __init__(self, first: KeptPainting) -> None:
         """Set the sizes of `first`, without taking it."""
         self._kernels = first.kernels
-        device = self._device = first.source.device
+        device = first.source.device
         self.size, self.frame = first.size, first.frame
         with torch.inference_mode(False), torch.cuda.device(device):
             self._paintings = self._kernels.new_paintings(*self.size, device)
@@ -37,15 +32,20 @@ class FrameMover:
                 self._small = torch.zeros_like(first.source)
             self._picture = torch.zeros_like(self._frame)
             self._staging = pinned_like(self._frame)
-            self._stream, self._done = torch.cuda.Stream(priority=FIRST), torch.cuda.Event()
-        self._stream.wait_stream(current_stream(device.index))  # which zeroes the buffers
+            self._done = torch.cuda.Event()
+        self._side = SideStream(device)
+
+    @property
+    def there(self) -> PictureThere:
+        """The newest result of `moved` on the GPU, valid until the next one."""
+        return PictureThere(self._kernels, self._frame, self._picture)
 
     def painted(self, kept: KeptPainting) -> None:
         """Take a new painting. The GPU copies it once it is computed."""
-        with self._submitting():
-            self._stream.wait_event(kept.computed)
+        with self._side.submitting():
+            self._side.stream.wait_event(kept.computed)
             self._kernels.painted(self._paintings, kept.pixels, kept.source)
-            kept.read_on(self._stream)
+            kept.read_on(self._side.stream)
 
     def moved(
         self,
@@ -68,7 +68,7 @@ class FrameMover:
         Raises:
             ValueError: If there is no painting.
         """
-        with self._submitting():
+        with self._side.submitting():
             mark("start")
             upload(pixels, self._staging, self._frame)
             mark("upload")
@@ -86,13 +86,6 @@ class FrameMover:
             mark("blend")
             picture, *small = [pinned_like(each).copy_(each, non_blocking=True) for each in made]
             mark("download")
-            self._done.record(self._stream)
+            self._done.record(self._side.stream)
         self._done.synchronize()
         return Painted(picture.numpy(), False, small[0].numpy() if small else None)
-
-    @contextmanager
-    def _submitting(self) -> Generator[None]:
-        before = current_stream(self._device.index)
-        device, mode = torch.cuda.device(self._device), torch.inference_mode()
-        with device, mode, on_stream(self._stream, before):
-            yield

@@ -15,6 +15,7 @@ from torch import Tensor
 from kernels.frames.launchers import FrameKernels
 from kernels.frames.stream_state import StreamState, part_of, under
 from kernels.network.graph_plan import GraphPlan, StageCallback
+from models.inference.frame_matting import PictureThere
 from models.inference.frame_pipeline import Pixels, is_broken
 from models.inference.frame_texture import FrameTexture
 from models.inference.host_memory import pinned_like, upload
@@ -50,7 +51,7 @@ class FrameStyler:
         with torch.inference_mode(False), torch.cuda.device(detail.device):
             ranges = [plan.ranges for plan in self._plans]
             shape = (detail.samples, *frame, 3)
-            self._slots = [_Slot(shape, size, ranges, detail.device) for _ in range(DEPTH)]
+            self._slots = [_Slot(kernels, shape, size, ranges) for _ in range(DEPTH)]
             self._painter = FramePainter(kernels, size, detail.device)
             self._history = kernels.new_history(*size, detail.device)
             self._up, self._down = torch.cuda.Stream(), torch.cuda.Stream()
@@ -299,6 +300,12 @@ class Submission:
         """The result of the last frame on the GPU, if it was to be kept."""
         return self.slot.kept if self.slot.keeps else None
 
+    def there(self) -> list[PictureThere]:
+        """Return the pictures on the GPU, one per frame, in order."""
+        kernels, slot = self.slot.kernels, self.slot
+        pairs = zip(slot.frames, slot.pictures, strict=True)
+        return [PictureThere(kernels, frame, picture) for frame, picture in pairs]
+
     def ready(self) -> bool:
         """Return whether `wait` would return at once."""
         return self.slot.finished.query()
@@ -331,12 +338,13 @@ class _Slot:
 
     def __init__(
         self,
+        kernels: FrameKernels,
         shape: tuple[int, ...],
         size: tuple[int, ...],
         ranges: list[Tensor],
-        device: torch.device,
     ) -> None:
-        self.batch = torch.zeros(shape, dtype=torch.uint8, device=device)
+        self.kernels = kernels
+        self.batch = torch.zeros(shape, dtype=torch.uint8, device=ranges[0].device)
         self.frames, self.pictures = list(self.batch), list(torch.zeros_like(self.batch))
         self.clean = self.batch
         if size != shape[1:3]:

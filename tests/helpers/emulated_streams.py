@@ -7,7 +7,7 @@ import contextlib
 import pytest
 import torch
 
-from models.inference import frame_mover, frame_styler
+from models.inference import frame_matting, frame_mover, frame_styler, side_stream
 
 
 class Stream:
@@ -41,11 +41,13 @@ class Event:
 def emulate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what models.inference submits to streams on the CPU."""
     compute = Stream()
-    for module in (frame_styler, frame_mover):
+    for module in (frame_styler, frame_mover, frame_matting):
         monkeypatch.setattr(
             module, "pinned_like", lambda like: torch.empty(like.shape, dtype=like.dtype)
         )
+    for module in (frame_styler, side_stream):
         monkeypatch.setattr(module, "current_stream", lambda _device: compute)
+    frame_matting._stream_of.cache_clear()
     monkeypatch.setattr(torch.cuda, "set_stream", lambda _stream: None)
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
     monkeypatch.setattr(torch.cuda, "Event", Event)

@@ -23,6 +23,7 @@ from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+from models.inference.frame_matting import PictureThere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +31,7 @@ class _Picture:
     """A displayed picture.
 
     Attributes:
+        screen: The copy that a window paints, if a GPU made one.
         output: The network's output, smoothed; None if it has 16 bits or stays on a GPU.
         parts: The parts that are painted; None for all of it.
         deep: The picture with 16 bits per channel, if the output has them.
@@ -37,6 +39,7 @@ class _Picture:
     """
 
     pixels: Pixels
+    screen: Pixels | None
     output: Pixels | None
     parts: Parts | None
     deep: NDArray[np.uint16] | None
@@ -142,14 +145,17 @@ class Finishing:
         if styled is None:
             return None
         start = time.perf_counter()
-        parts = self._cutout.parts(frame.pixels, config, continues=True)
+        there = self._moving.there
+        place = there and there.place
+        parts = self._cutout.parts(frame.pixels, config, continues=True, place=place)
         if parts is None:
             return styled
-        pixels = parts.mixed(styled.frame.pixels)
+        shown = screen and (screen[1], screen[0])
+        pixels, copy = _mixed(parts, styled.frame.pixels, there, shown)
         timings = styled.timings
         blend_ms = timings.blend + (time.perf_counter() - start) * 1e3
         return replace(
-            styled, frame=frame.with_pixels(pixels), timings=replace(timings, blend=blend_ms)
+            styled, frame=frame.with_pixels(pixels, copy), timings=replace(timings, blend=blend_ms)
         )
 
     def reset_history(self) -> None:
@@ -168,12 +174,20 @@ class Finishing:
             pixels = eight_bits(deep)
         else:
             output, pixels = self._post_process(inferred, config.kernels, output)
-        parts = self._cutout.parts(frame.pixels, config, continues=inferred.mode.has_history)
+        screen, there = rendering.screen if pixels is rendering.pixels else None, rendering.there
+        parts = self._cutout.parts(
+            *(frame.pixels, config),
+            continues=inferred.mode.has_history,
+            place=there and there.place,
+        )
         if parts is not None:
-            pixels = parts.mixed(pixels)
+            shown = rendering.screen
+            size = None if shown is None else (shown.shape[0], shown.shape[1])
+            pixels, screen = _mixed(parts, pixels, there, size)
             if deep is not None and frame.deep is not None:
                 deep = parts.mixed_deep(deep, frame.deep)
-        return _Picture(pixels, output, parts, deep, (time.perf_counter() - start) * 1e3)
+        blend_ms = (time.perf_counter() - start) * 1e3
+        return _Picture(pixels, screen, output, parts, deep, blend_ms)
 
     def _record(self, inferred: Inferred, blend_ms: float) -> None:
         rendering = inferred.rendering
@@ -196,9 +210,8 @@ class Finishing:
         comparison: Comparison | None = None,
     ) -> StyledFrame:
         frame, rendering = inferred.frame, inferred.rendering
-        screen = rendering.screen if made.pixels is rendering.pixels else None
         return StyledFrame(
-            frame.with_pixels(made.pixels, screen, made.deep),
+            frame.with_pixels(made.pixels, made.screen, made.deep),
             frame,
             inferred.config,
             timings,
@@ -278,3 +291,21 @@ def _lasting(inferred: Inferred) -> Inferred:
     """Return an output without what only a comparison needs."""
     rendering = replace(inferred.rendering, raws=())
     return replace(inferred, given=(), renderings={inferred.config.kernels: rendering})
+
+
+def _mixed(
+    parts: Parts, pixels: Pixels, there: PictureThere | None, screen: Size | None
+) -> tuple[Pixels, Pixels | None]:
+    """Mix a painting with its frame, on the GPU if it is there.
+
+    Args:
+        pixels: The painting, [H, W, 3].
+        screen: (height, width) of a copy for a window, which only a GPU makes; None for none.
+
+    Returns:
+        The picture and the copy.
+    """
+    if there is None:
+        return parts.mixed(pixels), None
+    painted = parts.mixed_there(there, screen)
+    return painted.pixels, painted.screen

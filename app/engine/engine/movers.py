@@ -16,6 +16,7 @@ from app.engine.result import Timings
 from app.engine.stage_timer import Stopwatch
 from kernels.frames.native_moving import NativeMover
 from kernels.frames.native_smoothing import is_ready
+from models.inference.frame_matting import PictureThere
 from models.inference.frame_mover import FrameMover
 from models.inference.painted_frames import KeptPainting
 
@@ -82,6 +83,11 @@ class GpuMover:
     def __init__(self, first: KeptPainting) -> None:
         self._mover = FrameMover(first)
         self._clock = Stopwatch(first.source.device, running=False)
+
+    @property
+    def there(self) -> PictureThere:
+        """The newest moved picture on the GPU, valid until the next one."""
+        return self._mover.there
 
     def painted(self, painting: KeptPainting) -> None:
         self._mover.painted(painting)

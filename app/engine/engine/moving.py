@@ -12,6 +12,7 @@ from app.engine.network_pool import Size
 from app.engine.post.blending import PostProcessor
 from app.engine.result import StyledFrame
 from app.frame import Frame
+from models.inference.frame_matting import PictureThere
 from models.inference.painted_frames import KeptPainting
 
 
@@ -27,6 +28,11 @@ class Moving:
     def forget(self) -> None:
         """Begin another stream."""
         self._mover = self._styled = None
+
+    @property
+    def there(self) -> PictureThere | None:
+        """The newest moved picture on its GPU; None if the processor moves paintings."""
+        return self._mover.there if isinstance(self._mover, GpuMover) else None
 
     def painted(
         self, inferred: Inferred, painting: HostPainting | KeptPainting, styled: StyledFrame

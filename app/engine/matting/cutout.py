@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from app.engine.config import EngineConfig
 from app.engine.matting.files import is_of_source
-from app.engine.matting.refining import Matte
+from app.engine.matting.refining import Matte, MatteThere
 from app.engine.matting.scene import Pixels
 from app.engine.matting.source import MatteSource, matte_source
 from app.options import EVERYTHING, ONLY_PERSON
 from kernels.frames.stream_state import StateError, StreamState
+from models.inference.frame_matting import PictureThere, Place
+from models.inference.painted_frames import Painted
 from utils.translation.texts import tr
 
 D = TypeVar("D", np.uint8, np.uint16)
@@ -81,14 +83,24 @@ class Cutout:
             return tr("everything is painted, since no empty scene was learned")
         return tr(self._source.trouble) if self._source.trouble else ""
 
-    def parts(self, frame: Pixels, config: EngineConfig, *, continues: bool) -> Parts | None:
+    def parts(
+        self,
+        frame: Pixels,
+        config: EngineConfig,
+        *,
+        continues: bool,
+        place: Place | None = None,
+    ) -> Parts | None:
         """Return which parts of a frame, [H, W, 3], are painted; None for all of it.
+
+        `place` is the GPU that makes the matte; with None, the processor does.
 
         Raises:
             MatteError: If the file has another shape than the frame, or its network fails.
         """
         if config.paint == EVERYTHING or self._source is None:
             return None
+        self._source.compute_on(place)
         swapped = (config.paint == ONLY_PERSON) == config.swap_matte
         return Parts(
             self._source.of(frame, config.feather, continues=continues), frame, swapped=swapped
@@ -98,12 +110,17 @@ class Cutout:
 class Parts:
     """The parts of one frame that are painted: the person, or the rest if `swapped`."""
 
-    def __init__(self, matte: Matte, frame: Pixels, *, swapped: bool) -> None:
+    def __init__(self, matte: Matte | MatteThere, frame: Pixels, *, swapped: bool) -> None:
         self._matte, self._frame, self._swapped = matte, frame, swapped
 
     def mixed(self, painted: Pixels) -> Pixels:
         """Return the frame with these parts of a painting, [H, W, 3]."""
         return self._matte.mixed(painted, self._frame, swapped=self._swapped)
+
+    def mixed_there(self, there: PictureThere, screen: tuple[int, int] | None = None) -> Painted:
+        """Return the frame with these parts of a painting on a GPU, see `PictureThere.mix`."""
+        slopes = self._matte.on(there.place)
+        return there.mix(slopes, swapped=self._swapped, screen=screen)
 
     def mixed_deep(
         self, painted: NDArray[np.uint16], frame: NDArray[np.uint16]

@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from app.engine.matting.files import MatteError
-from app.engine.matting.refining import Matte, MatteStream
+from app.engine.matting.refining import Matte, MatteStream, MatteThere
 from app.engine.matting.scene import Floats, Pixels, small_copy
 from kernels.frames.stream_state import StreamState, taken
+from models.inference.frame_matting import Place
 from utils.opencv import cv2
 from utils.translation.texts import tr
 
@@ -68,9 +69,15 @@ class ModelMatte:
         rows, columns = shape[2:] if self._planar else shape[1:3]
         self._size = columns or FREE_SIDE, rows or FREE_SIDE
         self._stream: MatteStream | None = None
+        self._place: Place | None = None
         self._mask(np.zeros((rows or FREE_SIDE, columns or FREE_SIDE, 3), np.uint8))
 
-    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:
+    def compute_on(self, place: Place | None) -> None:
+        self._place = place
+        if self._stream is not None:
+            self._stream.compute_on(place)
+
+    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte | MatteThere:
         small = small_copy(frame)
         mask = self._mask(
             np.asarray(cv2.resize(frame, self._size, interpolation=cv2.INTER_AREA), np.uint8)
@@ -97,7 +104,7 @@ class ModelMatte:
 
     def _of_size(self, height: int, width: int) -> MatteStream:
         if self._stream is None or self._stream.size != (height, width):
-            self._stream = MatteStream(height, width)
+            self._stream = MatteStream(height, width, self._place)
         return self._stream
 
     def _mask(self, picture: Pixels) -> Floats:

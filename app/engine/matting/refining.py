@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from app.engine.matting.reference import ReferenceMatting, matte_at, mixed
 from app.engine.matting.scene import Floats, Pixels, Scene
 from kernels.frames.native_matting import NativeMatting, native_mixed
 from kernels.frames.native_smoothing import is_ready
 from kernels.frames.stream_state import StateError, StreamState, taken
+from models.inference.frame_matting import FrameMatting, Place
 from utils.opencv import cv2
 from utils.translation.texts import tr
 
@@ -45,6 +49,39 @@ class Matte:
         mix = native_mixed if is_ready() else mixed
         return mix(painted, frame, self.slope, self.base, swapped=swapped)
 
+    def on(self, place: Place) -> Tensor:
+        """Return slope and base on a GPU, [h, w, 2]."""
+        both = np.stack([self.slope, self.base], axis=-1)
+        return torch.as_tensor(both, device=place.device)
+
+
+class MatteThere:
+    """A matte whose slope and base are on a GPU, like Matte; valid until the stream's next one.
+
+    Attributes:
+        slopes: [h, w, 2] float32.
+    """
+
+    def __init__(self, slopes: Tensor, matting: FrameMatting) -> None:
+        self.slopes, self._matting = slopes, matting
+
+    @cached_property
+    def here(self) -> Matte:
+        slopes = self._matting.downloaded(self.slopes)
+        return Matte(*(np.ascontiguousarray(each) for each in np.moveaxis(slopes, -1, 0)))
+
+    def at(self, frame: Pixels) -> Floats:
+        """Return the matte for a frame, [H, W] float32 from 0 to 1."""
+        return self.here.at(frame)
+
+    def mixed(self, painted: Pixels, frame: Pixels, *, swapped: bool) -> Pixels:
+        """Mix a painting with its frame, see `Matte.mixed`."""
+        return self.here.mixed(painted, frame, swapped=swapped)
+
+    def on(self, place: Place) -> Tensor:  # noqa: ARG002
+        """Return slope and base on a GPU, [h, w, 2]."""
+        return self.slopes
+
 
 class MatteStream:
     """The mattes of a stream of frames of one size, each steadied by the one before.
@@ -52,10 +89,22 @@ class MatteStream:
     Not thread-safe.
     """
 
-    def __init__(self, height: int, width: int) -> None:
+    def __init__(self, height: int, width: int, place: Place | None = None) -> None:
         self.size = height, width
-        self._matting = (NativeMatting if is_ready() else ReferenceMatting)(height, width)
+        self._place, self._matting = place, _matting_of(place, height, width)
+        self._scene: Scene | None = None
         self._last: tuple[Pixels, Floats] | None = None  # the newest frame, and its rough matte
+
+    def compute_on(self, place: Place | None) -> None:
+        """Continue on a GPU, or on the processor with None."""
+        if place == self._place:
+            return
+        self._place, self._matting = place, _matting_of(place, *self.size)
+        if self._scene is not None:
+            self.take_scene(self._scene)
+        if self._last is not None:
+            frame, rough = self._last
+            self._matting.rough(frame, None, rough, first=True)
 
     @property
     def begins(self) -> bool:
@@ -64,13 +113,14 @@ class MatteStream:
 
     def take_scene(self, scene: Scene) -> None:
         """Compare the next frames with a scene of their size."""
+        self._scene = scene
         self._matting.take_scene(scene.colors, scene.noise)
 
     def forget(self) -> None:
         """Begin another stream."""
         self._last = None
 
-    def differing(self, small: Pixels, light: Floats, feather: float) -> Matte:
+    def differing(self, small: Pixels, light: Floats, feather: float) -> Matte | MatteThere:
         """Return the matte of the next frame by its difference to the scene.
 
         Args:
@@ -80,7 +130,7 @@ class MatteStream:
         """
         return self._refined(small, light, None, feather)
 
-    def given(self, small: Pixels, rough: Floats, feather: float) -> Matte:
+    def given(self, small: Pixels, rough: Floats, feather: float) -> Matte | MatteThere:
         """Return the matte of the next frame by a rough one, [h, w] from 0 to 1."""
         return self._refined(small, None, rough, feather)
 
@@ -103,11 +153,23 @@ class MatteStream:
 
     def _refined(
         self, small: Pixels, light: Floats | None, given: Floats | None, feather: float
-    ) -> Matte:
-        rough = self._matting.rough(small, light, given, first=self.begins)
+    ) -> Matte | MatteThere:
+        matting = self._matting
+        rough = matting.rough(small, light, given, first=self.begins)
         self._last = small, rough
-        matte = Matte(*self._matting.guided(closed(rough)))
+        if isinstance(matting, FrameMatting):
+            matte = MatteThere(matting.guided(closed(rough)), matting)
+        else:
+            matte = Matte(*matting.guided(closed(rough)))
         return softened(matte.at(small), feather) if feather > 0 else matte
+
+
+def _matting_of(
+    place: Place | None, height: int, width: int
+) -> NativeMatting | ReferenceMatting | FrameMatting:
+    if place is not None:
+        return FrameMatting(place, height, width)
+    return (NativeMatting if is_ready() else ReferenceMatting)(height, width)
 
 
 def closed(rough: Floats) -> Floats:

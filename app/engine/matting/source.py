@@ -11,9 +11,10 @@ from app.engine.matting.difference import SceneWatch
 from app.engine.matting.files import MatteError, is_mask, is_network, read_scene
 from app.engine.matting.masks import mask_at
 from app.engine.matting.model import ModelMatte
-from app.engine.matting.refining import Matte, MatteStream, softened
+from app.engine.matting.refining import Matte, MatteStream, MatteThere, softened
 from app.engine.matting.scene import Floats, Pixels, Scene, matte_size, small_copy
 from kernels.frames.stream_state import StateError, StreamState, taken
+from models.inference.frame_matting import Place
 from utils.translation.texts import tr
 
 STRETCHED = 1.02  # by which a scene may be wider or taller than a frame
@@ -29,7 +30,11 @@ class MatteSource(Protocol):
     @property
     def trouble(self) -> str: ...
 
-    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:
+    def compute_on(self, place: Place | None) -> None:
+        """Make the next mattes on a GPU, or on the processor with None."""
+        ...
+
+    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte | MatteThere:
         """Return the matte of a frame, [H, W, 3].
 
         Args:
@@ -63,6 +68,7 @@ class SceneMatte:
 
     def __init__(self, scene: Scene, name: str = "") -> None:
         self._scene, self._name = scene, name
+        self._place: Place | None = None
         self._begin(scene)
 
     @property
@@ -70,7 +76,11 @@ class SceneMatte:
         found = self._watch.trouble
         return found.value if found else ""
 
-    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:
+    def compute_on(self, place: Place | None) -> None:
+        self._place = place
+        self._stream.compute_on(place)
+
+    def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte | MatteThere:
         small = small_copy(frame)
         self._fit(frame)
         if not continues:
@@ -96,7 +106,7 @@ class SceneMatte:
             self._watch.resume(taken(state, "light"))
 
     def _begin(self, scene: Scene) -> None:
-        self._watch, self._stream = SceneWatch(scene), MatteStream(*scene.size)
+        self._watch, self._stream = SceneWatch(scene), MatteStream(*scene.size, self._place)
         self._stream.take_scene(scene)
 
     def _fit(self, frame: Pixels) -> None:
@@ -134,6 +144,9 @@ class MaskMatte:
     def __init__(self, mask: Floats) -> None:
         self._mask = mask
         self._softened: tuple[float, Matte] | None = None
+
+    def compute_on(self, place: Place | None) -> None:
+        """Do nothing: a mask is only mixed in."""
 
     def of(self, frame: Pixels, feather: float, *, continues: bool) -> Matte:  # noqa: ARG002
         if self._softened is None or self._softened[0] != feather:

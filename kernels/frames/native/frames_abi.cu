@@ -1,9 +1,10 @@
-// Describes the kernels of frame.cu, smooth.cu and moving.cu to Python as JSON: struct layouts, buffer
-// sizes and constants. Plain C++.
+// Describes the kernels around the network to Python as JSON: struct layouts, buffer sizes and
+// constants. Plain C++.
 #include <string>
 
 #include "include/common/describe.h"
 #include "frames.h"
+#include "matting.h"
 #include "moving.h"
 
 namespace styleforge {
@@ -22,6 +23,8 @@ std::string structs() {
     using E = EnlargeTextureParams;
     using B = CombParams;
     using V = MovingParams;
+    using A = MattingParams;
+    using I = MixParams;
     return object({
         {"ResizeParams",
          layout(sizeof(R), {OFFSET(R, frame), OFFSET(R, small), OFFSET(R, height), OFFSET(R, width),
@@ -77,6 +80,17 @@ std::string structs() {
                             OFFSET(V, paintings), OFFSET(V, height), OFFSET(V, width),
                             OFFSET(V, rows), OFFSET(V, columns), OFFSET(V, count),
                             OFFSET(V, before_share)})},
+        {"MattingParams",
+         layout(sizeof(A), {OFFSET(A, frame), OFFSET(A, colors), OFFSET(A, noise), OFFSET(A, gray),
+                            OFFSET(A, differences), OFFSET(A, unlike), OFFSET(A, plain),
+                            OFFSET(A, kept), OFFSET(A, rough), OFFSET(A, before),
+                            OFFSET(A, fitted), OFFSET(A, slopes), OFFSET(A, height),
+                            OFFSET(A, width), OFFSET(A, tile_rows), OFFSET(A, tile_columns),
+                            OFFSET(A, first), OFFSET(A, lights)})},
+        {"MixParams", layout(sizeof(I), {OFFSET(I, painted), OFFSET(I, frame), OFFSET(I, slopes),
+                                         OFFSET(I, mixed), OFFSET(I, height), OFFSET(I, width),
+                                         OFFSET(I, small_height), OFFSET(I, small_width),
+                                         OFFSET(I, swapped)})},
     });
 }
 
@@ -160,6 +174,31 @@ std::string moving() {
                    {"constants", constants}});
 }
 
+// The kernels that make mattes and mix by them, and constants in thousandths.
+std::string matting() {
+#define KERNEL(name) {#name, quoted("frame_" #name)}
+    const std::string kernels =
+        object({KERNEL(matting_see), KERNEL(matting_compare), KERNEL(matting_unlike),
+                KERNEL(matting_rough), KERNEL(matting_steady), KERNEL(matting_fit),
+                KERNEL(matting_guide), KERNEL(matting_mix)});
+#undef KERNEL
+    const std::string constants = object({{"TILE", thousandths(kTile)},
+                                          {"PLAIN", thousandths(kPlain)},
+                                          {"SHADE", thousandths(kShade)},
+                                          {"DARKEST", thousandths(kDarkest)},
+                                          {"COLOR", thousandths(kColor)},
+                                          {"BRIGHT", thousandths(kBright)},
+                                          {"LEAST", thousandths(kLeast)},
+                                          {"MOST", thousandths(kMost)},
+                                          {"STEADY", thousandths(kSteady)},
+                                          {"CHANGE", thousandths(kChange)},
+                                          {"SOFT", thousandths(kSoft)}});
+    return object({{"source", quoted("matting.cu")},
+                   {"target", quoted("75")},
+                   {"kernels", kernels},
+                   {"constants", constants}});
+}
+
 std::string frame() {
     return object({{"source", quoted("frame.cu")},
                    {"target", quoted("75")},
@@ -176,6 +215,6 @@ extern "C" const char* styleforge_frames_abi() {
     using namespace styleforge;
     static const std::string text = object(
         {{"structs", structs()}, {"frame", frame()}, {"smoothing", smoothing()},
-         {"moving", moving()}});
+         {"moving", moving()}, {"matting", matting()}});
     return text.c_str();
 }

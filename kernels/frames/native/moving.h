@@ -4,6 +4,7 @@
 #pragma once
 
 #include "smooth.h"
+#include "window.h"
 
 namespace styleforge {
 
@@ -15,7 +16,6 @@ constexpr float kFullGain = 0.3f;    // and all of it from here on
 constexpr float kWhole = 0.3f;       // change of the motion per cell, up to which shapes stay whole,
 constexpr float kTorn = 0.8f;        // and from which on they would melt
 constexpr double kSameTrust = 0.4;  // mean, below which the frame shows another scene
-constexpr int kTrustReach = 2;      // cells of a window on each side of its center
 constexpr int kMostPaintings = 2;   // that mix while a new one appears
 
 // How far a motion is certain, and how much of it counts, both from 0 to 1.
@@ -79,41 +79,6 @@ STYLEFORGE_PORTABLE Changes changes_at(const MovingParams& p, const MovingPainti
             tolerated(fabsf(now.values[at] - known.values[at]), slope)};
 }
 
-// Calls `add(column, cell)` for each cell of the window around a cell, column by column. `column`
-// counts the columns of the window; the picture is mirrored at its edges.
-template <typename Add>
-STYLEFORGE_PORTABLE void each_of_window(int row, int column, int rows, int columns,
-                                        const Add& add) {
-    constexpr int kSide = 2 * kTrustReach + 1;
-    STYLEFORGE_UNROLL
-    for (int j = 0; j < kSide; ++j) {
-        const int across = reflected_often(column + j - kTrustReach, columns);
-        STYLEFORGE_UNROLL
-        for (int i = 0; i < kSide; ++i)
-            add(j, 1ll * reflected_often(row + i - kTrustReach, rows) * columns + across);
-    }
-}
-
-// Means of two values over the window around a cell, in the order of mean_row.
-struct Means {
-    float first = 0, second = 0;
-
-    template <typename Values>
-    STYLEFORGE_PORTABLE static Means over(int row, int column, int rows, int columns,
-                                          const Values& values) {
-        constexpr int kSide = 2 * kTrustReach + 1;
-        Means sums, down[kSide];
-        each_of_window(row, column, rows, columns, [&](int j, long long cell) {
-            const Means some = values(cell);
-            down[j].first += some.first, down[j].second += some.second;
-        });
-        STYLEFORGE_UNROLL
-        for (int j = 0; j < kSide; ++j)
-            sums.first += down[j].first, sums.second += down[j].second;
-        return {sums.first / (kSide * kSide), sums.second / (kSide * kSide)};
-    }
-};
-
 // Returns how far a cell's motion agrees with the motion of its neighbors.
 STYLEFORGE_PORTABLE float agreement_of(const Flow* flow, int row, int column, int rows,
                                        int columns) {
@@ -131,21 +96,23 @@ STYLEFORGE_PORTABLE float agreement_of(const Flow* flow, int row, int column, in
 STYLEFORGE_PORTABLE Trust trust_at(const MovingParams& p, const MovingPainting& painting, int row,
                                    int column) {
     const auto* changes = static_cast<const Changes*>(painting.changes);
-    const Means mean = Means::over(row, column, p.rows, p.columns, [&](long long cell) {
-        return Means{changes[cell].moved, changes[cell].still};
+    float mean[2];  // with the motion, and without
+    window_means(row, column, p.rows, p.columns, mean, [&](long long cell, float (&some)[2]) {
+        some[0] = changes[cell].moved, some[1] = changes[cell].still;
     });
     const auto* flow = static_cast<const Flow*>(painting.flow);
-    return {trust_of(mean.first) * agreement_of(flow, row, column, p.rows, p.columns),
-            gain_of(mean.second, mean.first)};
+    return {trust_of(mean[0]) * agreement_of(flow, row, column, p.rows, p.columns),
+            gain_of(mean[1], mean[0])};
 }
 
 // Returns the mean of a cell's surroundings in a plane of Trust.
 STYLEFORGE_PORTABLE Trust softened(const MovingParams& p, const Trust* trusts, int row,
                                    int column) {
-    const Means mean = Means::over(row, column, p.rows, p.columns, [&](long long cell) {
-        return Means{trusts[cell].certain, trusts[cell].gain};
+    float mean[2];
+    window_means(row, column, p.rows, p.columns, mean, [&](long long cell, float (&some)[2]) {
+        some[0] = trusts[cell].certain, some[1] = trusts[cell].gain;
     });
-    return {mean.first, mean.second};
+    return {mean[0], mean[1]};
 }
 
 STYLEFORGE_PORTABLE unsigned long long certain_steps(float certain) {

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from app.engine.engine import Engine, EngineError, movers
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from kernels.frames.moving import FADE
-from models.inference.painted_frames import KeptPainting
+from tests.app.engine.paintings_there import inferred_there
 from tests.conftest import picture
 from tests.helpers.emulated_streams import emulate
 from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
@@ -122,17 +121,7 @@ def on_gpu(monkeypatch, host):
     kernels = EmulatedFrameKernels(host)
 
     def painted(engine, frame):
-        inferred = engine.infer(frame, LIVE)
-        output, (source, *_) = torch.as_tensor(inferred.rendering.pixels.copy()), inferred.inputs
-        done = torch.cuda.Event()
-        done.record(torch.cuda.Stream())
-        kept = KeptPainting(
-            kernels, (frame.height, frame.width), torch.as_tensor(source.copy()), done
-        )
-        kept.pixels.copy_(output)
-        shown = engine.finish(inferred).frame.pixels
-        there = replace(inferred.rendering, pixels=shown, displayed=inferred.finish, kept=kept)
-        return engine.finish(replace(inferred, renderings={inferred.config.kernels: there}))
+        return engine.finish(inferred_there(engine, frame, kernels))
 
     return painted
 

@@ -1,4 +1,4 @@
-// The kernels of frame.cu, smooth.cu and moving.cu on the host, built from the same functions by a test.
+// The kernels around the network on the host, built from the same functions by a test.
 #include "frames/native/frames_abi.cu"
 
 #include <cstring>
@@ -185,6 +185,51 @@ void frame_moving_sum(const MovingParams* p) {
 void frame_moving_show(const MovingParams* p) {
     every(p->height, p->width, [&](int row, int column) {
         store(p->shown, row * p->width + column, shown_painting(*p, row, column));
+    });
+}
+
+void frame_matting_see(const MattingParams* p) {
+    every(p->tile_rows, p->tile_columns, [&](int row, int column) { see_tile(*p, row, column); });
+}
+
+void frame_matting_compare(const MattingParams* p) {
+    every(p->tile_rows, p->tile_columns,
+          [&](int row, int column) { compare_tile(*p, row, column); });
+}
+
+void frame_matting_unlike(const MattingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        p->unlike[row * p->width + column] = unlike_scene(*p, row, column);
+    });
+}
+
+void frame_matting_rough(const MattingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        steady_pixel(*p, row, column, rough_by_difference(*p, row, column));
+    });
+}
+
+void frame_matting_steady(const MattingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        steady_pixel(*p, row, column, p->rough[row * p->width + column]);
+    });
+}
+
+void frame_matting_fit(const MattingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        static_cast<MatteSlope*>(p->fitted)[row * p->width + column] = fitted_at(*p, row, column);
+    });
+}
+
+void frame_matting_guide(const MattingParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        static_cast<MatteSlope*>(p->slopes)[row * p->width + column] = slope_at(*p, row, column);
+    });
+}
+
+void frame_matting_mix(const MixParams* p) {
+    every(p->height, p->width, [&](int row, int column) {
+        store(p->mixed, row * p->width + column, mixed_pixel(*p, row, column));
     });
 }
 

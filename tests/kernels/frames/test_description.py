@@ -26,7 +26,8 @@ def told(host):
 
 
 def test_every_kernel_of_the_sources_is_described(told):
-    for part in (told["frame"], told["smoothing"], told["moving"]):
+    for name in ("frame", "smoothing", "moving", "matting"):
+        part = told[name]
         assert tuple(sorted(part["kernels"].values())) == declared_kernels(
             native.source(part["source"])
         )

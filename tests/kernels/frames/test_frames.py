@@ -208,7 +208,18 @@ def test_a_stream_that_is_forgotten_begins_anew(kernels, device):
 
 def test_the_self_test_accepts_these_kernels_and_no_others(kernels, device, monkeypatch):
     assert self_test(kernels, device) <= MOST_APART
-    for name in ("resize", "slopes", "finish", "smooth", "texture", "enlarge_texture", "move"):
+    for name in (
+        "resize",
+        "slopes",
+        "finish",
+        "smooth",
+        "texture",
+        "enlarge_texture",
+        "move",
+        "rough_matte",
+        "guide_matte",
+        "mix",
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(kernels, name, lambda *_, **__: None)
             assert self_test(kernels, device) > MOST_APART, name

@@ -13,16 +13,16 @@ from tests.conftest import picture
 SIZES = ((90, 160), (37, 61), (128, 131), (5, 7))
 
 
-def _scene(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+def scene_of(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     noise = rng.uniform(2.5, 8, (height, width)).astype(np.float32)
     return picture(width, height).astype(np.float32), noise
 
 
-def _frames(height: int, width: int) -> list[np.ndarray]:
+def frames_of(height: int, width: int) -> list[np.ndarray]:
     """Return frames of a scene with something bright, something dark and a shadow in it."""
     rng = np.random.default_rng(1)
-    colors, _ = _scene(height, width)
+    colors, _ = scene_of(height, width)
     frames = []
     for n in range(4):
         frame = colors * 1.07 + rng.standard_normal(colors.shape) * 2
@@ -44,8 +44,8 @@ def test_mattes_are_those_of_the_reference(native_smoothing, height, width):
     native, reference = NativeMatting(height, width), ReferenceMatting(height, width)
     light = np.array((1.06, 1.07, 1.08), np.float32)
     for each in (native, reference):
-        each.take_scene(*_scene(height, width))
-    for n, frame in enumerate(_frames(height, width)):
+        each.take_scene(*scene_of(height, width))
+    for n, frame in enumerate(frames_of(height, width)):
         made = [each.rough(frame, light, None, first=n == 0) for each in (native, reference)]
         np.testing.assert_allclose(made[0], made[1], atol=2e-3)
         found = [matte_at(frame, *each.guided(made[1])) for each in (native, reference)]
@@ -57,7 +57,7 @@ def test_mattes_from_elsewhere_are_steadied_in_the_same_way(native_smoothing):
     height, width = SIZES[0]
     native, reference = NativeMatting(height, width), ReferenceMatting(height, width)
     rng = np.random.default_rng(2)
-    for n, frame in enumerate(_frames(height, width)):
+    for n, frame in enumerate(frames_of(height, width)):
         given = rng.uniform(0, 1, (height, width)).astype(np.float32)
         made, wanted = (
             each.rough(frame, None, given, first=n == 0) for each in (native, reference)
@@ -88,8 +88,8 @@ def test_the_number_of_threads_changes_no_bit(native_smoothing, threads):
     for count in (1, 2, 3):
         threads(count)
         matting = NativeMatting(height, width)
-        matting.take_scene(*_scene(height, width))
-        rough = matting.rough(_frames(height, width)[0], light, None, first=True)
+        matting.take_scene(*scene_of(height, width))
+        rough = matting.rough(frames_of(height, width)[0], light, None, first=True)
         found.append(np.stack([rough, *matting.guided(rough)]))
     assert all(np.array_equal(each, found[0]) for each in found)
 

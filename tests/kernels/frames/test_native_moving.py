@@ -90,7 +90,7 @@ def test_paintings_and_frames_of_another_size_are_refused(native_smoothing):
 
 
 def test_the_reference_and_the_header_have_the_same_constants():
-    assert constants("moving.h") == {
+    assert constants("moving.h") | constants("window.h") == {
         "FadeFrames": moving.FADE,
         "Certain": moving.CERTAIN,
         "Unknown": moving.UNKNOWN,

@@ -70,7 +70,7 @@ def test_the_stream_of_moves_is_ahead_of_the_network(kernels):
     (frame,) = frames(1)
     styler = FrameStyler(kernels, FRAME, plan(48, 80))
     mover = FrameMover(kept_of(styler, frame))
-    assert mover._stream.priority < styler._up.priority
+    assert mover._side.stream.priority < styler._up.priority
 
 
 @torch.inference_mode()
@@ -151,7 +151,7 @@ def test_on_a_gpu_paintings_move_while_the_network_paints(size, native_kernels, 
             submission, source = under_way.pop(0)
             submission.wait()
             kept = submission.kept
-            with torch.cuda.stream(mover._stream):
+            with torch.cuda.stream(mover._side.stream):
                 torch.cuda._sleep(2_000_000)  # the next frame in its place has to wait
             mover.painted(kept)
             cpu.painted(kept.pixels.cpu().numpy(), source)

@@ -133,7 +133,7 @@ MUTANTS = (
     ),
     Mutant(
         "paintings move after the network's work, not ahead of it",
-        "models/inference/frame_mover.py",
+        "models/inference/side_stream.py",
         "torch.cuda.Stream(priority=FIRST)",
         "torch.cuda.Stream()",
         (f"{_MOVER}::test_the_stream_of_moves_is_ahead_of_the_network",),

@@ -9,6 +9,7 @@ _FILES = "tests/app/engine/matting/test_matte_files.py"
 _MODEL = "tests/app/engine/matting/test_model_mattes.py"
 _CUTOUT = "tests/app/engine/matting/test_cutout.py"
 _NATIVE = "tests/kernels/frames/test_native_matting.py"
+_KERNELS = "tests/kernels/frames/test_matting_kernels.py"
 _WINDOW = "tests/app/ui/window/test_person.py"
 _BRUSH = "tests/app/engine/matting/test_brushing.py"
 _BRUSH_WINDOW = "tests/app/ui/window/test_brush.py"
@@ -106,8 +107,8 @@ MUTANTS = (
     Mutant(
         "a moved painting covers the whole frame",
         "app/engine/engine/finishing.py",
-        "        pixels = parts.mixed(styled.frame.pixels)\n",
-        "        pixels = styled.frame.pixels\n",
+        "        pixels, copy = _mixed(parts, styled.frame.pixels, there, shown)\n",
+        "        pixels, copy = styled.frame.pixels, None\n",
         (f"{_CUTOUT}::test_a_painting_that_moves_is_cut_out_of_the_newest_frame",),
     ),
     Mutant(
@@ -310,5 +311,34 @@ MUTANTS = (
         "    if args.paint != EVERYTHING:\n",
         "    if False:\n",
         (f"{_STYLIZE}::test_a_person_needs_a_way_to_be_found",),
+    ),
+    Mutant(
+        "a GPU paints the person in place of the background",
+        "kernels/frames/native/matting.h",
+        "here = p.swapped ? 1 - share : share;",
+        "here = share;",
+        (f"{_KERNELS}::test_pictures_are_mixed_as_on_the_cpu",),
+    ),
+    Mutant(
+        "a GPU takes every shadow for a person",
+        "kernels/frames/native/matting.h",
+        "fabsf(d.light) - kShade * shadow * enlarged_tile(p, p.plain, row, column);",
+        "fabsf(d.light);",
+        (f"{_KERNELS}::test_mattes_by_difference_have_the_bits_of_the_cpu",),
+    ),
+    Mutant(
+        "a painting on a GPU is cut out by the processor",
+        "app/engine/engine/finishing.py",
+        "    if there is None:\n        return parts.mixed(pixels), None\n",
+        "    if screen != ():\n        return parts.mixed(pixels), None\n",
+        (f"{_CUTOUT}::test_a_painting_on_a_gpu_is_cut_out_there_as_on_the_cpu",),
+    ),
+    Mutant(
+        "a stream that leaves the GPU begins with another matte",
+        "app/engine/matting/refining.py",
+        "            frame, rough = self._last\n"
+        "            self._matting.rough(frame, None, rough, first=True)\n",
+        "            pass\n",
+        (f"{_CUTOUT}::test_a_stream_that_leaves_the_gpu_goes_on_with_its_matte",),
     ),
 )

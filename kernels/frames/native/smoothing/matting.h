@@ -2,22 +2,11 @@
 // app/engine/matting/reference.py, by rows of planes.
 #pragma once
 
+#include "frames/native/matting.h"
 #include "enlarged.h"
 #include "moving.h"
 
 namespace styleforge {
-
-constexpr int kTile = 4;           // pixels: brightness that varies within is structure
-constexpr float kPlain = 4.f;      // deviations of structure up to which a shadow may explain light
-constexpr float kShade = 0.9f;     // share of a loss of light that a shadow explains
-constexpr float kDarkest = 0.55f;  // of the scene's light, in a shadow
-constexpr float kColor = 1.5f;     // weight of a change of color
-constexpr float kBright = 245.f;   // a color beyond may be brighter than the camera can show
-constexpr float kLeast = 3.f;      // deviations: below is background,
-constexpr float kMost = 7.f;       // above is a person
-constexpr float kSteady = 0.6f;    // share of the last frame's matte where nothing changes
-constexpr float kChange = 4.f;     // mean change of a tile, from which on none of it stays
-constexpr float kSoft = 9.f;       // variance below which a matte does not follow the picture
 
 inline int tiles_along(int pixels) { return (pixels + kTile - 1) / kTile; }
 
@@ -56,8 +45,6 @@ struct Matting {
         parallel_rows(plain.rows, kTile * width, threads, tile_row);
     }
 };
-
-inline float clipped(float value) { return least(greatest(value, 0.f), 1.f); }
 
 // Calls `tile(column, sums, count)` with the sums of `values(row, column)` over each tile of a row.
 template <int kCount, typename Values, typename Tile>

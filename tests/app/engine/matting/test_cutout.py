@@ -6,16 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
+from app.engine import display_path
 from app.engine.engine import Engine, EngineError
 from app.engine.matting.files import keep_scene
 from app.engine.matting.scene import FRAMES, Scene
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
+from models.precision import Precision
 from tests.app.engine.matting.scenes import empty, person_at, seen, walk
 from tests.app.engine.matting.test_model_mattes import red_is_person
+from tests.app.engine.paintings_there import inferred_there
+from tests.helpers.emulated_streams import emulate
 from tests.helpers.errors import mentions
+from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
 from utils.opencv import cv2
 
 LIVE = ProcessMode.LIVE
@@ -162,3 +168,82 @@ def test_a_stream_begins_anew_after_a_reset(engine, config):
         engine.process(frame, ProcessMode.SEQUENCE)
     engine.reset_history()
     assert (engine.process(frames[2], ProcessMode.SEQUENCE).frame.pixels == first).all()
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("frames"))
+
+
+@pytest.fixture
+def kernels(host, monkeypatch):
+    emulate(monkeypatch)
+    return EmulatedFrameKernels(host)
+
+
+@pytest.mark.parametrize(
+    "chosen", [{}, {"feather": 0.5}, {"swap_matte": True, "strength": 0.7}], ids=str
+)
+def test_a_painting_on_a_gpu_is_cut_out_there_as_on_the_cpu(
+    chosen, engine, catalog, config, kernels, native_smoothing
+):
+    other = Engine(catalog)
+    for each in (engine, other):
+        each.configure(replace(config, paint="person", **chosen))
+    for number in range(3):
+        true = person_at(320 + 6 * number)
+        frame = Frame(seen(true, number), number)
+        expected = engine.process(frame, LIVE).frame.pixels
+        made = other.finish(inferred_there(other, frame, kernels)).frame
+        assert np.abs(made.pixels.astype(int) - expected).max() <= 1
+        assert (made.pixels == frame.pixels).all(axis=2).mean() > 0.1
+        assert made.screen is not None
+        assert made.screen.any(), "the copy for the window is of the mixed picture"
+    assert "frame_matting_mix" in kernels.launched
+    assert "frame_matting_rough" in kernels.launched
+    newer = Frame(seen(person_at(340), 5), 5)
+    expected = engine.move(newer).frame.pixels
+    styled = other.move(newer, screen=(320, 180))
+    assert styled is not None
+    moved = styled.frame
+    assert moved.screen is not None
+    assert np.abs(moved.pixels.astype(int) - expected).max() <= 1
+    assert moved.screen.shape == (180, 320, 4)
+
+
+def test_a_stream_that_leaves_the_gpu_goes_on_with_its_matte(
+    engine, catalog, config, kernels, native_smoothing
+):
+    other = Engine(catalog)
+    for each in (engine, other):
+        each.configure(replace(config, paint="person"))
+    for number in range(4):
+        frame = Frame(seen(person_at(320), number), number)
+        expected = engine.process(frame, LIVE).frame.pixels
+        if number % 2:
+            made = other.process(frame, LIVE)
+        else:
+            made = other.finish(inferred_there(other, frame, kernels))
+        assert np.abs(made.frame.pixels.astype(int) - expected).max() <= 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("feather", [0.0, 0.4], ids=str)
+def test_on_a_gpu_a_person_is_cut_out_as_on_the_cpu(
+    feather, catalog, config, native_kernels, native_smoothing, monkeypatch
+):
+    chosen = replace(
+        config, style="candy", device="cuda", precision=Precision.fp16, size=320, paint="person",
+        feather=feather,
+    )  # fmt: skip
+    taken = display_path.frame_kernels(torch.device("cuda"))
+    pictures: list[list[NDArray[np.uint8]]] = []
+    for kernels in (taken, None):
+        monkeypatch.setattr(display_path, "frame_kernels", lambda _device, k=kernels: k)
+        engine = Engine(catalog)
+        engine.configure(chosen)
+        shown = [engine.process(Frame(seen(person_at(320 + 6 * n), n), n), LIVE) for n in range(5)]
+        pictures.append([each.frame.pixels for each in shown])
+    for ours, theirs in zip(*pictures, strict=True):
+        apart = np.abs(ours.astype(int) - theirs)
+        assert (apart > 4).mean() < 1e-3
