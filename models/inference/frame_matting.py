@@ -47,7 +47,7 @@ class PictureThere:
     def mix(
         self, slopes: Tensor, *, swapped: bool, screen: tuple[int, int] | None = None
     ) -> Painted:
-        """Mix the picture with its frame by a matte, and return it.
+        """Mix the picture, which stays as it is, with its frame by a matte.
 
         Args:
             slopes: [h, w, 2] float32, on this GPU, see `FrameKernels.mix`.
@@ -56,17 +56,17 @@ class PictureThere:
         """
         stream = _stream_of(self.frame.device)
         with stream.submitting():
-            picture = self.picture
-            self.kernels.mix(picture, self.frame, slopes, picture, swapped=swapped)
-            made = [picture]
+            mixed = torch.empty_like(self.picture)
+            self.kernels.mix(self.picture, self.frame, slopes, mixed, swapped=swapped)
+            made = [mixed]
             if screen is not None:
-                made.append(picture.new_empty(*screen, 4))
-                self.kernels.screen(picture, made[1])
-            mixed, *small = [pinned_like(each).copy_(each, non_blocking=True) for each in made]
+                made.append(mixed.new_empty(*screen, 4))
+                self.kernels.screen(mixed, made[1])
+            pixels, *small = [pinned_like(each).copy_(each, non_blocking=True) for each in made]
             done = torch.cuda.Event()
             done.record(stream.stream)
         done.synchronize()
-        return Painted(mixed.numpy(), False, small[0].numpy() if small else None)
+        return Painted(pixels.numpy(), False, small[0].numpy() if small else None)
 
 
 class FrameMatting:

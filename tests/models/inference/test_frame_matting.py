@@ -57,5 +57,7 @@ def test_a_picture_is_mixed_where_it_is(swapped, kernels, place, native_smoothin
     window = fit_to(made.pixels, (width, height), np.empty((0, 0, 3), np.uint8)).astype(int)
     assert made.screen is not None
     assert np.abs(made.screen[..., 2::-1] - window).max() <= 1
-    assert there.mix(slopes, swapped=swapped).screen is None
+    again = there.mix(slopes, swapped=swapped)
+    assert again.screen is None
+    assert (again.pixels == made.pixels).all(), "the picture was not mixed in place"
     assert there.place == place
