@@ -20,6 +20,7 @@ from kernels.frames.matting import (
     CHANGE,
     COLOR,
     DARKEST,
+    ENOUGH,
     LEAST,
     MOST,
     PLAIN,
@@ -89,7 +90,7 @@ class ReferenceMatting:
         plain = self._enlarged(np.clip(PLAIN - structure / _tiles(self._noise), 0, 1))
         shadow = np.minimum(np.maximum(-brightness, 0), (1 - DARKEST) * self._length)
         unlike = cv2.magnitude(np.abs(brightness) - SHADE * shadow * plain, COLOR * color)
-        deviations = cv2.blur(unlike, (3, 3)) / self._noise
+        deviations = cv2.blur(np.minimum(unlike / self._noise, ENOUGH), (3, 3))
         return np.asarray(np.clip((deviations - LEAST) / (MOST - LEAST), 0, 1), np.float32)
 
     def _enlarged(self, tiles: NDArray[Any]) -> Floats:

@@ -190,6 +190,7 @@ std::string matting() {
                                           {"BRIGHT", thousandths(kBright)},
                                           {"LEAST", thousandths(kLeast)},
                                           {"MOST", thousandths(kMost)},
+                                          {"ENOUGH", thousandths(kEnough)},
                                           {"STEADY", thousandths(kSteady)},
                                           {"CHANGE", thousandths(kChange)},
                                           {"SOFT", thousandths(kSoft)}});

@@ -16,6 +16,7 @@ constexpr float kColor = 1.5f;     // weight of a change of color
 constexpr float kBright = 245.f;   // a color beyond may be brighter than the camera can show
 constexpr float kLeast = 3.f;      // deviations: below is background,
 constexpr float kMost = 7.f;       // above is a person
+constexpr float kEnough = 8.f;     // deviations: a pixel that differs more counts no more
 constexpr float kSteady = 0.6f;    // share of the last frame's matte where nothing changes
 constexpr float kChange = 4.f;     // mean change of a tile, from which on none of it stays
 constexpr float kSoft = 9.f;       // variance below which a matte does not follow the picture
@@ -37,7 +38,7 @@ struct MattingParams {
     const float* noise;    // [height, width], of the scene
     float* gray;           // [height, width], the luma of the frame, and before of the last one
     void* differences;     // [height, width] of Difference
-    float* unlike;         // [height, width], how unlike the scene
+    float* unlike;         // [height, width], how unlike the scene, in deviations
     float* plain;          // [tile_rows, tile_columns], how much a shadow may explain
     float* kept;           // [tile_rows, tile_columns], how much of the last matte stays
     float* rough;          // [height, width], the rough matte
@@ -143,7 +144,7 @@ STYLEFORGE_PORTABLE float unlike_scene(const MattingParams& p, int row, int colu
     const float unlike =
         fabsf(d.light) - kShade * shadow * enlarged_tile(p, p.plain, row, column);
     const float tint = kColor * d.color;
-    return sqrtf(unlike * unlike + tint * tint);
+    return least(sqrtf(unlike * unlike + tint * tint) / p.noise[at], kEnough);
 }
 
 STYLEFORGE_PORTABLE float rough_by_difference(const MattingParams& p, int row, int column) {
@@ -153,8 +154,7 @@ STYLEFORGE_PORTABLE float rough_by_difference(const MattingParams& p, int row, i
         sum += line[reflected_often(column - 1, p.width)] + line[column] +
                line[reflected_often(column + 1, p.width)];
     }
-    const float noise = p.noise[1ll * row * p.width + column];
-    return clipped((sum / 9 / noise - kLeast) / (kMost - kLeast));
+    return clipped((sum / 9 - kLeast) / (kMost - kLeast));
 }
 
 // Averages a rough matte with the last one, where the picture has not changed, and keeps it.

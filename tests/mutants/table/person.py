@@ -27,6 +27,13 @@ MUTANTS = (
         (f"{_NATIVE}::test_mattes_are_those_of_the_reference",),
     ),
     Mutant(
+        "a bright edge makes a person grow",
+        "kernels/frames/matting.py",
+        "ENOUGH = 8.0",
+        "ENOUGH = 800.0",
+        (f"{_SCENE}::test_a_person_is_as_large_as_the_matte",),
+    ),
+    Mutant(
         "a matte forgets the last one in the native library",
         "kernels/frames/native/smoothing.cpp",
         "        if (!first) steady_row(m, row);\n",

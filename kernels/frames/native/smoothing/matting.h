@@ -182,16 +182,17 @@ void enlarged_tiles(const Matting& m, const Plane& tiles, int row, const F& each
     }
 }
 
-// Computes how unlike the scene a row is, into `color`.
+// Computes how unlike the scene a row is in deviations, into `color`.
 inline void unlike_row(const Matting& m, int row) {
     enlarged_tiles(m, m.plain, row, [&](int begin, int size, const float* plain) {
         const float *light = m.light.row(row) + begin, *length = m.length.row(row) + begin;
+        const float* noise = m.noise.row(row) + begin;
         float* color = m.color.row(row) + begin;
         for (int i = 0; i < size; ++i) {
             const float shadow = least(greatest(-light[i], 0.f), (1 - kDarkest) * length[i]);
             const float unlike = fabsf(light[i]) - kShade * shadow * plain[i];
             const float tint = kColor * color[i];
-            color[i] = sqrtf(unlike * unlike + tint * tint);
+            color[i] = least(sqrtf(unlike * unlike + tint * tint) / noise[i], kEnough);
         }
     });
     m.color.mirror(row);
@@ -201,12 +202,11 @@ inline void unlike_row(const Matting& m, int row) {
 inline void rough_row(const Matting& m, int row) {
     const float* lines[3];
     for (int i = 0; i < 3; ++i) lines[i] = m.color.row(reflected_often(row + i - 1, m.height));
-    const float* noise = m.noise.row(row);
     float* rough = m.rough.row(row);
     for (int i = 0; i < m.width; ++i) {
         float sum = 0;
         for (int k = 0; k < 3; ++k) sum += lines[k][i - 1] + lines[k][i] + lines[k][i + 1];
-        rough[i] = clipped((sum / 9 / noise[i] - kLeast) / (kMost - kLeast));
+        rough[i] = clipped((sum / 9 - kLeast) / (kMost - kLeast));
     }
 }
 

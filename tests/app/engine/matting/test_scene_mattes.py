@@ -7,6 +7,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from app.engine.matting import refining
 from app.engine.matting.difference import CHECKED, CHECKS, Trouble
 from app.engine.matting.files import MatteError
 from app.engine.matting.scene import FRAMES, LEARNED_S, Scene, SceneLearner, median_of
@@ -54,6 +55,16 @@ def test_the_matte_is_the_person_who_walks(mattes, conditions):
     ]
     assert min(found[4:]) > 0.9
     assert mattes.trouble == ""
+
+
+def test_a_person_is_as_large_as_the_matte(scene, monkeypatch):
+    monkeypatch.setattr(refining, "is_ready", lambda: False)  # the native library has the same bits
+    mattes = SceneMatte(scene, "room")
+    sizes = [
+        mattes.of(frame, 0.0, continues=n > 0).at(frame).sum() / true.sum()
+        for n, (frame, true) in enumerate(walk(10))
+    ]
+    assert 0.98 < fmean(sizes[4:]) < 1.02
 
 
 def test_a_scene_in_a_picture_finds_the_person_too(scene):
