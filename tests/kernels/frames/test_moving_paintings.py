@@ -40,7 +40,8 @@ def test_paintings_move_as_on_the_cpu(make, size, kernels, device, native_smooth
             newest = painting
         kernels.move(paintings, on(device, source))
         expected = mover.shown(source)
-        assert apart(paintings.shown, expected).max() == 0
+        # A GPU rounds a product and a sum once; compiled for the host, the kernels round both.
+        assert apart(paintings.shown, expected).max() <= (device.type == "cuda")
         moved += int((expected != newest).any())
     assert moved > 3
 
