@@ -88,10 +88,6 @@ class Paced:
             for numbers in packed(spent, MOST)
         ]
 
-    def __len__(self) -> int:
-        """Return the number of submissions."""
-        return len(self._submissions)
-
     def run(
         self,
         layers: Mapping[str, Sequence[Step]],

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.network.cpu.work import finished_shares
 from kernels.network.graph_plan import group_of
 from kernels.network.webgpu import layers
 from kernels.network.webgpu.device import Buffer, Device
+from kernels.network.webgpu.form import Form
 from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
-from kernels.network.webgpu.paced import MOST, Check, Paced, Passed, estimated
+from kernels.network.webgpu.paced import MOST, Check, Passed
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
-from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
+from kernels.network.webgpu.submissions import LONGEST, Part
 from kernels.network.webgpu.weights import Weights
 from kernels.network.webgpu.winograd import transform_of
 from utils.stop_flag import flag_in_force
@@ -27,7 +27,6 @@ from utils.translation.texts import tr
 
 Before = Callable[[Buffer], Sequence[Step]]
 
-IN_FLIGHT = 2  # pictures
 # Steps of a picture's first submission. The CPU takes 0.3 ms to encode all 45 steps of the full
 # network, and on an H200 these take about as long at 512x512.
 AHEAD = 6
@@ -129,7 +128,7 @@ class WebGpuPlan:
         else:
             sizes = buffer_sizes(network, size, band_bytes(device))
             self._between = {name: device.allocate(count) for name, count in sizes.items()}
-        self._forms: dict[bool, _Form] = {}  # by whether pictures are bytes
+        self._forms: dict[bool, Form] = {}  # by whether pictures are bytes
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -311,7 +310,7 @@ class WebGpuPlan:
             first += len(part)
         return groups
 
-    def _form(self, in_bytes: bool) -> _Form:
+    def _form(self, in_bytes: bool) -> Form:
         if in_bytes not in self._forms:
             size, between = self._size, self._between
             with self._device.compiling():
@@ -320,73 +319,8 @@ class WebGpuPlan:
                     band_bytes=band_bytes(self._device),
                     in_bytes=in_bytes,
                 )
-            form = _Form(self._device, steps)
+            form = Form(self._device, steps)
             if self._beside is not None:
                 form.share(self._beside._form(in_bytes))
             self._forms[in_bytes] = form
         return self._forms[in_bytes]
-
-
-class _Form:
-    """The steps for pictures of one dtype, and those in flight.
-
-    Attributes:
-        submissions: Parts of layers; empty until a picture has been measured.
-    """
-
-    def __init__(self, device: Device, steps: Steps) -> None:
-        self._device, self.steps = device, steps
-        self.stopwatch = Stopwatch(device, steps.result)
-        self._places = [Place(device, steps, steps.picture)]
-        self.submissions: list[list[Part]] = []
-        self._times: dict[Part, float] = {}
-        self._pace = 1.0  # of the estimated time
-        self._paced: Paced | None = None
-
-    @property
-    def left(self) -> int:
-        """How many more pictures may be started."""
-        return IN_FLIGHT - sum(not place.free and not place.lost for place in self._places)
-
-    def place(self) -> Place:
-        """Return a free place.
-
-        Raises:
-            ValueError: If there is none.
-        """
-        self._places = [place for place in self._places if not place.lost]
-        for place in self._places:
-            if place.free:
-                return place
-        if len(self._places) == IN_FLIGHT:
-            raise ValueError(f"{IN_FLIGHT} pictures are in flight; wait for one of them first")
-        self._places.append(Place(self._device, self.steps, self.steps.another_picture()))
-        return self._places[-1]
-
-    def measure(self, layers: Mapping[str, Sequence[Step]], longest: float) -> None:
-        """Paint layer by layer, and divide the work into submissions of at most `longest` ms."""
-        times = measured(layers, self.stopwatch, longest)
-        self._times, self.submissions, self._paced = times, packed(times, longest), None
-
-    def share(self, other: _Form) -> None:
-        """Take the submissions of another form."""
-        self._times, self.submissions = other._times, other.submissions
-
-    def paced(self, network: Network, size: Pair) -> Paced:
-        """Return the pieces, by measured times, the time of an earlier picture, or estimates."""
-        if self._paced is None:
-            slow = estimated(network, size)
-            times = self._times or {part: self._pace * ms for part, ms in slow.items()}
-            self._paced = Paced(self._device, self.steps, times, finished_shares(network))
-        return self._paced
-
-    def record(self, taken: float) -> None:
-        """Divide the next picture by the ms of the first one, if layers were not measured."""
-        if self._paced is not None and not self._times and self._pace == 1.0:
-            self._pace, self._paced = taken / self._paced.expected, None
-
-    def layers(self, weights: Weights, place: Place) -> dict[str, list[Step]]:
-        """Return the steps of each layer, where the first one reads the picture of a place."""
-        layers = self.steps.grouped(weights, str)
-        name, (first, *others) = next(iter(layers.items()))
-        return {**layers, name: [first._replace(bound=place.reading), *others]}

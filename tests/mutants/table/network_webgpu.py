@@ -101,7 +101,7 @@ MUTANTS = (
     ),
     Mutant(
         "the first picture of a size is one piece",
-        f"{_FOLDER}/plan.py",
+        f"{_FOLDER}/form.py",
         "times = self._times or {part: self._pace * ms for part, ms in slow.items()}",
         "times = self._times or dict.fromkeys(slow, 0.0)",
         (f"{_PACED}test_a_sizes_first_picture_is_divided_by_an_estimate",),
@@ -172,21 +172,21 @@ MUTANTS = (
     ),
     Mutant(
         "the second picture in flight is the first one",
-        f"{_FOLDER}/plan.py",
+        f"{_FOLDER}/form.py",
         "return {**layers, name: [first._replace(bound=place.reading), *others]}",
         "return layers",
         (f"{_STARTED}test_pictures_in_flight_are_right_in_any_order",),
     ),
     Mutant(
         "a third picture may be in flight",
-        f"{_FOLDER}/plan.py",
+        f"{_FOLDER}/form.py",
         "if len(self._places) == IN_FLIGHT:",
         "if len(self._places) > IN_FLIGHT:",
         (f"{_STARTED}test_a_third_picture_in_flight_is_refused",),
     ),
     Mutant(
         "a picture that nobody reads keeps its place",
-        f"{_FOLDER}/plan.py",
+        f"{_FOLDER}/form.py",
         "self._places = [place for place in self._places if not place.lost]",
         "self._places = [*self._places]",
         (f"{_STARTED}test_pictures_that_nobody_reads_free_their_places",),

@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
+from kernels.network.webgpu import form as forms
 from kernels.network.webgpu import native, paced
-from kernels.network.webgpu import plan as plans
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.paced import estimated
 from kernels.network.webgpu.plan import WebGpuPlan
@@ -37,7 +37,7 @@ def x(request) -> np.ndarray:
 def slow_plan(painter, counting, monkeypatch, x, ms: float = 40.0) -> WebGpuPlan:
     """Return a plan that was told that each layer takes some milliseconds."""
     told = {Part(name): ms for name in painter.network.layers}
-    monkeypatch.setattr(plans, "measured", lambda *args: measured(*args) and told)
+    monkeypatch.setattr(forms, "measured", lambda *args: measured(*args) and told)
     plan = WebGpuPlan(counting, painter.network, SIZE)
     plan(painter.weights, x[:1])
     counting.submitted.clear()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.network.webgpu import plan as plans
+from kernels.network.webgpu import form as forms
 from kernels.network.webgpu.device import Device
 from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.submissions import LONGEST, Part, Stopwatch, measured, packed
@@ -68,7 +68,7 @@ def test_a_plan_submits_what_it_has_packed(device, monkeypatch):
     # A fast one has two, of which the first begins early.
     for times, parts in ((dict.fromkeys(layers, 0.1), 2), (slow, 4)):
         told = {Part(name): ms for name, ms in times.items()}
-        monkeypatch.setattr(plans, "measured", lambda *args, it=told: measured(*args) and it)
+        monkeypatch.setattr(forms, "measured", lambda *args, it=told: measured(*args) and it)
         counting = Counting(device)
         plan = WebGpuPlan(counting, painter.network, (21, 18))
         first = plan(painter.weights, x)
