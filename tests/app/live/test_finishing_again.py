@@ -175,6 +175,31 @@ def test_a_stroke_is_shown_while_the_picture_is_refined(
     assert len(results.all) == count, "the command finds its result already there"
 
 
+def test_a_refined_picture_that_is_canceled_is_refined_after_the_next_change(
+    loop, source, results, config
+):
+    config = replace(config, size=None)
+    choose(loop, config)
+    loop.step()
+    between = loop._engine.between_layers
+
+    def canceling(share):
+        loop.interrupted.set()
+        between(share)
+
+    loop._engine.between_layers = canceling
+    loop.step()
+    loop._engine.between_layers = between
+    loop.cancel()
+    settle(loop)
+    assert len(results.all) == 1
+    choose(loop, replace(config, strength=0.5))
+    settle(loop)
+    first, again, refined = results.all
+    assert again.size == first.size < refined.size
+    assert refined.config.strength == 0.5
+
+
 def test_the_same_choice_again_is_styled_again(loop, source, results, config, runs):
     choose(loop, config)
     settle(loop)

@@ -78,9 +78,19 @@ MUTANTS = (
     Mutant(
         "a canceled picture is begun again",
         "app/live/frame_loop.py",
+        "self._styled, self._given_up = self._engine.config, True",
+        "self._styled, self._given_up = None, False",
+        (f"{_LARGE}::test_a_canceled_picture_is_not_begun_again",),
+    ),
+    Mutant(
+        "a refined picture that is canceled is begun again",
+        "app/live/frame_loop.py",
         "config is None or self._given_up:",
         "config is None:",
-        (f"{_LARGE}::test_a_canceled_picture_is_not_begun_again",),
+        (
+            "tests/app/live/test_finishing_again.py::"
+            "test_a_refined_picture_that_is_canceled_is_refined_after_the_next_change",
+        ),
     ),
     Mutant(
         "Esc does not cancel a picture in bands",
