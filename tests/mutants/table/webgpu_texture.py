@@ -19,9 +19,9 @@ MUTANTS = (
     Mutant(
         "on a GPU, a scene that is out of reach is not measured from the frame before",
         f"{_FOLDER}/motion.py",
-        "again = workgroupUniformLoad(&decision) == 0u;",
-        "again = false;",
-        (f"{_SHADERS}test_where_the_motion_is_not_known_the_texture_fades_and_returns",),
+        "let again = follows && !found.known;",
+        "let again = false;",
+        (f"{_SHADERS}test_a_scene_that_becomes_another_one_is_followed_from_the_frame_before",),
     ),
     Mutant(
         "on a GPU, a scene that went far is measured from its first frame",

@@ -51,8 +51,8 @@ fn level(copy: Copy, row: i32, column: i32) -> f32 {
   return gray[copy.at + row * copy.size.x + column];
 }
 fn halved(size: vec2<i32>) -> vec2<i32> { return max(size / 2, vec2<i32>(1)); }
-fn halve(source: Copy, to: Copy, thread: u32) {
-  for (var i = i32(thread); i < to.size.x * to.size.y; i += i32(THREADS)) {
+fn halve(source: Copy, to: Copy, work: i32, thread: u32) {
+  for (var i = i32(thread); i < work * to.size.x * to.size.y; i += i32(THREADS)) {
     let place = vec2<i32>(i % to.size.x, i / to.size.x) * 2;
     let next = min(place + 1, source.size - 1);
     let sum = level(source, place.y, place.x) + level(source, place.y, next.x)
@@ -78,7 +78,9 @@ fn difference(size: vec2<i32>, by: vec2<i32>, sum: f32) -> u32 {
   return u32(sum) * 64u / u32(pixels);
 }
 
-fn searched(before: Copy, now: Copy, around: vec2<f32>, thread: u32) -> vec2<f32> {
+fn searched(
+  before: Copy, now: Copy, around: vec2<f32>, work: i32, thread: u32
+) -> vec2<f32> {
   let size = now.size;
   let origin = clamp(vec2<i32>(round(around)), -(size / 2), size / 2) - REACH;
   workgroupBarrier();
@@ -86,7 +88,7 @@ fn searched(before: Copy, now: Copy, around: vec2<f32>, thread: u32) -> vec2<f32
     let which = i32(thread / 2u);
     let by = origin + vec2<i32>(which % STEPS, which / STEPS);
     var sum = 0.0;
-    for (var row = i32(thread % 2u); row < size.y; row += 2) {
+    for (var row = i32(thread % 2u); row < work * size.y; row += 2) {
       if (row + by.y < 0 || row + by.y >= size.y) { continue; }
       for (var column = max(0, -by.x); column < size.x - max(0, by.x); column++) {
         sum += abs(level(before, row, column) - level(now, row + by.y, column + by.x));
@@ -144,14 +146,14 @@ fn sampled(copy: Copy, row: i32, column: i32, rest: vec2<f32>) -> f32 {
   return above + (below - above) * rest.y;
 }
 
-fn refine(before: Copy, now: Copy, found: Found, thread: u32) -> Found {
+fn refine(before: Copy, now: Copy, found: Found, work: i32, thread: u32) -> Found {
   let whole = floor(found.motion);
   let by = vec2<i32>(whole);
   let both = both_of(now.size, by);
   let limit = found.scale * found.scale;
   var a = vec4<f32>();
   var b = vec4<f32>();
-  for (var i = i32(thread); i < both.size.x * both.size.y; i += i32(THREADS)) {
+  for (var i = i32(thread); i < work * both.size.x * both.size.y; i += i32(THREADS)) {
     let row = both.first.y + i / both.size.x;
     let column = both.first.x + i % both.size.x;
     let right = (level(before, row, column + 1) - level(before, row, column - 1)) * 0.5;
@@ -168,12 +170,6 @@ fn refine(before: Copy, now: Copy, found: Found, thread: u32) -> Found {
   let xy = sum.a.y;
   let yy = sum.a.z;
   let wrong = vec2<f32>(sum.a.w, sum.b.x);
-  var result = found;
-  if (!found.known || !(xx + yy > 0.0)) {
-    result.known = false;
-    return result;
-  }
-  result.scale = max(3.0 * sum.b.y / (xx + yy), 8.0);
   // If the slopes have a single direction, the motion perpendicular to it is unknown and stays.
   let middle = (xx - yy) / 2.0;
   let root = sqrt(middle * middle + xy * xy);
@@ -187,22 +183,23 @@ fn refine(before: Copy, now: Copy, found: Found, thread: u32) -> Found {
     step = way * (dot(way, wrong) / (dot(way, way) * large));
   }
   let far = length(step);
-  if (!(far >= 0.0)) {
-    result.known = false;
-    return result;
+  var result = found;
+  result.known = found.known && xx + yy > 0.0 && far >= 0.0 && far < 1e9;
+  if (result.known) {
+    result.scale = max(3.0 * sum.b.y / (xx + yy), 8.0);
+    result.motion += step * min(1.0, 1.0 / max(far, 1e-6));  // slopes do not reach farther
   }
-  result.motion += step * min(1.0, 1.0 / max(far, 1e-6));  // slopes do not reach farther
   return result;
 }
 
-fn alike(before: Copy, now: Copy, motion: vec2<f32>, thread: u32) -> bool {
+fn alike(before: Copy, now: Copy, motion: vec2<f32>, work: i32, thread: u32) -> bool {
   let whole = floor(motion);
   let by = vec2<i32>(whole);
   let both = both_of(now.size, by);
   let pixels = both.size.x * both.size.y;
   var a = vec4<f32>();
   var b = vec4<f32>();
-  for (var i = i32(thread); i < pixels; i += i32(THREADS)) {
+  for (var i = i32(thread); i < work * pixels; i += i32(THREADS)) {
     let row = both.first.y + i / both.size.x;
     let column = both.first.x + i % both.size.x;
     let was = level(before, row, column) - 128.0;
@@ -212,17 +209,19 @@ fn alike(before: Copy, now: Copy, motion: vec2<f32>, thread: u32) -> bool {
   }
   let sum = reduced(a, b, thread);
   let number = f32(pixels);
-  if (pixels < 16 || number < 0.25 * f32(now.size.x * now.size.y)) { return false; }
-  let mean = sum.a.xy / number;
-  let variance = sum.a.zw / number - mean * mean;
-  if (any(variance < vec2<f32>(4.0))) { return false; }
-  return sum.b.x / number - mean.x * mean.y >= 0.7 * sqrt(variance.x * variance.y);
+  let enough = pixels >= 16 && number >= 0.25 * f32(now.size.x * now.size.y);
+  let mean = sum.a.xy / max(number, 1.0);
+  let variance = sum.a.zw / max(number, 1.0) - mean * mean;
+  let together = sum.b.x / max(number, 1.0) - mean.x * mean.y;
+  return enough && all(variance >= vec2<f32>(4.0))
+    && together >= 0.7 * sqrt(max(variance.x * variance.y, 0.0));
 }
 """
 
-# The motion of the newest copy since an earlier one, where both halves of the newest one are there.
+# The motion of the newest copy since an earlier one. Barriers must not depend on what was measured,
+# so a measurement that is not needed runs with `work` 0, which empties its loops.
 _MEASURE = """
-fn measured(at: i32, around: vec2<f32>, thread: u32) -> Found {
+fn measured(at: i32, around: vec2<f32>, work: i32, thread: u32) -> Found {
   let size = vec2<i32>(sizes.small);
   let half = halved(size);
   let quarter = halved(half);
@@ -234,17 +233,17 @@ fn measured(at: i32, around: vec2<f32>, thread: u32) -> Found {
   let before = Copy(at, size);
   let before_half = Copy(3 * pixels + halves, half);
   let before_quarter = Copy(3 * pixels + 2 * halves + quarter.x * quarter.y, quarter);
-  halve(now, now_half, thread);
-  halve(now_half, now_quarter, thread);
-  halve(before, before_half, thread);
-  halve(before_half, before_quarter, thread);
-  let coarse = searched(before_quarter, now_quarter, around / 4.0, thread);
+  halve(now, now_half, work, thread);
+  halve(now_half, now_quarter, work, thread);
+  halve(before, before_half, work, thread);
+  halve(before_half, before_quarter, work, thread);
+  let coarse = searched(before_quarter, now_quarter, around / 4.0, work, thread);
   var found = Found(coarse * 2.0, 48.0, true);
-  for (var i = 0; i < 3; i++) { found = refine(before_half, now_half, found, thread); }
-  let same = alike(before_half, now_half, found.motion, thread);
+  for (var i = 0; i < 3; i++) { found = refine(before_half, now_half, found, work, thread); }
+  let same = alike(before_half, now_half, found.motion, work, thread);
   found.known = found.known && same;
   found.motion *= 2.0;
-  for (var i = 0; i < 2; i++) { found = refine(before, now, found, thread); }
+  for (var i = 0; i < 2; i++) { found = refine(before, now, found, work, thread); }
   return found;
 }
 """
@@ -275,27 +274,27 @@ fn placed(given: State) -> State {
 """
 
 _BODY = """
-var<workgroup> decision: u32;
-
 @compute @workgroup_size(THREADS)
 fn main(@builtin(local_invocation_index) thread: u32) {
   let count = i32(sizes.small.x * sizes.small.y);
   let scale = vec2<f32>(sizes.size) / vec2<f32>(sizes.small);
   var s = state;
   var replaces = frame.continues == 1u;  // whether the newest copy becomes the reference
-  var again = false;
-  if (frame.begins == 1u) {
+  let follows = frame.begins == 0u;
+  var around = apart(s.moved, s.anchor) / scale;
+  if (!follows) { around = vec2<f32>(); }
+  var found = measured(2 * count, around, i32(follows), thread);
+  // Perhaps the scene is too far from the reference, but not from the frame before.
+  let again = follows && !found.known;
+  let nearer = measured(count, vec2<f32>(), i32(again), thread);
+  if (again) {
+    s.anchor = s.moved;
+    found = nearer;
+  }
+  if (!follows) {
     s = State();
     s.presence = 1.0;
   } else {
-    var found = measured(2 * count, apart(s.moved, s.anchor) / scale, thread);
-    if (thread == 0u) { decision = u32(found.known); }
-    // Perhaps the scene is too far from the reference, but not from the frame before.
-    again = workgroupUniformLoad(&decision) == 0u;
-    if (again) {
-      s.anchor = s.moved;
-      found = measured(count, vec2<f32>(), thread);
-    }
     s.followed = u32(found.known);
     s.shift = vec2<f32>();
     if (found.known) {

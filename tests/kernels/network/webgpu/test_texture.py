@@ -17,6 +17,7 @@ from tests.helpers.daily import matrix
 from tests.kernels.frames.native import native_texture
 from tests.kernels.frames.test_texture import COMBS, VIEW, painting, pale, views
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter
+from utils.opencv import cv2
 from utils.stroke_directions import FOLLOW
 
 ALL_COMBS = (None, *COMBS)
@@ -167,6 +168,18 @@ def test_a_scene_that_goes_far_is_followed_from_newer_references(streams):
         got, expected = (each(view, continues=True) for each in (ours, theirs))
         assert shares(got, expected)[0] <= 1
     assert math.dist(ours.offset, (-330, -55)) < 1.0
+
+
+def test_a_scene_that_becomes_another_one_is_followed_from_the_frame_before(streams):
+    ours, theirs = streams(*VIEW)
+    draw = np.random.default_rng(0)
+    scenes = [cv2.resize(draw.uniform(0, 255, (15, 27)), VIEW[::-1]) for _ in range(2)]
+    for share in np.linspace(0, 1, 9):
+        gray = scenes[0] + (scenes[1] - scenes[0]) * share
+        view = np.repeat(gray.astype(np.uint8)[..., None], 3, axis=2)
+        got, expected = (each(view, continues=True) for each in (ours, theirs))
+        assert shares(got, expected)[0] <= 1
+        assert ours.presence == theirs.presence == 1
 
 
 def test_where_the_motion_is_not_known_the_texture_fades_and_returns(streams):
