@@ -75,8 +75,8 @@ MUTANTS = (
     Mutant(
         "on a GPU, one color of four pixels gets its neighbor's level",
         f"{_FOLDER}/adding.py",
-        "(levels.xxxy, levels.yyzz, levels.zwww)",
-        "(levels.xxxx, levels.yyzz, levels.zwww)",
+        "add(id.x * 3u, levels.xxxy);",
+        "add(id.x * 3u, levels.xxxx);",
         (f"{_SHADERS}test_a_picture_gets_the_texture_of_the_cpu",),
     ),
     Mutant(

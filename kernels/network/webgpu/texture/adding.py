@@ -94,50 +94,52 @@ fn cubic(x: f32) -> vec4<f32> {
   let third = ((a + 2.0) * y - (a + 3.0)) * y * y + 1.0;
   return vec4<f32>(first, second, third, 1.0 - first - second - third);
 }
-fn texture(row: u32, column: u32) -> f32 {
-  let at = vec2<f32>(
-    source_of(f32(column), sizes.size.x, sizes.small.x),
-    source_of(f32(row), sizes.size.y, sizes.small.y),
-  );
-  let whole = floor(at);
+fn four(row: i32, column: i32) -> vec4<f32> {
   let last = vec2<i32>(sizes.small) - 1;
-  var across = cubic(at.x - whole.x);
-  var down = cubic(at.y - whole.y);
-  var sum = 0.0;
-  for (var i = 0; i < 4; i++) {
-    let y = clamp(i32(whole.y) - 1 + i, 0, last.y);
-    var line = 0.0;
-    for (var j = 0; j < 4; j++) {
-      let x = clamp(i32(whole.x) - 1 + j, 0, last.x);
-      line += across[j] * field[y * (last.x + 1) + x];
-    }
-    sum += down[i] * line;
-  }
-  return sum;
+  let start = clamp(row, 0, last.y) * (last.x + 1);
+  let at = clamp(vec4<i32>(column) + vec4<i32>(0, 1, 2, 3), vec4<i32>(), vec4<i32>(last.x));
+  return vec4<f32>(
+    field[start + at.x], field[start + at.y], field[start + at.z], field[start + at.w],
+  );
+}
+fn texture(row: u32, column: u32) -> f32 {
+  let y = source_of(f32(row), sizes.size.y, sizes.small.y);
+  let x = source_of(f32(column), sizes.size.x, sizes.small.x);
+  let across = cubic(x - floor(x));
+  let top = i32(floor(y)) - 1;
+  let left = i32(floor(x)) - 1;
+  let lines = vec4<f32>(
+    dot(across, four(top, left)), dot(across, four(top + 1, left)),
+    dot(across, four(top + 2, left)), dot(across, four(top + 3, left)),
+  );
+  return dot(cubic(y - floor(y)), lines);
 }
 """
 
+# Vectors are written as a whole: not every compiler takes an index there.
 _BODY = """
+fn level(at: u32) -> f32 {
+  if (at >= sizes.size.x * sizes.size.y) { return 0.0; }
+  let by = texture(at / sizes.size.x, at % sizes.size.x);
+  KEEP
+  return round(by);
+}
+
+fn add(at: u32, levels: vec4<f32>) {
+  if (at >= (3u * sizes.size.x * sizes.size.y + 3u) / 4u) { return; }
+  let word = picture[at];
+  let color = vec4<f32>((vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(255u));
+  let added = vec4<u32>(clamp(color + levels, vec4<f32>(), vec4<f32>(255.0)));
+  picture[at] = added.x | (added.y << 8u) | (added.z << 16u) | (added.w << 24u);
+}
+
 @compute @workgroup_size(THREADS)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let pixels = sizes.size.x * sizes.size.y;
   let first = id.x * 4u;
-  if (first >= pixels) { return; }
-  var levels: vec4<f32>;
-  for (var n = 0u; n < min(4u, pixels - first); n++) {
-    let at = first + n;
-    let by = texture(at / sizes.size.x, at % sizes.size.x);
-    KEEP
-    levels[n] = round(by);
-  }
-  var each = array<vec4<f32>, 3>(levels.xxxy, levels.yyzz, levels.zwww);
-  let words = (3u * pixels + 3u) / 4u;
-  for (var n = 0u; n < min(3u, words - id.x * 3u); n++) {
-    let word = picture[id.x * 3u + n];
-    let color = vec4<f32>((vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(255u));
-    let added = vec4<u32>(clamp(color + each[n], vec4<f32>(), vec4<f32>(255.0)));
-    let low = added.x | (added.y << 8u);
-    picture[id.x * 3u + n] = low | (added.z << 16u) | (added.w << 24u);
-  }
+  if (first >= sizes.size.x * sizes.size.y) { return; }
+  let levels = vec4<f32>(level(first), level(first + 1u), level(first + 2u), level(first + 3u));
+  add(id.x * 3u, levels.xxxy);
+  add(id.x * 3u + 1u, levels.yyzz);
+  add(id.x * 3u + 2u, levels.zwww);
 }
 """
