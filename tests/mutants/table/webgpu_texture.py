@@ -101,6 +101,13 @@ MUTANTS = (
         (f"{_ENGINE}test_a_stream_that_the_cpu_textured_meanwhile_begins_anew",),
     ),
     Mutant(
+        "the shaders' stream goes on with another source",
+        "app/engine/engine/engine.py",
+        "        self._shader_texture.reset()\n",
+        "",
+        (f"{_ENGINE}test_a_stream_after_another_one_begins_anew",),
+    ),
+    Mutant(
         "shaders forget the direction of strokes",
         "app/engine/engine/inference.py",
         "continues=True, comb=comb)",
