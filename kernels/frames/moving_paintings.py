@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -86,7 +87,9 @@ class MovingPaintings:
             )
             for number, place in enumerate(self._places)
         ]
-        return self._params(source, paintings, 1 - self._frames / FADE)
+        # In FP32 like smoothing.cpp: another last bit changes pixels.
+        before_share = np.float32(1) - np.float32(self._frames) / np.float32(FADE)
+        return self._params(source, paintings, float(before_share))
 
     @property
     def _places(self) -> list[int]:
