@@ -154,7 +154,8 @@ def test_on_a_gpu_paintings_move_while_the_network_paints(size, native_kernels, 
             with torch.cuda.stream(mover._side.stream):
                 torch.cuda._sleep(2_000_000)  # the next frame in its place has to wait
             mover.painted(kept)
-            cpu.painted(kept.pixels.cpu().numpy(), source)
+            with torch.cuda.stream(mover._side.stream):  # this one waits for the network
+                cpu.painted(kept.pixels.cpu().numpy(), source)
         if number >= 5:
             shown = mover.moved(frame, Finish(), unmarked).pixels
             if number % 5 == 0:
