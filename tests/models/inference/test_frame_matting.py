@@ -1,4 +1,4 @@
-"""Mattes on the GPU that paints, and mixes by them, are those of the CPU."""
+"""A GPU that paints makes the mattes of the CPU, and mixes by them in the same way."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "a GPU moves paintings with other limits than the CPU",
         "kernels/frames/launchers.py",
-        "if round(1000 * getattr(moving, name)) != thousandths:",
+        "if round(1000 * getattr(module, name)) != thousandths:",
         "if False:",
         (f"{_KERNELS}::test_a_library_whose_constants_differ_is_refused",),
     ),
