@@ -18,8 +18,8 @@ import torch
 
 from app.engine.config import EngineConfig
 from app.engine.engine import Engine
-from app.engine.inferred import Inferred
 from app.engine.post.blending import Pixels
+from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.frame import Frame
 from app.styles.catalog import BUILTIN, Catalog
@@ -185,8 +185,8 @@ def test_sixty_frames_are_right_on_the_cpu(catalog, configs, frames, native_kern
 class Stale(Engine):
     """An engine that once returns the picture of the frame before."""
 
-    def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
-        styled = super().finish(inferred, newest)
+    def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
+        styled = super().process(frame, mode)
         self.count = getattr(self, "count", 0) + 1
         wrong, self.last = getattr(self, "last", styled), styled
         return wrong if self.count == 5 else styled
@@ -202,8 +202,8 @@ class Deaf(Engine):
 class Rough(Engine):
     """An engine that once is off by one in a single value."""
 
-    def finish(self, inferred: Inferred, newest: EngineConfig | None = None) -> StyledFrame:
-        styled = super().finish(inferred, newest)
+    def process(self, frame: Frame, mode: ProcessMode = ProcessMode.LIVE) -> StyledFrame:
+        styled = super().process(frame, mode)
         self.count = getattr(self, "count", 0) + 1
         if self.count != 5:
             return styled

@@ -180,6 +180,8 @@ class Engine:
             raise EngineError(str(exc)) from exc
         if self._config is not None and not same_network(config, self._config):
             self.reset_history()
+        if device != self._device:
+            self._finishing.forget_output()
         self._config, self._device = config, device
         allocate_by(new_pinned_pixels if device.type == "cuda" else pageable)
 

@@ -100,6 +100,7 @@ def test_a_live_stream_has_its_texture_by_shaders(engine, on_gpu, uploaded, dire
     assert engine.history().keys() == set()
 
 
+@pytest.mark.full
 def test_a_film_has_its_texture_by_the_cpu_whose_state_is_saved(engine, on_gpu, uploaded):
     engine.configure(on_gpu)
     paint(engine, frames(4), SEQUENCE)
@@ -107,6 +108,7 @@ def test_a_film_has_its_texture_by_the_cpu_whose_state_is_saved(engine, on_gpu, 
     assert engine.history()
 
 
+@pytest.mark.full
 def test_a_stream_after_another_one_begins_anew(engine, on_gpu, uploaded):
     engine.configure(on_gpu)
     given = frames(4)
@@ -116,6 +118,7 @@ def test_a_stream_after_another_one_begins_anew(engine, on_gpu, uploaded):
     assert_alike(uploaded[-1:])
 
 
+@pytest.mark.full
 def test_a_stream_that_the_cpu_textured_meanwhile_begins_anew(engine, on_gpu, uploaded):
     engine.configure(on_gpu)
     given = frames(4)

@@ -140,7 +140,8 @@ def styler_on_gpu(size):
 def test_on_a_gpu_paintings_move_while_the_network_paints(size, native_kernels, native_smoothing):
     styler, given, cpu = styler_on_gpu(size), list(frames(30)), NativeMover(*size)
     post, config = PostProcessor(), EngineConfig(style="candy")
-    first = kept_of(styler, given[0])
+    finish = finish_of(config, texture=0.0, continues=True)
+    first = kept_of(styler, given[0], finish)
     mover, under_way = FrameMover(first), []
 
     def take(kept):
@@ -149,11 +150,11 @@ def test_on_a_gpu_paintings_move_while_the_network_paints(size, native_kernels, 
             cpu.painted(kept.pixels.cpu().numpy(), kept.source.cpu().numpy())
 
     take(first)
-    mover.moved(given[0], Finish(), unmarked)  # loads the kernels
+    mover.moved(given[0], finish, unmarked)  # loads the kernels
     for number, frame in enumerate(given):
         if number % 5 == 0:
             torch.cuda._sleep(100_000_000)  # cycles: the network takes about 50 ms
-            under_way.append(styler.submit([frame], Finish(), unmarked, keeps=True))
+            under_way.append(styler.submit([frame], finish, unmarked, keeps=True))
         if len(under_way) == DEPTH:
             submission = under_way.pop(0)
             submission.wait()
@@ -161,7 +162,7 @@ def test_on_a_gpu_paintings_move_while_the_network_paints(size, native_kernels, 
             with torch.cuda.stream(mover._side.stream):
                 torch.cuda._sleep(2_000_000)  # the next frame in its place has to wait
             take(kept)
-        shown = mover.moved(frame, Finish(), unmarked).pixels
+        shown = mover.moved(frame, finish, unmarked).pixels
         if number % 5 == 0:
             assert not under_way[-1].ready(), "it did not wait for the network"
         with torch.cuda.stream(mover._side.stream):

@@ -157,9 +157,19 @@ MUTANTS = (
         (f"{_FAMILIES}::test_a_network_is_built_in_its_precision",),
     ),
     Mutant(
+        "a GPU that was measured leaves a still picture to the processor",
+        "app/engine/engine/engine.py",
+        "        if device != self._device:\n            self._finishing.forget_output()\n",
+        "",
+        (
+            "tests/app/ui/window/test_gpu.py::"
+            "test_a_gpu_that_was_measured_to_be_faster_paints_from_then_on",
+        ),
+    ),
+    Mutant(
         "a window paints the picture from before a slider was dragged",
         "app/engine/engine/finishing.py",
-        "rendering.screen if made.pixels is rendering.pixels else None",
+        "rendering.screen if pixels is rendering.pixels else None",
         "rendering.screen",
         (
             "tests/app/engine/test_display_path.py::"

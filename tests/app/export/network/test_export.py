@@ -184,6 +184,7 @@ def test_what_paints_no_numbers_is_not_kept(styles, out, monkeypatch):
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.full
 def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, exports):
     style = styles.get("sketch")
     import onnxruntime
@@ -202,7 +203,7 @@ def test_the_file_says_whose_style_it_is_and_what_it_takes(styles, exports):
 
 
 @pytest.mark.full
-@formats(".onnx", ".pt2")
+@formats(".pt2")
 def test_the_files_say_nothing_of_this_machine(exports, ending):
     for file in exports(ending).files:
         assert str(ROOT).encode() not in file.read_bytes()
@@ -295,6 +296,7 @@ def has_six_kinds_of_operators_and_a_clamp(file: Path) -> bool:
     return kinds == {"Add", "Clip", "Conv", "InstanceNormalization", "Pad", "Relu", "Resize"}
 
 
+@pytest.mark.full
 def test_a_lite_network_becomes_six_kinds_of_operators_and_a_clamp(exports):
     assert has_six_kinds_of_operators_and_a_clamp(exports(".onnx").files[0])
 
