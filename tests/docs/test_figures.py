@@ -18,9 +18,9 @@ SHIPPED = BUILTIN.parent / "any_style"
 REPORTS = PAGE.parents[2] / "benchmarks" / "reports"
 ANY_STYLE = REPORTS / "any-style-quality.json"  # has its own page
 # Measured with random numbers: single operations, the network for the time model, and the network
-# that accepts any picture as a style.
+# that accepts any picture as a style; or without a network.
 OF_NO_STYLE = {
-    *("any-style.json", ANY_STYLE.name),
+    *("any-style.json", ANY_STYLE.name, "mattes.json"),
     *("operations.json", "model.json", "tuning.json", "tuning-100kb.json"),
     *(
         "library-cpu.json",
