@@ -45,7 +45,7 @@ MUTANTS = (
         (f"{_SHADERS}test_a_stream_has_the_texture_of_the_cpu",),
     ),
     Mutant(
-        "on a GPU, directions are averaged with those of another mode",
+        "a GPU averages directions of two modes",
         f"{_FOLDER}/stream.py",
         "self._keeps_axes = comb is not None and comb.direction == FOLLOW",
         "self._keeps_axes = True",

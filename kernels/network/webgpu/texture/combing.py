@@ -7,7 +7,7 @@ from functools import cache
 from kernels.frames.combing import MARGIN
 from kernels.frames.noise import BANDS
 from kernels.network.webgpu.texture.shared import FRAME, STATE, TAPS, floats, shader
-from kernels.network.webgpu.wgsl import Shader, constants
+from kernels.network.webgpu.wgsl import Shader
 
 
 def half_of(size: tuple[int, int]) -> tuple[int, int]:
@@ -23,8 +23,11 @@ def noise_size(size: tuple[int, int]) -> tuple[int, int]:
 
 def noise_code() -> str:
     """Return the function `noise_at`, of a pixel of a picture, which reads `fine` and `coarse`."""
-    (_, fine), (_, coarse) = BANDS
-    return constants(fine_side=fine, coarse_side=coarse) + _NOISE
+    bands = [
+        _BAND.replace("BAND", name).replace("SIDE", str(side))
+        for name, (_, side) in zip(("fine", "coarse"), BANDS, strict=True)
+    ]
+    return "".join([*bands, _NOISE])
 
 
 @cache
@@ -54,24 +57,19 @@ def combed() -> Shader:
     )
 
 
+# A band between its pixels.
+_BAND = """
+fn BAND_at(corner: vec2<i32>, rest: vec2<f32>) -> f32 {
+  let at = (corner + vec2<i32>(state.BAND) + SIDE) % SIDE;
+  let next = select(at + 1, vec2<i32>(), at + 1 == vec2<i32>(SIDE));
+  let above = mix(BAND[at.y * SIDE + at.x], BAND[at.y * SIDE + next.x], rest.x);
+  let below = mix(BAND[next.y * SIDE + at.x], BAND[next.y * SIDE + next.x], rest.x);
+  return mix(above, below, rest.y);
+}
+"""
+
 # The sum of both bands at a place, in pixels of the picture.
 _NOISE = """
-fn fine_at(corner: vec2<i32>, rest: vec2<f32>) -> f32 {
-  let side = i32(FINE_SIDE);
-  let at = (corner + vec2<i32>(state.fine) + side) % side;
-  let next = select(at + 1, vec2<i32>(), at + 1 == vec2<i32>(side));
-  let above = mix(fine[at.y * side + at.x], fine[at.y * side + next.x], rest.x);
-  let below = mix(fine[next.y * side + at.x], fine[next.y * side + next.x], rest.x);
-  return mix(above, below, rest.y);
-}
-fn coarse_at(corner: vec2<i32>, rest: vec2<f32>) -> f32 {
-  let side = i32(COARSE_SIDE);
-  let at = (corner + vec2<i32>(state.coarse) + side) % side;
-  let next = select(at + 1, vec2<i32>(), at + 1 == vec2<i32>(side));
-  let above = mix(coarse[at.y * side + at.x], coarse[at.y * side + next.x], rest.x);
-  let below = mix(coarse[next.y * side + at.x], coarse[next.y * side + next.x], rest.x);
-  return mix(above, below, rest.y);
-}
 fn noise_at(place: vec2<f32>) -> f32 {
   let moved = place + state.rest;
   let whole = floor(moved);
