@@ -122,6 +122,7 @@ def within(name: str, place: str) -> bool:
     return name == place or name.startswith(f"{place}.")
 
 
+@pytest.mark.full
 def test_no_imports_go_in_circles():
     known = {module_name(path) for path in MODULES}
     graph: dict[str, set[str]] = {}

@@ -47,6 +47,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("native_kernels")
 @pytest.mark.parametrize(
     "network",

@@ -114,6 +114,7 @@ def test_threads_take_turns(stylist, batch):
     assert close(made[2], made[0][1:])
 
 
+@pytest.mark.full
 def test_another_process_loads_the_network_by_itself_without_qt_and_ray(stylist, batch, tmp_path):
     packed = pickle.dumps(stylist)
     assert len(packed) < 10_000  # contains no weights
@@ -137,6 +138,7 @@ def test_mixes_and_parameters_change_the_picture(stylist, batch):
     assert not close(Stylist("candy", **LOOK, size=16)(batch[0]), plain)
 
 
+@pytest.mark.full
 def test_a_picture_may_be_the_style_in_every_process(batch, tmp_path):
     painting, network = tmp_path / "red.png", save_tiny(tmp_path / "net.safetensors")
     pixels = picture(96, 72)

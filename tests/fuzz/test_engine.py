@@ -14,6 +14,7 @@ from tests.fuzz.engine import Campaign, Worker
 from tests.fuzz.faulty import ACTS, Faulty
 from tests.fuzz.mutations import as_json, as_toml, damaged, damaged_png, damaged_zip
 from tests.fuzz.targets import TARGETS
+from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
 
 FOUND = {
@@ -53,6 +54,7 @@ def test_a_hang_says_where() -> None:
     assert "faulty.py" in outcome.details
 
 
+@pytest.mark.full
 def test_the_worker_goes_on_after_a_crash() -> None:
     with Worker(Faulty("crashes"), seed=1) as worker:
         assert [worker.run(n)[0].finding for n in range(3)] == ["crash"] * 3
@@ -82,7 +84,7 @@ def test_a_campaign_ends_after_its_seconds() -> None:
     assert all(tally.cases for tally in campaign.tallies.values())
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", some_daily(TARGETS, 0, 5), ids=lambda target: target.name)
 def test_a_seed_and_a_number_make_the_same_case_again(target) -> None:
     if not target.sample:
         pytest.skip("a script of its own")

@@ -13,6 +13,7 @@ SMALL = {"device": "cpu", "sizes": (64, 96), "captured": [(80, 60), (97, 73)]}
 LARGE = {"device": "cuda", "sizes": (512, 640), "captured": [(1280, 720), (333, 517)]}
 
 
+@pytest.mark.full
 def test_frames_are_right_while_every_control_changes():
     found = soak(80, 2, **SMALL)
     assert found.configs > 5

@@ -244,6 +244,7 @@ def test_a_size_that_does_not_fit_into_memory_is_refused(monkeypatch, capsys):
     assert not printed.out
 
 
+@pytest.mark.full
 def test_a_precision_that_does_not_fit_into_memory_is_not_run(measured, monkeypatch):
     for module in (bench, bench_network):
         monkeypatch.setattr(module, "free_bytes", lambda device: 32 * 32 * 5000)

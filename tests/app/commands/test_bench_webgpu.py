@@ -33,6 +33,7 @@ def test_a_gpu_is_measured_and_each_line_is_stored(flags, tmp_path, capsys):
     assert lines.count("16x16") == len(rows)
 
 
+@pytest.mark.full
 def test_a_precision_that_shaders_lack_is_refused(flags, capsys):
     assert main([*flags, "--precision", "bf16"]) != DONE
     assert "WebGPU" in capsys.readouterr().err

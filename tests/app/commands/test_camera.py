@@ -160,6 +160,7 @@ def test_names_that_look_like_markup_stay_as_they_are_on_a_terminal(monkeypatch,
     assert mentions(err, "12.3 frames/s styled", "7 sent", "Candy [b] 60 %", "CPU")
 
 
+@pytest.mark.full
 def test_the_pictures_of_a_folder_follow_each_other(style, cameras, tmp_path):
     for name, seed in (("a", 1), ("b", 2), ("c", 3)):
         (tmp_path / "folder").mkdir(exist_ok=True)

@@ -171,6 +171,7 @@ def test_a_folder_that_cannot_be_written_is_named(style, photo, tmp_path, capsys
     assert "wall" in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="sends signals as a POSIX shell does")
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)]

@@ -111,6 +111,7 @@ def test_a_list_and_a_pattern_name_films(style, album, tmp_path, monkeypatch):
     assert names(tmp_path / "matched") == ["dance.gif", "film.mp4"]
 
 
+@pytest.mark.full
 def test_results_of_films_are_called_by_a_pattern(style, album, tmp_path, capsys):
     pattern = "{style}/{number:02}-{stem}{suffix}"
     assert stylized(album, "-o", tmp_path / "out", "--name", pattern) == 0
@@ -202,6 +203,7 @@ def test_a_film_that_ends_early_is_told_in_every_way(style, tmp_path, capsys):
     assert made["faults"][0] in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_shards_share_films_and_their_manifests_name_them(style, album, tmp_path, capsys):
     out = tmp_path / "out"
     for number in (1, 2):

@@ -52,6 +52,7 @@ def test_a_missing_package_is_a_finding(monkeypatch):
     forget_gpus()
 
 
+@pytest.mark.full
 def test_a_gpu_that_fails_while_it_is_measured_is_one_sentence(hardware, monkeypatch):
     def fail(self):
         raise WebGpuError("lost")

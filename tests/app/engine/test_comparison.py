@@ -65,6 +65,7 @@ def test_paces_of_another_network_begin_anew(engine, pair, frame):
     assert shown(engine, replace(alone, network="lite"), frame).comparison.frames == 0
 
 
+@pytest.mark.full
 def test_a_comparison_works_at_the_size_the_stream_had_and_says_so(engine, config):
     auto = replace(config, size=None, network="lite")
     big = Frame(picture(320, 240))

@@ -17,6 +17,7 @@ from kernels.frames.combing import Comb
 from kernels.network.webgpu.device import Copy
 from models.webgpu.network import WebGpuNetwork
 from models.webgpu_devices import give_up, key_of, opened, try_again
+from tests.helpers.daily import some_daily
 from tests.helpers.software_gpu import software_gpu
 from tests.kernels.frames.test_texture import views
 from utils.stroke_directions import FOLLOW
@@ -90,7 +91,7 @@ def assert_alike(seen, amount=AMOUNT, comb=None):
         assert (textured != clean).mean() > 0.2
 
 
-@pytest.mark.parametrize("direction", ["none", FOLLOW])
+@pytest.mark.parametrize("direction", some_daily(["none", FOLLOW], 1))
 def test_a_live_stream_has_its_texture_by_shaders(engine, on_gpu, uploaded, direction):
     engine.configure(replace(on_gpu, strokes_direction=direction, strokes_length=0.5))
     painted = paint(engine, frames(5))
@@ -128,6 +129,7 @@ def test_a_stream_that_the_cpu_textured_meanwhile_begins_anew(engine, on_gpu, up
     assert_alike(uploaded[-1:])
 
 
+@pytest.mark.full
 def test_two_sizes_of_a_live_frame_have_one_texture(engine, on_gpu, uploaded, monkeypatch):
     monkeypatch.setattr(resolution, "STROKE_SIZE", 64)
     engine.configure(replace(on_gpu, keep_strokes=True))

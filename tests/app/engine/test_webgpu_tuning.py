@@ -48,6 +48,7 @@ def tuned(engine):
     return steps
 
 
+@pytest.mark.full
 def test_tuning_keeps_the_faster_tile_and_the_picture(engine, config, gpu, frame):
     engine.configure(replace(config, device=key_of(gpu)))
     before = engine.process(frame, ProcessMode.SEQUENCE).frame.pixels.astype(int)

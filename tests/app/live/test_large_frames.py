@@ -112,6 +112,7 @@ def test_a_split_has_the_original_left_and_the_styled_right(window, qtbot, tmp_p
     assert differ(source[right], result[right]) > 10
 
 
+@pytest.mark.full
 @daily(1.0, 4.1)
 def test_a_comparison_paints_both_styled_pictures(
     window, session, qtbot, tmp_path, megapixels, monkeypatch
@@ -137,6 +138,7 @@ def test_a_comparison_paints_both_styled_pictures(
         assert differ(pixels[half], small(styled.source.pixels, place)[half]) > 10
 
 
+@pytest.mark.full
 @daily(4.1)
 def test_a_film_is_painted_as_it_is_styled(window, catalog, config, qtbot, tmp_path, megapixels):
     size = SIZES[megapixels]

@@ -276,6 +276,7 @@ def test_everything_is_reached_by_keys_and_has_a_name(page, file):
             assert control.accessible_name, control.get_attribute("outerHTML")
 
 
+@pytest.mark.full
 def test_what_is_no_picture_is_told_in_the_servers_words(page, file, tmp_path):
     wrong = tmp_path / "page.png"
     wrong.write_text("<html>")
@@ -297,6 +298,7 @@ def test_a_file_that_is_too_large_is_not_sent(chromium, start, paper, file):
     assert not paper.begun
 
 
+@pytest.mark.full
 def test_without_the_token_the_page_asks_for_it(chromium, start, engine_painter, file):
     client = start(engine_painter)
     page = Page(chromium, client, token="wrong")
@@ -335,6 +337,7 @@ def test_the_colors_follow_the_system(page):
     assert shown == {"light": "rgb(243, 244, 246)", "dark": "rgb(23, 24, 27)"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("width", "height"),
     [

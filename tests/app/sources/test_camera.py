@@ -207,6 +207,7 @@ def test_closing_twice_and_reading_after_it_are_harmless(source: Camera) -> None
     assert source.read(0.01) is None
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_over_three_thousand_frames() -> None:
     device = FakeCamera(fps=100_000, size=(64, 48))
     source = Camera("Eye", Mode(64, 48, 100_000), device.open)

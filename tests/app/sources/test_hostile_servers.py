@@ -99,6 +99,7 @@ def test_a_picture_that_is_too_large_is_refused_by_its_header(kind: str) -> None
     assert mentions(said, "/live", "50 megapixels")
 
 
+@pytest.mark.full
 def test_a_film_that_is_too_large_is_refused_before_its_first_frame(tmp_path: Path) -> None:
     write_video(tmp_path / "film.avi", 1, size=(9000, 6000), codec="MJPG")
     with (

@@ -15,6 +15,7 @@ from tests.helpers.daily import some_daily
 SIZES = (1280, 720), (641, 361), (64, 64), (300, 700)
 
 
+@pytest.mark.full
 def test_the_scene_is_the_same_at_the_same_second_and_repeats() -> None:
     picture = render(3.0, 320, 180)
     assert picture.shape == (180, 320, 3)

@@ -210,6 +210,7 @@ def repeated(path: Path) -> None:
     torch.save(wide, path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("make", "fault"),
     [

@@ -69,6 +69,7 @@ def test_a_style_has_a_full_and_a_lite_network(style):
     assert (full, lite) == (FULL, LITE)
 
 
+@pytest.mark.full
 @one_style_daily
 def test_bf16_shows_the_picture_of_fp32(style, scene):
     for path in weights(style):

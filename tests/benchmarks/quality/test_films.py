@@ -121,6 +121,7 @@ def test_a_smoothing_beyond_its_range_is_told(place: Path, capsys) -> None:
     assert "the smoothing" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_moved_paintings_are_compared_with_repeated_and_blended_ones(place: Path, capsys) -> None:
     film = write_film(place / "walk.avi", frames=28)
     nothing = ("--photos", None, "--vgg", None, "--styles-images", None, "--size", None)

@@ -63,6 +63,7 @@ def test_direct_optimization_is_content_with_what_cannot_be_better() -> None:
     assert (reached.iterations, reached.terms.total) == (0, 0)
 
 
+@pytest.mark.full
 def test_a_network_is_judged_by_the_objective_of_its_picture(objective, photograph) -> None:
     network, limitations = styler(state(), "baseline", Precision.fp32, CPU)
     assert not limitations

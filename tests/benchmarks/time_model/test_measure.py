@@ -158,6 +158,7 @@ def measuring(monkeypatch, no_waiting):
     return run
 
 
+@pytest.mark.full
 def test_every_case_is_measured_and_predicted(measuring):
     cases = (Case("full", "sm90"), Case("full", "sm80-small", 100), Case("lite", "sm80", 100))
     found = measuring(Wanted((28,), cases, ((64, 64),)))

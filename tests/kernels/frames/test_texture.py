@@ -300,7 +300,8 @@ COMBS = (
     {
         "size": [(180, 320), (181, 323), (360, 640), (90, 37), (9, 7), (1, 1), (600, 16)],
         "comb": range(len(COMBS)),
-    }
+    },
+    meeting=1,
 )
 def test_strokes_with_a_direction_are_those_of_the_reference(size, comb, kernels, device):
     pixels = pale("great_wave", *size)

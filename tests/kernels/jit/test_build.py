@@ -141,6 +141,7 @@ def test_a_build_has_a_time_limit(source, compiler, monkeypatch, empty_cache):
     assert not list(empty_cache.glob("*.build-*"))
 
 
+@pytest.mark.full
 def test_at_the_time_limit_nothing_that_was_started_survives(tmp_path, monkeypatch):
     pid = tmp_path / "pid"
     monkeypatch.setattr(subprocesses, "TIME_LIMIT", 1.0)

@@ -185,6 +185,7 @@ def test_bytes_are_the_rounded_picture_and_its_range_is_told(plan_of, precision)
     assert high == pytest.approx(float(painted[0].max()), rel=1e-3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "precision", "layers"),
     [

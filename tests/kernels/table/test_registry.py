@@ -576,6 +576,7 @@ print(kf.EXTENSION_LOADED, *{s.runs for s in kf.statuses() if "norm" in s.name a
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "call",
     [

@@ -65,6 +65,7 @@ def test_a_network_is_measured_once_and_again_when_our_kernels_run(monkeypatch):
         assert len(measured) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("family", [FEED_FORWARD, pytest.param(ANY_STYLE, marks=pytest.mark.full)])
 def test_the_measurement_runs_the_fused_network_in_both_precisions(monkeypatch, family):
     ran: list[tuple[torch.dtype, bool]] = []

@@ -259,6 +259,7 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not_waited_for(
     assert begun.seen() == ["great_wave"]
 
 
+@pytest.mark.full
 def test_a_resumed_run_tells_the_same_losses_and_the_same_outcome(
     begun: Begun, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,6 +98,7 @@ def uv_wheel(tmp_path, monkeypatch) -> Path:
     return wheel
 
 
+@pytest.mark.full
 def test_uv_is_unpacked_with_its_license(uv_wheel, tmp_path):
     uv = fetch_uv(tmp_path / "uv")
     assert uv.read_text() == "the program"

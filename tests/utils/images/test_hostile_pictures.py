@@ -92,6 +92,7 @@ SLOW: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="memory is bounded as on POSIX")
 @pytest.mark.parametrize("what", some_daily(SLOW, 0))
 def test_fifty_megabytes_of_header_are_refused_in_one_sentence(tmp_path: Path, what: str) -> None:

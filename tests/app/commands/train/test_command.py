@@ -233,6 +233,7 @@ def test_the_display_shows_loss_pace_and_preview(
 # Lite networks, teachers, first weights
 
 
+@pytest.mark.full
 def test_a_lite_network_goes_beside_the_full_one(
     folder: Path, style_file: Path, vgg_file: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from models.precision import Precision
 from tests.app.engine.matting.scenes import empty, person_at, seen, walk
 from tests.app.engine.matting.test_model_mattes import red_is_person
 from tests.app.engine.paintings_there import inferred_there
+from tests.helpers.daily import some_daily
 from tests.helpers.emulated_streams import emulate
 from tests.helpers.errors import mentions
 from tests.kernels.frames.emulated import EmulatedFrameKernels, compiled
@@ -182,7 +183,9 @@ def kernels(host, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "chosen", [{}, {"feather": 0.5}, {"swap_matte": True, "strength": 0.7}], ids=str
+    "chosen",
+    some_daily([{}, {"feather": 0.5}, {"swap_matte": True, "strength": 0.7}], 2),
+    ids=str,
 )
 def test_a_painting_on_a_gpu_is_cut_out_there_as_on_the_cpu(
     chosen, engine, catalog, config, kernels, native_smoothing

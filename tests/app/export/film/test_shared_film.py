@@ -139,6 +139,7 @@ def test_a_codec_that_decodes_frames_in_another_order_is_joined_without_a_seam(f
     assert len(decoded) == len(TIMES)
 
 
+@pytest.mark.full
 def test_a_shared_film_that_was_stopped_goes_on_with_the_parts_that_are_left(film, tmp_path):
     out = tmp_path / "out.mkv"
     with pytest.raises(FilmCancelled, match="40 frames are finished"):

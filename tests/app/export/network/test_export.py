@@ -210,6 +210,7 @@ def test_the_files_say_nothing_of_this_machine(exports, ending):
         assert b"site-packages" not in file.read_bytes()
 
 
+@pytest.mark.full
 def test_a_program_says_whose_style_it_is_and_holds_no_example(styles, out):
     path = out / "sketch.pt2"
     export_network(styles, "sketch", path, Wanted(lite=True, size=(640, 480)))

@@ -111,6 +111,7 @@ def test_a_photo_is_painted_as_on_the_desktop(site, tmp_path):
     assert painted.std() > 10
 
 
+@pytest.mark.full
 def test_the_lake_is_painted_by_the_network_of_each_style(site):
     pixels = scene.lake()
     assert decibels(site / "scene.webp", pixels) > 25
@@ -119,6 +120,7 @@ def test_the_lake_is_painted_by_the_network_of_each_style(site):
     assert 'src="candy-scene.webp"' in page, "a painting without a script"
 
 
+@pytest.mark.full
 def test_a_browser_without_a_gpu_shows_the_lake_in_every_style(site):
     with served(site) as address, browser() as opened:
         opened.get(address)
@@ -147,6 +149,7 @@ def test_a_browser_without_a_gpu_shows_the_lake_in_every_style(site):
         wait_for(opened, "scene", "candy")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("width", "height"), some_daily([(1280, 800), (390, 844), (320, 568), (844, 390)], 2)
 )

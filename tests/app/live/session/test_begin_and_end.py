@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
 from app.frame import Frame
 from app.live.session import Session
 from models.families import any_style
@@ -56,6 +58,7 @@ def test_the_last_of_two_sources_opened_at_once_wins(session, qtbot, tmp_path):
     assert session.spec == str(tmp_path / "second.png")
 
 
+@pytest.mark.full
 def test_shutting_down_while_a_source_is_being_opened_is_clean(qtbot, catalog, config):
     session = Session(catalog, config)
     session.open("scene")

@@ -169,6 +169,7 @@ def test_installing_a_style_chooses_it(session, qtbot, tmp_path):
     assert result.config.style == "candy"
 
 
+@pytest.mark.full
 def test_precision_that_breaks_is_noticed_in_the_window_too(session, qtbot, monkeypatch):
     forward = TransformerNetBaseline.forward
     monkeypatch.setattr(

@@ -17,6 +17,7 @@ from app.settings import Settings
 from app.ui.controllers.full_quality import has_full_quality
 from app.ui.main_window import MainWindow
 from tests.conftest import picture
+from tests.helpers.daily import some_daily
 from tests.helpers.errors import mentions
 from tests.helpers.sessions import end
 from tests.helpers.windows import show_window
@@ -107,6 +108,7 @@ def test_a_result_in_full_quality_is_saved_as_it_is(window, full, tmp_path, qtbo
     assert (read_pixels(tmp_path / "a.png") == 0).all()
 
 
+@pytest.mark.full
 def test_the_clipboard_gets_full_quality(window, hurried, full, monkeypatch, qtbot):
     monkeypatch.setattr(window.exporter, "_current", lambda: hurried)
     window.exporter.copy()
@@ -165,7 +167,7 @@ def test_what_cannot_be_rendered_is_saved_as_it_was_shown(
     assert (read_pixels(tmp_path / "a.png") == hurried.frame.pixels).all()
 
 
-@pytest.mark.parametrize("name", ["a.gif", "a.mp4"])
+@pytest.mark.parametrize("name", some_daily(["a.gif", "a.mp4"], 1))
 def test_a_wipe_has_full_quality(window, hurried, monkeypatch, tmp_path, qtbot, name):
     asked: list = []
     render = window.full_quality.render

@@ -60,6 +60,7 @@ def painted_on(session, qtbot, name, act):
         act()
 
 
+@pytest.mark.full
 def test_a_failing_gpu_leaves_the_picture_to_the_processor_and_can_be_tried_again(
     window, session, gpu, picture, qtbot
 ):

@@ -109,6 +109,7 @@ def test_its_parts_are_deleted(interrupted, later, qtbot):
     later.close()
 
 
+@pytest.mark.full
 def test_who_answers_neither_is_asked_again(interrupted, later, session, qtbot):
     asks(later, qtbot)
     later.questions.cancel.click()

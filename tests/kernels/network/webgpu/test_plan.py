@@ -218,6 +218,7 @@ def test_layers_in_submissions_of_their_own_change_no_bit(device):
     assert np.array_equal(plan(painter.weights, x), by_layer(painter.weights, x))
 
 
+@pytest.mark.full
 def test_other_weights_and_other_sizes_need_no_new_pipelines(device):
     painter, x = Painter(device, SMALL), picture(21, 18)
     plan = painter.plan(x)
@@ -313,7 +314,7 @@ def test_unsupported_pictures_and_gpus_are_refused_in_words(adapter):
         WebGpuPlan(tight, full, (640, 480))
 
 
-@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("half", some_daily([False, True], 1))
 def test_bands_paint_the_picture_of_whole_layers(device, monkeypatch, half):
     painter = Painter(device, SMALL, half=half, enlarging=True)
     x = picture(200, 131)

@@ -26,6 +26,7 @@ STEP = np.full_like(SCENE, 128)
 STEP[:, SIZE[0] // 2 :] = 129
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("enlarging", some_daily([False, True], 1))
 @pytest.mark.parametrize("path", some_daily(FILES, 9), ids=lambda path: "-".join(path.parts[-2:]))
 def test_a_style_keeps_the_picture_of_float64(device, path, enlarging):

@@ -149,6 +149,7 @@ def test_a_stream_has_the_texture_of_the_cpu(step, comb, streams):
     assert math.dist(ours.offset, true) < 0.8
 
 
+@pytest.mark.full
 def test_an_animated_scene_has_the_texture_of_the_cpu(streams):
     ours, theirs = streams(360, 640)
     for number in range(6):

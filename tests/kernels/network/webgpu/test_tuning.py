@@ -17,6 +17,7 @@ from kernels.network.webgpu.plan import WebGpuPlan
 from kernels.network.webgpu.tiles import DEFAULT, Tile
 from kernels.network.webgpu.tuning import ROUNDS, Tuner, tuned
 from kernels.network.webgpu.weights import Weights
+from tests.helpers.daily import some_daily
 from tests.kernels.network.webgpu.test_plan import SMALL, Painter, picture, state_of
 
 SIZE = 20, 16
@@ -172,7 +173,7 @@ def test_a_lost_device_ends_the_tuning(adapter, caplog):
     caplog.clear()  # wgpu logs it
 
 
-@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("timed", some_daily([False, True], 0))
 def test_tuned_tiles_paint_the_same_by_either_clock(adapter, timed):
     if timed and not adapter.timed:
         pytest.skip("this GPU does not measure times")

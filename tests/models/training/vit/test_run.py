@@ -47,6 +47,7 @@ def test_thirty_steps_lower_the_loss(features: Vgg19Features, tmp_path: Path) ->
     assert run.history == seen
 
 
+@pytest.mark.full
 def test_a_resumed_run_ends_bit_equal_to_one_never_stopped(
     features: Vgg19Features, tmp_path: Path
 ) -> None:

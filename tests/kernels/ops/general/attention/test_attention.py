@@ -179,6 +179,7 @@ def test_second_derivatives_are_right(case, device):
     assert torch.autograd.gradgradcheck(run, leaves, atol=1e-4, fast_mode=True)
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
