@@ -87,13 +87,13 @@ def check(report: Mapping[str, Any]) -> str:
         for row in report["model"]
     ]
     said = [where(report)]
-    for title, fitted in (("the fit took part in", True), ("it did not", False)):
+    for title, fitted in (("fitted", True), ("other", False)):
         apart = [_apart(row) for row in report["model"] if row["all"] is fitted]
         if apart:
             root = math.sqrt(math.fsum(x * x for x in apart) / len(apart))
             said.append(
-                f"Of the {len(apart)} times that {title}, the largest difference is "
-                f"{100 * max(apart):.0f} % and the root mean square {100 * root:.0f} %."
+                f"The model differs from the {len(apart)} {title} times by at most "
+                f"{100 * max(apart):.0f} %, and by {100 * root:.0f} % in root mean square."
             )
     return "\n\n".join([*said, markdown_table([header, *lines], left=1)]) + "\n"
 

@@ -143,9 +143,9 @@ def check(report: Mapping[str, Any], told: Calibration) -> str:
             )
         )
     said = [
-        f"Of the {len(errors)} times that {title}, the largest difference is "
+        f"The model differs from the {len(errors)} {title} times by at most "
         f"{100 * max(map(abs, errors)):.0f} %."
-        for title, errors in (("the fit took part in", apart[True]), ("it did not", apart[False]))
+        for title, errors in (("fitted", apart[True]), ("other", apart[False]))
         if errors
     ]
     return "\n\n".join([*said, markdown_table(lines, left=1)]) + "\n"
