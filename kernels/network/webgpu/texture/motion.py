@@ -258,7 +258,7 @@ fn beyond(place: Place, by: vec2<f32>) -> Place {
   return Place(place.whole + vec2<i32>(whole), part - whole);
 }
 fn in_tile(at: vec2<i32>, side: u32) -> vec2<u32> {
-  let rest = at % i32(side);
+  let rest = at - at / i32(side) * i32(side);  // Vulkan defines % for positive numbers only
   return vec2<u32>(select(rest, rest + i32(side), rest < vec2<i32>()));
 }
 // Places the first pixel of the picture in the tiles of noise.
