@@ -28,11 +28,12 @@ from app.measured_rates import Machine
 from app.provenance import report_header
 from app.styles.catalog import Catalog
 from benchmarks.network.candidates import COMPILE_MODES
+from benchmarks.network.frame_steps import measure_steps
 from benchmarks.network.frames import measure_frames
 from benchmarks.network.measure import BenchOptions, NetworkBench, supported_precisions
 from benchmarks.operations import program as bench_operations
 from benchmarks.storing import store
-from benchmarks.tables.network import frames_table, notes, table
+from benchmarks.tables.network import frames_table, notes, steps_table, table
 from benchmarks.tables.origin import where
 from kernels.table.registry import STYLE, prepare, statuses
 from models.checkpoints import load_checkpoint
@@ -265,9 +266,10 @@ def _run_frames(
     console.print(where(report), soft_wrap=True)
     try:
         report["frames"] = measure_frames(state, device, args.sizes)
+        report["steps"] = measure_steps(device, args.sizes)
     except ValueError as exc:
         raise BenchError(str(exc)) from exc
-    for line in frames_table(report["frames"]):
+    for line in (*frames_table(report["frames"]), *steps_table(report["steps"])):
         console.print(" | ".join(line), soft_wrap=True)
     if args.json:
         _store(args.json, report)

@@ -57,6 +57,22 @@ def frames_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return without_empty_columns((header, *lines))
 
 
+def steps_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the times of the steps beside the network, each alone, of `bench --frames`."""
+    header = "step, alone on the GPU", "frames", "microseconds", "p20-p80", "p95"
+    lines = [
+        (
+            row["step"],
+            f"{row['width']}x{row['height']}",
+            f"{1e3 * row['median_ms']:.0f}",
+            f"{1e3 * row['p20_ms']:.0f}-{1e3 * row['p80_ms']:.0f}",
+            f"{1e3 * row['p95_ms']:.0f}",
+        )
+        for row in rows
+    ]
+    return [header, *lines]
+
+
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row; reports of older versions lack some columns."""
     floor = row.get("floor_ms")

@@ -28,7 +28,7 @@ from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
 from benchmarks.tables.live import dropped_sentence, live_table, processor_table, window_table
 from benchmarks.tables.mattes import mattes_table
-from benchmarks.tables.network import frames_table, notes, table
+from benchmarks.tables.network import frames_table, notes, steps_table, table
 from benchmarks.tables.origin import where
 from benchmarks.tables.quality import quality_markdown
 from benchmarks.tables.strokes import strokes_table
@@ -71,6 +71,8 @@ def _tables(report: Mapping[str, Any]) -> Iterator[str]:
         yield quality_markdown(report["quality"])
     elif section := next((name for name in TABLES if name in report), None):
         yield markdown_table(TABLES[section](report[section]))
+        if "steps" in report:
+            yield markdown_table(steps_table(report["steps"]))
         if report.get("dropped_s"):
             yield dropped_sentence(report["dropped_s"])
     else:

@@ -308,6 +308,9 @@ def test_on_a_gpu_frames_are_timed_alone_and_overlapped(order, native_kernels):
     # The machine decides which is shorter: small pictures gain nothing from overlapping.
     assert row["latency"]["median_ms"] > 0
     assert row["interval"]["median_ms"] > 0
+    steps = {row["step"]: row["median_ms"] for row in order.report()["steps"]}
+    assert {"texture", "strokes, follow", "motion", "matte and mix"} < {*steps}
+    assert all(median > 0 for median in steps.values())
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

@@ -17,7 +17,7 @@ from benchmarks.tables.library_page import (
     slower,
 )
 from benchmarks.tables.mattes import mattes_table
-from benchmarks.tables.network import frames_table, table
+from benchmarks.tables.network import frames_table, steps_table, table
 from benchmarks.tables.pages import main, markdown, refreshed
 from benchmarks.tables.quality import quality_markdown
 from tests.helpers.errors import mentions
@@ -89,6 +89,13 @@ def test_frame_to_frame_is_told_with_its_spread():
     header, line = frames_table([row | {"texture": directed}])
     assert header[-4:] == ("with texture", "more", "with directed strokes", "more")
     assert line[-5:] == ("0.5", "0.51", "+2.0%", "0.6", "+20.0%")
+
+
+def test_steps_beside_the_network_are_in_microseconds():
+    times = {"median_ms": 0.0421, "p20_ms": 0.041, "p80_ms": 0.0449, "p95_ms": 0.06}
+    header, line = steps_table([{"width": 64, "height": 48, "step": "texture", **times}])
+    assert header[2] == "microseconds"
+    assert line == ("texture", "64x48", "42", "41-45", "60")
 
 
 def test_a_network_that_direct_optimization_does_not_reach_is_told_so():
