@@ -209,6 +209,11 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         metavar="N",
         help="close the window after N styled pictures and print the time to the first one",
     )
+    parser.add_argument(
+        "--new-window",
+        action="store_true",
+        help="open another window; otherwise a window that is open takes the files (Ctrl+Shift+N)",
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command or command in OF_ALL:

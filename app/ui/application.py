@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
@@ -23,12 +24,14 @@ from app.options import ONLY_PERSON, format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
 from app.ui.languages import apply_language
+from app.ui.second_start import ACTIVATION, StartRequest, claim
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
 from utils.translation.texts import mark, said, tr
 
 if TYPE_CHECKING:
     from app.live.session import Session
+    from app.ui.main_window import MainWindow
 
 DAMAGE_ADVICE = mark(
     "`styleforge doctor` lists the folders and whether StyleForge can write to them."
@@ -79,6 +82,10 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     app.setApplicationName("StyleForge")
     app.setDesktopFileName("styleforge")
     apply_language(app, settings.language)
+    requests = claim(path, _request(options), alone=_wants_own_window(options))
+    if requests is None:
+        return 0
+    app.aboutToQuit.connect(requests.close)
     starting = StartupView(app, settings)
     starting.show()
     if not _import_torch(starting):
@@ -113,6 +120,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         StartupSource(session, spec)
         if not spec:
             window.welcome.offer()
+        requests.deliver_to(lambda request: _show_request(window, request))
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
         _measure_gpu_when_painted(session)
@@ -124,6 +132,31 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     finally:
         build.stop()  # a running build would keep the process alive
         session.shutdown()
+
+
+def _request(options: Namespace) -> StartRequest:
+    paths = tuple(str(Path(path).absolute()) for path in options.open)
+    return StartRequest(paths, options.source or "", os.environ.pop(ACTIVATION, ""))
+
+
+def _wants_own_window(options: Namespace) -> bool:
+    """Return whether flags ask for a window of its own, or for choices that it begins with."""
+    chosen = options.style, options.mix, options.matte, options.pictures, given_values(options)
+    return options.new_window or any(chosen)
+
+
+def _show_request(window: MainWindow, request: StartRequest) -> None:
+    """Bring the window to the front and open what a later start was asked to open."""
+    from app.ui.controllers.startup_source import source_from_paths
+
+    if request.token:
+        os.environ[ACTIVATION] = request.token  # Qt takes it from there
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+    if spec := source_from_paths(request.paths) if request.paths else request.source:
+        window.session.open(spec)
 
 
 def _measure_gpu_when_painted(session: Session) -> None:

@@ -92,8 +92,8 @@ def check(report: Mapping[str, Any]) -> str:
         if apart:
             root = math.sqrt(math.fsum(x * x for x in apart) / len(apart))
             said.append(
-                f"The model differs from the {len(apart)} {title} times by at most "
-                f"{100 * max(apart):.0f} %, and by {100 * root:.0f} % in root mean square."
+                f"The largest difference from the {len(apart)} {title} times is "
+                f"{100 * max(apart):.0f} %, and the root mean square is {100 * root:.0f} %."
             )
     return "\n\n".join([*said, markdown_table([header, *lines], left=1)]) + "\n"
 

@@ -143,7 +143,7 @@ def check(report: Mapping[str, Any], told: Calibration) -> str:
             )
         )
     said = [
-        f"The model differs from the {len(errors)} {title} times by at most "
+        f"The largest difference from the {len(errors)} {title} times is "
         f"{100 * max(map(abs, errors)):.0f} %."
         for title, errors in (("fitted", apart[True]), ("other", apart[False]))
         if errors

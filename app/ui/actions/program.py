@@ -34,5 +34,8 @@ PROGRAM_ACTIONS: tuple[ActionEntry, ...] = (
         "Program",
         "copy",
     ),
+    ActionEntry(
+        "new_window", "New window", ("Ctrl+Shift+N",), "Open another window", "Program", "open"
+    ),
     ActionEntry("quit", "Quit", ("Q", "Ctrl+Q"), "Close the program", "Program", "quit"),
 )

@@ -13,6 +13,7 @@ from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.views import Views
 from app.ui.main_window.visibility import Visibility
 from app.ui.person.controller import PERSON_ACTIONS
+from app.ui.second_start import open_another
 from app.ui.showing.controller import SHOW_ACTIONS
 from app.ui.theme.theme import CHOICES
 from app.ui.viewport.viewport import VIEWS
@@ -104,6 +105,7 @@ class Commands:
             "questions": lambda: self._show_help(ANSWERS),
             "copy_details": lambda: window.problems.copy_details(),
             "copy_report": lambda: window.report_copier.copy(),
+            "new_window": open_another,
             "quit": lambda: window.close(),
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _CLOSING = "tests/app/ui/window/test_closing.py"
+_SECOND = "tests/app/ui/window/test_second_start.py"
 _INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
 
 MUTANTS = (
@@ -14,6 +15,20 @@ MUTANTS = (
         "        if is_own_key(event, self.window()):\n",
         "        if False:\n",
         ("tests/app/ui/window/test_keys.py::test_space_on_a_focused_button_presses_the_button",),
+    ),
+    Mutant(
+        "a second start opens a window beside the open one",
+        "app/ui/second_start.py",
+        "                if not alone and hand_over(name, request):\n",
+        "                if False:\n",
+        (f"{_SECOND}::test_the_open_window_gets_the_files_of_the_program_that_ends",),
+    ),
+    Mutant(
+        "a start that asks for its own window gives its files away",
+        "app/ui/second_start.py",
+        "not alone and hand_over",
+        "hand_over",
+        (f"{_SECOND}::test_a_start_that_wants_its_own_window_hands_nothing_over",),
     ),
     Mutant(
         "the window closes without asking about what runs",
