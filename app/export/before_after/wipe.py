@@ -17,10 +17,11 @@ from utils.pyav import av
 from utils.translation.texts import tr
 
 FILM, ANIMATION = ".mp4", ".gif"
-SECONDS = 4.0
-_BEFORE_S, _AFTER_S = 0.7, 1.3  # how long the first and the last frame stand still
+SECONDS = 6.0
+_BEFORE_S, _AFTER_S = 1.0, 2.0  # how long the first and the last frame stand still
 _FILM_FPS, _ANIMATION_FPS = 30, 20
 _FILM_SIDE, _ANIMATION_SIDE = 1920, 640  # longest side in px
+_SQUARE_SIDE = 1080  # px, of a square film
 _COLORS = 255  # colors of an animation, besides the line's color
 
 
@@ -38,12 +39,13 @@ def places(fps: int) -> list[float]:
     return made
 
 
-def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
+def write_wipe(path: Path, before: Pixels, after: Pixels, *, square: bool = False) -> None:
     """Write a wipe atomically, from pictures [H, W, 3] uint8 RGB.
 
     Args:
         path: The file to write or replace. FILM: H.264, longest side at most 1920 px. ANIMATION: an
             endless GIF with 256 colors, longest side at most 640 px.
+        square: Whether only the middle square is shown, of at most 1080 px in a film.
 
     Raises:
         WipeError: If the ending is neither of these, or no encoder is available.
@@ -58,12 +60,24 @@ def write_wipe(path: Path, before: Pixels, after: Pixels) -> None:
                 animation=ANIMATION,
             )
         )
+    if square:
+        before, after = _middle(before), _middle(after)
     with replacing(path) as temporary:
         write(temporary, before, after)
 
 
+def _middle(pixels: Pixels) -> Pixels:
+    """Return the square in the middle of a picture."""
+    height, width = pixels.shape[:2]
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    return pixels[top : top + side, left : left + side]
+
+
 def _write_film(path: Path, before: Pixels, after: Pixels) -> None:
-    before, after = _fitted(before, _FILM_SIDE), _fitted(after, _FILM_SIDE)
+    height, width = before.shape[:2]
+    longest = _SQUARE_SIDE if height == width else _FILM_SIDE
+    before, after = _fitted(before, longest), _fitted(after, longest)
     height, width = before.shape[:2]
     try:
         file = RecordingFile(path, (width, height), sound=False)

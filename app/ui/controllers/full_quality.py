@@ -43,10 +43,10 @@ class FullQuality(QObject):
         self,
         session: Session,
         say: Callable[[str], object],
-        saved: Callable[[Path, str], object],
+        saved: Callable[[Path, str, StyledFrame], object],
         parent: QObject,
     ) -> None:
-        """Take what shows a sentence, and what shows a saved file with a sentence."""
+        """Take what shows a sentence, and what shows a saved file, a sentence and the result."""
         super().__init__(parent)
         self._session, self._say, self._saved = session, say, saved
         self._alone = threading.Lock()
@@ -67,18 +67,19 @@ class FullQuality(QObject):
             write: Writes the rendered result, and returns what is lost, as clauses.
         """
 
-        def work() -> list[str] | None:
+        def work() -> tuple[StyledFrame, list[str]] | None:
             with suppress(Stopped):
                 whole, lost = self.render(styled)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                return lost + write(whole)
+                return whole, lost + write(whole)
             return None
 
-        def done(lost: list[str] | None) -> None:
-            if lost is None:
+        def done(made: tuple[StyledFrame, list[str]] | None) -> None:
+            if made is None:
                 self._say(tr("Canceled: {name} was not saved", name=path.name))
             else:
-                self._saved(path, clauses([tr("Saved {path}", path=path), *lost]))
+                whole, lost = made
+                self._saved(path, clauses([tr("Saved {path}", path=path), *lost]), whole)
 
         self._session.write(work, done, failure=tr("Could not save {name}", name=path.name))
 

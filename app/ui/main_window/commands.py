@@ -165,6 +165,8 @@ class Commands:
             window.workspace.close_drawer()
         elif window.problems.problems:
             window.problems.dismiss()
+        elif window.saved_card.isVisible():
+            window.saved_card.dismiss()
         elif window.queue.shown and not window.notices.text:
             window.queue.hide()
         else:

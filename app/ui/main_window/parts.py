@@ -41,6 +41,7 @@ from app.ui.player.player import Player
 from app.ui.player.recording_light import RecordingLight
 from app.ui.queue.controller import QueueController
 from app.ui.showing.controller import ShowController
+from app.ui.showing.saved_card import SavedCard
 from app.ui.showing.saved_files import SavedFiles
 from app.ui.speed.badge import SpeedBadge
 from app.ui.speed.compiling import CompileWatch
@@ -111,6 +112,7 @@ class WindowParts(QMainWindow):
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
+        self.saved_card = SavedCard(self)
         self.job, self.film = JobBar(self), FilmBar(self)
         self.painting, self.saving = ShareBar(IN_BANDS, self), ShareBar(IN_FULL_QUALITY, self)
         self.learning = SceneBar(self)
@@ -154,8 +156,8 @@ class WindowParts(QMainWindow):
         self.installer = StyleInstaller(context)
         self.queue = QueueController(context, self.mixer.label, self.theme)
         self.drop_handler = DropHandler(context, self.opener, self.installer, self.queue.ask_add)
-        saved = SavedFiles(context)
-        self.full_quality = FullQuality(self.session, context.say, saved.tell, self)
+        saved = SavedFiles(context, self.saved_card)
+        self.full_quality = FullQuality(self.session, context.say, saved.tell_picture, self)
         self.exporter = Exporter(context, self._show_recording, saved.tell, self.full_quality)
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(context, self.status.show_camera)
@@ -197,7 +199,7 @@ class WindowParts(QMainWindow):
         self.quick_bars = self.job, self.painting, self.saving, self.learning
         bars = self.problems, self.questions, *self.quick_bars, self.film
         self.messages = MessageStack(*bars, parent=self)
-        self.toast = Toast(self.notices, parent=self)
+        self.toast = Toast(self.saved_card, self.notices, parent=self)
         self.workspace = Workspace(
             self.toolbar,
             self.messages,
@@ -209,7 +211,7 @@ class WindowParts(QMainWindow):
             self,
         )
         self.setCentralWidget(self.workspace)
-        shown = self.toolbar, self.viewport, *bars, self.notices
+        shown = self.toolbar, self.viewport, *bars, self.saved_card, self.notices
         for part in (*shown, self.bottom_bars, self.panel, self.status):
             self.theme.add_widget(part)
 

@@ -33,9 +33,12 @@ class BeforeAfter:
         self._session, self._current = context.session, context.styled_or_notice
         self._say, self._viewport, self._dialogs = context.say, context.viewport, context.dialogs
 
-    def save(self) -> None:
-        """Save one picture of both: divided as in the before/after view, or side by side."""
-        styled = self._current()
+    def save(self, styled: StyledFrame | None = None) -> None:
+        """Save one picture of both: divided as in the before/after view, or side by side.
+
+        Without a result, save the one on screen.
+        """
+        styled = styled or self._current()
         if styled is None:
             return
         at = self._viewport.split if self._viewport.view == "split" else None
@@ -64,14 +67,22 @@ class BeforeAfter:
         dialog.selectFile(name.removesuffix(".png"))
         dialog.open()
 
+    def save_shaped_wipe(self, styled: StyledFrame, *, square: bool) -> None:
+        """Save a film of a result without asking for its name."""
+        moment = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")[:-3]
+        path = films_folder() / f"{styled.config.style}_{moment}_wipe{FILM}"
+        self._write_wipe(styled, path, square=square)
+
     def save_wipe(self, styled: StyledFrame, path: Path, chosen: str = "") -> None:
         """Write a wipe; if `path` has no extension of one, the name filter `chosen` decides it."""
         if path.suffix.lower() not in (FILM, ANIMATION):
             ending = ANIMATION if ANIMATION in chosen else FILM
             path = path.with_name(path.name + ending)
+        self._write_wipe(styled, path)
 
+    def _write_wipe(self, styled: StyledFrame, path: Path, *, square: bool = False) -> None:
         def write(whole: StyledFrame) -> list[str]:
-            write_wipe(path, *before_and_after(whole, full_size(whole)))
+            write_wipe(path, *before_and_after(whole, full_size(whole)), square=square)
             return []
 
         self._say(tr(MAKING))

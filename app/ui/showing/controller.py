@@ -43,6 +43,8 @@ class ShowController(QObject):
         self._leaving = actions["back"], actions["fullscreen"]
         self.saved = saved
         self.before_after = BeforeAfter(context, full_quality)
+        saved.card.before_after_wanted.connect(lambda: self.before_after.save(saved.picture))
+        saved.card.wipe_wanted.connect(self._save_wipe)
         self.slideshow = Slideshow(context)
         self.projector: ProjectorWindow | None = None
         self.dialog: SlideshowDialog | None = None
@@ -59,6 +61,10 @@ class ShowController(QObject):
             "slideshow": self.slideshow.toggle,
             "slideshow_settings": self._ask_slideshow,
         }[key]()
+
+    def _save_wipe(self, square: bool) -> None:
+        if (picture := self.saved.picture) is not None:
+            self.before_after.save_shaped_wipe(picture, square=square)
 
     def close(self) -> None:
         """Close the projector and stop the slideshow."""

@@ -194,7 +194,8 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #notice, #offer, #job {{ background: {t.calm}; }}
 #notice QLabel, #offer QLabel, #job QLabel {{ color: {t.on_calm}; }}
 #problem, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
-#notice {{ border: 1px solid {t.outline}; border-radius: {RADIUS}px; }}
+#notice, #saved {{ border: 1px solid {t.outline}; border-radius: {RADIUS}px; }}
+#saved {{ background: {t.panel}; }}
 QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from app.ui.theme.tokens import SPACE
 
-_WIDEST = 70 * SPACE  # px, maximum width of a toast
+_WIDEST = 80 * SPACE  # px, width of a toast, unless its buttons need more
 _ASIDE = 2 * SPACE  # px, between its sides and the picture's
 _BELOW = 7 * SPACE  # px, left for overlays on the lower edge: the recording light, the zoom
 
@@ -87,7 +87,8 @@ class Toast(MessageStack):
     """
 
     def _geometry(self, column: QLayout) -> QRect:
-        width = min(_WIDEST, self._area.width() - 2 * _ASIDE)
+        wanted = max(_WIDEST, column.minimumSize().width())  # all buttons are legible
+        width = min(wanted, self._area.width() - 2 * _ASIDE)
         height = min(column.totalHeightForWidth(width), self._area.height() - _BELOW)
         place = QRect(0, 0, width, height)
         place.moveCenter(self._area.center())

@@ -67,7 +67,7 @@ def test_a_wipe_begins_with_the_picture_and_ends_with_the_painting():
     assert line == sorted(line, reverse=True)
 
 
-def test_a_wipe_is_a_film_of_four_seconds(tmp_path):
+def test_a_wipe_is_a_film_of_six_seconds(tmp_path):
     path = tmp_path / "wipe.mp4"
     write_wipe(path, BEFORE, AFTER)
     with av.open(str(path)) as film:

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _CAMERA = "tests/app/ui/window/test_camera_mode.py"
 _MODES = "tests/app/sources/test_camera_modes.py"
 _SLIDES = "tests/app/ui/window/test_slideshow.py"
+_SAVED = "tests/app/ui/window/test_saved_files.py"
 _STRIP = "tests/app/ui/window/test_film_strip.py"
 _PROJECTOR = "tests/app/ui/window/test_projector.py"
 
@@ -132,5 +133,19 @@ MUTANTS = (
         "            self._plain.popitem(last=False)\n",
         "            break\n",
         (f"{_STRIP}::test_memory_is_bounded_however_many_pictures_are_seen",),
+    ),
+    Mutant(
+        "before/after is of the picture on screen and not of the saved one",
+        "app/ui/showing/controller.py",
+        "self.before_after.save(saved.picture)",
+        "self.before_after.save()",
+        (f"{_SAVED}::test_before_after_is_of_the_saved_picture_and_not_of_the_next_one",),
+    ),
+    Mutant(
+        "a square wipe is wide",
+        "app/export/before_after/wipe.py",
+        "    if square:\n",
+        "    if False:\n",
+        (f"{_SAVED}::test_a_wipe_of_the_saved_picture_takes_six_seconds",),
     ),
 )

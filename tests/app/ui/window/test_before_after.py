@@ -34,19 +34,19 @@ def saved_in(folder: Path) -> np.ndarray:
 
 def test_a_key_saves_both_side_by_side(folder, streaming, qtbot):
     press(streaming, "before_after")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     made = saved_in(folder)
     assert made.shape == (48, 2 * 64 + line_width(64), 3)
     assert tuple(made[24, 10]) == RED
     assert tuple(made[24, -10]) == CYAN
-    assert streaming.notices.offer_button.isVisible()
+    assert streaming.saved_card.folder.isVisible()
 
 
 def test_in_the_view_before_after_it_is_split_where_the_divider_is(folder, streaming, qtbot):
     press(streaming, "view_split")
     streaming.viewport.split = 0.75
     press(streaming, "before_after")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     made = saved_in(folder)
     assert made.shape == (48, 64, 3)
     assert tuple(made[24, 44]) == RED
@@ -57,13 +57,13 @@ def test_the_divider_at_the_edge_is_no_side_by_side(folder, streaming, qtbot):
     press(streaming, "view_split")
     streaming.viewport.split = 0.0
     press(streaming, "before_after")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     assert (saved_in(folder) == CYAN).all()
 
 
 def test_what_was_saved_says_how_it_was_made(folder, streaming, qtbot):
     press(streaming, "before_after")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     [path] = folder.glob("*.png")
     assert read_metadata(path)["Software"].startswith("StyleForge")
 
@@ -91,7 +91,7 @@ def test_a_wipe_is_saved_as_it_was_chosen(folder, streaming, qtbot, name, chosen
     dialog.selectNameFilter(chosen)
     dialog.filesSelected.emit([str(folder / name)])
     dialog.reject()
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=20_000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=20_000)
     [path] = folder.iterdir()
     assert path.suffix == ending
     assert path.stat().st_size > 500
@@ -107,7 +107,7 @@ def test_a_wipe_that_cannot_be_written_is_a_problem(streaming, tmp_path, qtbot):
 
 def test_a_stream_is_saved_in_the_size_of_its_frames(folder, moving, qtbot):
     press(moving, "before_after")
-    qtbot.waitUntil(lambda: moving.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: moving.saved_card.text.startswith("Saved "), timeout=5000)
     made = saved_in(folder)
     line = line_width(160)
     assert made.shape == (120, 320 + line, 3)

@@ -38,9 +38,9 @@ def test_copy_gives_the_styled_picture_without_holding_the_window_up(streaming, 
 def test_a_snapshot_is_saved_at_once_and_says_where(streaming, tmp_path, monkeypatch, qtbot):
     monkeypatch.setattr(streaming.exporter, "_folder", lambda: tmp_path / "shots")
     press(streaming, "snapshot")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     [path] = (tmp_path / "shots").iterdir()
-    assert str(path) in streaming.notices.text
+    assert str(path) in streaming.saved_card.text
     assert read_metadata(path)["Style"] == "Candy"
 
 
@@ -48,7 +48,7 @@ def test_a_snapshot_is_saved_at_once_and_says_where(streaming, tmp_path, monkeyp
 def test_saving_keeps_the_picture_and_how_it_was_made(streaming, tmp_path, qtbot, name):
     path = tmp_path / name
     streaming.exporter.save(streaming.viewport.styled, path)
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     assert np.abs(read_pixels(path).astype(int) - [0, 255, 255]).max() <= 4
     assert read_metadata(path)["Precision"] == "FP32"
 

@@ -163,7 +163,7 @@ def test_save_as_suggests_the_sources_name_with_the_style(streaming, session, tm
     dialog = ask(streaming, "save")
     assert [Path(name).name for name in dialog.selectedFiles()] == ["waves, Candy.png"]
     choose(dialog, tmp_path / "results.png")
-    qtbot.waitUntil(lambda: streaming.notices.text.startswith("Saved "), timeout=5000)
+    qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     assert (tmp_path / "results.png").is_file()
     styled = streaming.viewport.styled
     running = replace(styled.running, style="Candy 60 %, Udnie 40 %")

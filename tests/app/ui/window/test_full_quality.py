@@ -85,7 +85,7 @@ def test_a_small_copy_for_the_display_counts_as_the_captured_frame(hurried, full
 
 
 def saved(window, qtbot) -> None:
-    qtbot.waitUntil(lambda: window.notices.text.startswith("Saved "), timeout=60_000)
+    qtbot.waitUntil(lambda: window.saved_card.text.startswith("Saved "), timeout=60_000)
 
 
 def test_a_result_of_the_stream_is_saved_in_full_quality(window, hurried, full, tmp_path, qtbot):
@@ -163,7 +163,7 @@ def test_what_cannot_be_rendered_is_saved_as_it_was_shown(
     monkeypatch.setattr(window.session.engine, "apart", apart)
     window.exporter.save(hurried, tmp_path / "a.png")
     saved(window, qtbot)
-    assert mentions(window.notices.text, "no memory is left")
+    assert mentions(window.saved_card.text, "no memory is left")
     assert (read_pixels(tmp_path / "a.png") == hurried.frame.pixels).all()
 
 

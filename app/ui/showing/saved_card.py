@@ -1,0 +1,183 @@
+"""Shows the picture that was just saved, with what one does next: copy, compare, send, find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QAction,
+    QDrag,
+    QImage,
+    QMouseEvent,
+    QPixmap,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.ui.layouts import described, fill
+from app.ui.theme.tokens import SPACE
+from app.ui.viewport.text_painting import breakable
+from app.ui.widgets.message_bars import make_button, message_label
+from utils.translation.mnemonics import without_mnemonic
+from utils.translation.texts import tr
+
+THUMBNAIL = QSize(128, 80)  # px, the most that it takes
+SHOWN_MS = 30_000
+
+
+class SavedCard(QFrame):
+    """A card about the last saved picture.
+
+    It disappears after SHOWN_MS, or later while the pointer or the focus is in it.
+
+    Signals:
+        copy_wanted, before_after_wanted, folder_wanted: A button was pressed.
+        wipe_wanted: A wipe film is wanted; with whether it is square.
+    """
+
+    copy_wanted = Signal()
+    before_after_wanted = Signal()
+    wipe_wanted = Signal(bool)
+    folder_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("saved")
+        self.setAccessibleName(tr("Saved picture"))
+        self.thumbnail = DraggedThumbnail(self)
+        self._text = message_label(self)
+        self.copy = make_button(
+            tr("&Copy"), tr("Copy the saved picture to the clipboard"), self.copy_wanted.emit
+        )
+        self.before_after = make_button(
+            tr("&Before/after"),
+            tr("Save the picture and its original in one file"),
+            self.before_after_wanted.emit,
+        )
+        self.wipe = self._wipe_button()
+        self.folder = make_button(
+            tr("Show in &folder"), tr("Show the file in its folder"), self.folder_wanted.emit
+        )
+        close = make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss)
+        buttons = self.copy, self.before_after, self.wipe, self.folder, close
+        column = fill(
+            QVBoxLayout(),
+            None,
+            self._text,
+            fill(QHBoxLayout(), *buttons, None, spacing=SPACE),
+            None,
+            spacing=SPACE // 2,
+        )
+        margins = (SPACE, SPACE, SPACE, SPACE)
+        fill(QHBoxLayout(self), self.thumbnail, (column, 1), margins=margins, spacing=2 * SPACE)
+        self._timer = QTimer(self, interval=SHOWN_MS, singleShot=True)
+        self._timer.timeout.connect(self._on_time_up)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        return "" if self.isHidden() else self.accessibleDescription()
+
+    def show_saved(self, path: Path, text: str, picture: QImage) -> None:
+        """Show a saved file, with a small copy of its picture; screen readers read `text` out."""
+        self.thumbnail.show_file(path, picture)
+        self._text.setText(breakable(text))
+        self.setAccessibleDescription(text)
+        self._timer.start()
+        self.show()
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
+
+    def dismiss(self) -> None:
+        self._timer.stop()
+        self.hide()
+
+    def _wipe_button(self) -> QToolButton:
+        """Make the button of the two shapes of a wipe."""
+        button = QToolButton(self)
+        button.setText(tr("&Wipe film"))
+        described(
+            button,
+            without_mnemonic(button.text()),
+            tr("Save a film of 6 seconds that wipes from the original to the picture"),
+        )
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        for title, square in ((tr("As wide as the picture"), False), (tr("Square"), True)):
+            action = QAction(title, menu)
+            action.triggered.connect(lambda _=False, square=square: self.wipe_wanted.emit(square))
+            menu.addAction(action)
+        button.setMenu(menu)
+        return button
+
+    def _on_time_up(self) -> None:
+        focused = self.window().focusWidget()
+        if self.underMouse() or (focused is not None and self.isAncestorOf(focused)):
+            self._timer.start()
+        else:
+            self.dismiss()
+
+
+class DraggedThumbnail(QLabel):
+    """A small copy of a file, to be dragged into other programs."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setCursor(Qt.CursorShape.OpenHandCursor)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._path: Path | None = None
+        self._pressed: QPoint | None = None
+
+    def show_file(self, path: Path, picture: QImage) -> None:
+        self._path = path
+        ratio = self.devicePixelRatioF()
+        pixmap = QPixmap.fromImage(picture)
+        pixmap.setDevicePixelRatio(ratio)
+        self.setPixmap(pixmap)
+        described(self, path.name, tr("Drag this picture into another program"))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed = event.position().toPoint()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._pressed = None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None or self._path is None:
+            return
+        moved = (event.position().toPoint() - self._pressed).manhattanLength()
+        if moved >= QApplication.startDragDistance():
+            self._pressed = None
+            drag = QDrag(self)
+            drag.setMimeData(file_data(self._path))
+            drag.setPixmap(self.pixmap())
+            drag.exec(Qt.DropAction.CopyAction)
+
+
+def file_data(path: Path, picture: QImage | None = None) -> QMimeData:
+    """Return a file, and its picture if given, for the clipboard or a drag."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    if picture is not None:
+        data.setImageData(picture)
+    return data
+
+
+def small_copy(picture: QImage, ratio: float) -> QImage:
+    """Return a copy that fits THUMBNAIL on a screen with `ratio` pixels per point."""
+    return picture.scaled(
+        THUMBNAIL * ratio,
+        Qt.AspectRatioMode.KeepAspectRatio,
+        Qt.TransformationMode.SmoothTransformation,
+    )
