@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.ui.actions import GROUPS
+from app.virtual_camera.installing import DRIVERS, EXTRA_COMMAND
 from tools import translations
 from tools.bare_texts import bare_errors, bare_texts
 from utils.translation.files import FOLDER, available, share
@@ -54,6 +55,7 @@ NOT_SHOWN = {
     "virtual_camera/device.py": (
         "sudo modprobe v4l2loopback exclusive_caps=1 card_label=StyleForge",
     ),
+    "virtual_camera/installing.py": (EXTRA_COMMAND, *DRIVERS.values()),
     "virtual_camera/sender.py": ("virtual camera",),
 }
 # The errors whose messages the window shows.

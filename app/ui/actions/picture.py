@@ -69,6 +69,14 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         checkable=True,
     ),
     ActionEntry(
+        "obs",
+        "Use in OBS...",
+        ("Ctrl+Shift+W",),
+        "Show how the painting gets into OBS and into calls",
+        "Picture",
+        "webcam",
+    ),
+    ActionEntry(
         "camera_settings",
         "Virtual camera settings...",
         ("Shift+W",),

@@ -62,6 +62,7 @@ class Commands:
             **{key: lambda key=key: window.person.act(key) for key in PERSON_ACTIONS},
             "brush": lambda: window.brushing.toggle(),
             "virtual_camera": lambda: window.virtual_camera.toggle(),
+            "obs": lambda: window.virtual_camera.ask_obs(),
             "camera_settings": lambda: window.virtual_camera.ask(),
             "save": lambda: window.exporter.save_as(window),
             "export_film": lambda: window.film_exporter.ask(window, films_folder()),

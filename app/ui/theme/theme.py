@@ -196,6 +196,7 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #problem, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
 #notice, #saved {{ border: 1px solid {t.outline}; border-radius: {RADIUS}px; }}
 #saved {{ background: {t.panel}; }}
+#card {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: {RADIUS + 2}px; }}
 QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}

@@ -6,17 +6,21 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.engine.result import StyledFrame
 from app.errors import ADVICE, Problem, StyleForgeError
 from app.settings import Settings
 from app.ui.virtual_camera.dialog import CameraDialog
+from app.ui.virtual_camera.obs_dialog import ObsDialog
 from app.ui.window_context import WindowContext
 from app.virtual_camera.choice import CameraChoice, parse_size
+from app.virtual_camera.color_bars import color_bars
+from app.virtual_camera.installing import needed
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
 from utils.translation.texts import mark, tr
 
+TEST_MS = 5000  # of the test picture
 FAILURE = mark("Could not switch the virtual camera on")
 
 
@@ -50,7 +54,11 @@ class CameraSwitch(QObject):
         self._opening = threading.Lock()  # one job at a time opens a camera
         self._lock = threading.Lock()  # guards the camera and the wanted number
         self._dialog: CameraDialog | None = None
+        self._obs: ObsDialog | None = None
+        self._projector = context.actions["projector"]
         self._text = ""
+        self._testing = QTimer(self, interval=TEST_MS, singleShot=True)
+        self._testing.timeout.connect(self._show_current)
         self._told.connect(self._on_status)
         session.styled.connect(self._on_styled)
 
@@ -71,6 +79,26 @@ class CameraSwitch(QObject):
             self._dialog.picked.connect(self._pick)
             self._dialog.show_status(self._text)
         self._dialog.bring_up()
+
+    def ask_obs(self) -> None:
+        """Show the ways into other programs."""
+        if self._obs is None:
+            self._obs = ObsDialog(self._action, self._projector, self._window)
+            self._obs.test_wanted.connect(self._send_test)
+            self._obs.settings_wanted.connect(self.ask)
+            self._obs.show_status(self._text)
+        self._obs.show_needed(needed())
+        self._obs.bring_up()
+
+    def _send_test(self) -> None:
+        """Show color bars in place of the stream for TEST_MS."""
+        if (camera := self._camera) is not None:
+            self._testing.start()
+            camera.show(color_bars(camera.choice.width, camera.choice.height))
+
+    def _show_current(self) -> None:
+        if (styled := self._current()) is not None:
+            self._on_styled(styled)
 
     def close(self) -> None:
         """Switch the camera off, even while it opens."""
@@ -113,8 +141,7 @@ class CameraSwitch(QObject):
             elif opened is not None:
                 self._on_status(opened.status)
                 self._session.set_least_size(choice.width, choice.height, "virtual camera")
-                if (styled := self._current()) is not None:
-                    self._on_styled(styled)
+                self._show_current()
 
         self._session.run(work, done, failure=FAILURE)
 
@@ -131,7 +158,7 @@ class CameraSwitch(QObject):
 
     @Slot(object)
     def _on_styled(self, styled: StyledFrame) -> None:
-        if self._camera is not None:
+        if self._camera is not None and not self._testing.isActive():
             self._camera.show(styled.frame.pixels)
 
     @Slot(object)
@@ -156,5 +183,6 @@ class CameraSwitch(QObject):
     def _show(self, text: str) -> None:
         self._text = tr("Virtual camera: {text}", text=text) if text else ""
         self._say(self._text)
-        if self._dialog is not None:
-            self._dialog.show_status(self._text)
+        for dialog in (self._dialog, self._obs):
+            if dialog is not None:
+                dialog.show_status(self._text)

@@ -142,4 +142,20 @@ MUTANTS = (
         "",
         (f"{_WINDOW}::test_a_camera_that_is_switched_off_while_it_is_opened_is_closed",),
     ),
+    Mutant(
+        "a stream takes the place of the test picture at once",
+        "app/ui/virtual_camera/switch.py",
+        " and not self._testing.isActive()",
+        "",
+        (f"{_WINDOW}::test_a_test_picture_stands_in_for_the_stream_for_a_while",),
+    ),
+    Mutant(
+        "a machine with a camera is told to install one",
+        "app/virtual_camera/installing.py",
+        '        if any(devices.glob("video*")):\n',
+        "        if False:\n",
+        (
+            "tests/app/virtual_camera/test_installing.py::test_with_a_device_nothing_is_left_to_install",
+        ),
+    ),
 )

@@ -31,6 +31,7 @@ from app.ui.gallery.about import AboutStyle
 from app.ui.main_window import MainWindow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
 from app.ui.virtual_camera.dialog import CameraDialog
+from app.ui.virtual_camera.obs_dialog import ObsDialog
 
 KINDS = (
     QAbstractButton,
@@ -104,6 +105,13 @@ def _camera(window: MainWindow) -> QWidget:
     return dialog
 
 
+def _obs(window: MainWindow) -> QWidget:
+    window.actions_by_key["obs"].trigger()
+    dialog = window.findChild(ObsDialog)
+    assert dialog is not None
+    return dialog
+
+
 def _camera_mode(window: MainWindow) -> QWidget:
     dialog = CameraModeDialog(window)
     dialog.show_camera(Mode(), USUAL)
@@ -143,6 +151,7 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "studio": _studio,
     "film": _film,
     "camera": _camera,
+    "use in obs": _obs,
     "camera mode": _camera_mode,
     "slideshow": _slideshow,
     "about": _about,

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QLineEdit
 
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from app.ui.virtual_camera.dialog import CameraDialog
+from app.ui.virtual_camera.obs_dialog import ObsDialog
 from app.ui.virtual_camera.switch import choice_from_settings
 from app.virtual_camera import sender
 from app.virtual_camera.choice import CameraChoice
+from app.virtual_camera.color_bars import color_bars
+from app.virtual_camera.installing import Needed
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_keys import controls
 from tests.helpers.errors import mentions
@@ -285,3 +288,57 @@ def test_while_the_camera_is_on_results_are_not_smaller_than_it(on, session, qtb
     qtbot.waitUntil(lambda: loop._least == (1280, 720))
     press(on, "virtual_camera")
     qtbot.waitUntil(lambda: loop._least == (0, 0))
+
+
+# The ways into other programs
+
+
+@pytest.fixture
+def obs(streaming, cameras) -> ObsDialog:
+    press(streaming, "obs")
+    dialog = streaming.findChild(ObsDialog)
+    assert isinstance(dialog, ObsDialog)
+    return dialog
+
+
+def test_the_camera_is_switched_there_and_shows_its_state(obs, streaming, cameras, qtbot):
+    assert not obs.test.isEnabled()
+    obs.start.click()
+    qtbot.waitUntil(lambda: bool(cameras.opened))
+    assert is_checked(streaming)
+    assert obs.test.isEnabled()
+    qtbot.waitUntil(lambda: NAME in obs.status.text())
+    obs.start.click()
+    assert cameras.opened[0].closed.is_set()
+    assert not obs.test.isEnabled()
+
+
+def test_a_test_picture_stands_in_for_the_stream_for_a_while(obs, session, cameras, qtbot):
+    obs.start.click()
+    qtbot.waitUntil(lambda: bool(cameras.opened) and len(cameras.opened[0].frames) > 0)
+    qtbot.waitUntil(lambda: middle(cameras) == [0, 255, 255])
+    obs.test.click()
+    bars = color_bars(1280, 720)
+    qtbot.waitUntil(lambda: np.array_equal(cameras.opened[0].pictures()[-1], bars))
+    session.styled.emit(obs.parent().viewport.styled)  # the stream goes on meanwhile
+    switch, sent = obs.parent().virtual_camera, len(cameras.opened[0].frames)
+    qtbot.waitUntil(lambda: len(cameras.opened[0].frames) > sent + 3)
+    assert np.array_equal(cameras.opened[0].pictures()[-1], bars)
+    switch._testing.stop()
+    switch._testing.timeout.emit()
+    qtbot.waitUntil(lambda: middle(cameras) == [0, 255, 255])
+
+
+def test_the_line_to_install_is_copied(obs):
+    obs.show_needed(Needed("Linux needs it:", "sudo modprobe it"))
+    obs.copy.click()
+    assert QGuiApplication.clipboard().text() == "sudo modprobe it"
+    obs.show_needed(Needed("Ready."))
+    assert not obs.copy.isVisible()
+
+
+def test_the_projector_is_opened_and_closed_there(obs, streaming):
+    obs.project.click()
+    assert streaming.showing.projector is not None
+    obs.project.click()
+    assert streaming.showing.projector is None
