@@ -170,6 +170,7 @@ def opened(window: MainWindow, name: str) -> QWidget:
     surface = SURFACES[name](window)
     QTest.qWait(50)
     surface.window().activateWindow()
+    assert QTest.qWaitForWindowActive(surface.window())  # a window manager takes its time
     QApplication.processEvents()
     return surface
 
