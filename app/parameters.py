@@ -47,13 +47,17 @@ AUTO = "auto"  # the value of an amount that the engine chooses
 
 
 class Group(StrEnum):
-    """Headings of the panel, from top to bottom. PERSON has a window of its own."""
+    """Headings of the panel, from top to bottom.
+
+    PERSON has a window of its own, and ENGINE a place in the speed test.
+    """
 
     STYLE = "Style"
-    DETAIL = "Detail"
+    STROKES = "Strokes and texture"
+    COLORS = "Colors"
     MOTION = "Motion"
     PERSON = "Person and background"
-    ADVANCED = "Advanced"
+    ENGINE = "Engine"
 
 
 class Stage(Enum):
@@ -124,11 +128,10 @@ class FractionParameter(Parameter):
 class AmountParameter(Parameter):
     """A number from 0 to 1, or AUTO to let the engine choose.
 
-    It is a slider in percent, with `zero` for "0 %", and a check box `automatic` for AUTO.
+    It is a slider in percent, with `zero` for "0 %", whose left end stands for AUTO.
     """
 
     zero: str = "0 %"
-    automatic: str
 
     def valid(self, value: object) -> bool:
         return value == AUTO or (isinstance(value, float) and 0 <= value <= 1)
@@ -249,7 +252,7 @@ class Parameters:
         SwitchParameter(
             label="Keep &colors",
             tip="Combine the brightness of the styled picture with the colors of the source",
-            group=Group.STYLE,
+            group=Group.COLORS,
             stage=Stage.FINISHING,
             help="keep the picture's own colors",
             window_flag=False,
@@ -261,7 +264,7 @@ class Parameters:
         ChoiceParameter(
             label="Style &version",
             tip="Fine has more detail, fast gives more pictures a second",
-            group=Group.ADVANCED,
+            group=Group.ENGINE,
             stage=Stage.NETWORK,
             options=NETWORKS,
             help="version of the style: full (fine) or lite (fast)",
@@ -280,9 +283,9 @@ class Parameters:
     strokes: str = _row(
         "medium",
         ChoiceParameter(
-            label="St&rokes",
+            label="St&roke width",
             tip="Fine strokes show more detail and take longer",
-            group=Group.ADVANCED,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             options=STROKES,
             help="width of the strokes",
@@ -294,7 +297,7 @@ class Parameters:
         SwitchParameter(
             label="Keep stroke &width",
             tip="Keep strokes as wide as with automatic detail, whatever the detail",
-            group=Group.ADVANCED,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
         ),
     )
@@ -303,11 +306,10 @@ class Parameters:
         AmountParameter(
             label="T&exture",
             tip="Paints skies, walls and other flat parts, which stay smooth without it. "
-            "Automatic uses the style's own amount, or less in streams to keep them steady",
-            group=Group.DETAIL,
+            "Auto uses the style's own amount, or less in streams to keep them steady",
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             zero="Off",
-            automatic="A&utomatic texture",
             help="how much to paint where the picture is flat, 0 to 1, or auto for the style's own "
             "amount",
             metadata="Texture",
@@ -318,7 +320,7 @@ class Parameters:
         DirectionParameter(
             label="&Brushwork",
             tip="How strokes lie in skies, walls and other flat parts",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             automatic=Option("As the style", "The direction that suits the style"),
             angle="Turned b&y",
@@ -334,7 +336,7 @@ class Parameters:
             label="Remove handles (&J)",
             title="Strokes by hand",
             tip="Remove all handles, so that strokes follow the picture again",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             help="directions of strokes at places of the picture: x,y,angle of up to "
             f"{MOST_HANDLES} handles, separated by semicolons, with x and y from 0 to 1 from the "
@@ -347,10 +349,9 @@ class Parameters:
         AmountParameter(
             label="Stroke lengt&h",
             tip="How long strokes with a direction are",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             zero="Short",
-            automatic="&Automatic length",
             help="how long strokes with a direction are, 0 to 1, or auto for the style's own "
             "length",
             metadata="Stroke length",
@@ -361,7 +362,7 @@ class Parameters:
         ChoiceParameter(
             label="Keep &fine detail",
             tip="Restore edges and fine detail of the original, where the painting is coarser",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.FINISHING,
             options=UPSAMPLING,
             checked="guided",

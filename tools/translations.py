@@ -34,7 +34,6 @@ from models.training import presets
 from utils.files.signatures import KINDS
 from utils.translation.files import FOLDER, Translation, is_complete
 from utils.translation.languages import LANGUAGES, SOURCE
-from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import key_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,8 +56,6 @@ def _of_parameters() -> Iterator[str]:
         yield from (row.label, row.title, row.tip)
         if isinstance(row, FractionParameter | AmountParameter):
             yield row.zero
-        if isinstance(row, AmountParameter):
-            yield from (row.automatic, without_mnemonic(row.automatic))
         if isinstance(row, DirectionParameter):
             yield from (row.automatic.title, row.automatic.remark, row.angle, row.angle_title)
 

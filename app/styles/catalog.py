@@ -28,7 +28,7 @@ from app.styles.pack import (
 )
 from app.styles.pack_files import copy_pack, make_staging, move, set_title
 from app.styles.style_file import ENDING, SPEC, unpacked, write_style_file
-from models.families.keys import ANY_STYLE
+from models.families.keys import ANY_STYLE, FEED_FORWARD
 from utils.files.names import is_device
 from utils.text import printable
 from utils.translation.joints import either, enumerated, labeled
@@ -139,6 +139,11 @@ class Catalog:
 
     def find(self, key: str) -> Style | None:
         return self._styles.get(key)
+
+    def family_of(self, key: str) -> str:
+        """Return the family of a style; FEED_FORWARD if `key` is unknown."""
+        style = self._styles.get(key)
+        return style.family if style else FEED_FORWARD
 
     def mixable_with(self, key: str) -> tuple[Style, ...]:
         """Return the other styles of the same family as `key`, in gallery order.

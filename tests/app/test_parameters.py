@@ -44,7 +44,7 @@ ROWS = """
         FractionParameter(
             label="Text&ure",
             tip="How much of the canvas is seen",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.FINISHING,
             help="how much of the canvas is seen",
             metadata="Texture",
@@ -68,7 +68,7 @@ ROWS = """
             label="Canvas (&y)",
             title="Canvas",
             tip="What is painted on",
-            group=Group.DETAIL,
+            group=Group.STROKES,
             stage=Stage.NETWORK,
             options={"linen": Option("Linen", "Coarse"), "silk": Option("Silk", "Fine")},
             help="what is painted on",

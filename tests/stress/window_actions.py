@@ -10,11 +10,11 @@ from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
-from app.engine.engine import SIZES
 from app.errors import Problem
 from app.live.session import Session
 from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
+from app.ui.widgets.end_stop import EndStopSlider
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from models.families.keys import ANY_STYLE
 from tests.stress.sample_files import Files
@@ -53,6 +53,7 @@ class WindowActions:
             "choose a style": (8, self._choose_style),
             "mix": (4, self._mix),
             "move a slider": (6, self._slide),
+            "choose the detail": (1, self._choose_detail),
             "choose in the panel": (6, self._choose),
             "open a list": (2, self._open_list),
             "tick a box": (2, self._tick),
@@ -141,8 +142,14 @@ class WindowActions:
 
     def _slide(self) -> None:
         panel = self.window.panel
-        slider = self._any([c for c in panel.controls.values() if isinstance(c, FractionControl)])
-        slider.setValue(self._chance.randint(0, 100))
+        kinds = FractionControl, EndStopSlider
+        slider = self._any([c for c in panel.controls.values() if isinstance(c, kinds)])
+        slider.setValue(self._chance.randint(slider.minimum(), slider.maximum()))
+
+    def _choose_detail(self) -> None:
+        detail = self.window.panel.detail
+        small = [n for n, size in enumerate(detail.values) if size is None or size <= LARGEST]
+        detail.setValue(self._any(small) - 1)
 
     def _choose(self) -> None:
         panel = self.window.panel
@@ -150,21 +157,19 @@ class WindowActions:
             [
                 panel.mix,
                 *self._lists(),
-                panel.network_size,
-                panel.precision,
-                panel.kernels,
+                panel.engine.precision,
+                panel.engine.kernels,
             ]
         )
         rows = range(box.count())
-        if box is panel.network_size:
-            rows = [n for n, size in enumerate(SIZES) if size is not None and size <= LARGEST]
         row = self._any(rows)
         box.setCurrentIndex(row)
         box.activated.emit(row)
 
     def _open_list(self) -> None:
         panel = self.window.panel
-        box = self._any([panel.source, panel.mix, *self._lists(), panel.precision, panel.kernels])
+        fixed = panel.sources.list, panel.mix, panel.engine.precision, panel.engine.kernels
+        box = self._any([*fixed, *self._lists()])
         if box.isVisible():
             box.showPopup()
 

@@ -16,7 +16,7 @@ from app.sources import SOURCES
 from app.sources.address import with_scheme
 from app.sources.camera import CameraName, is_camera, parse_spec
 from app.ui.file_dialogs import OPEN_FILES, OPEN_FOLDER, OPEN_STYLE
-from app.ui.widgets.control_panel import ControlPanel
+from app.ui.panel.panel import ControlPanel
 from app.ui.widgets.option_box import Choice
 from app.ui.window_context import WindowContext
 from utils.translation.texts import tr
@@ -50,8 +50,8 @@ class SourceOpener(QObject):
         self._used: dict[str, str] = {}  # specs of cameras used so far, by name
         self._address = ""  # the typed address while it opens
         self._pasted = QTemporaryDir()  # deleted with this object
-        panel.source_picked.connect(self.pick)
-        panel.address_entered.connect(self._open_address)
+        panel.sources.picked.connect(self.pick)
+        panel.sources.entered.connect(self._open_address)
         session.cameras_found.connect(self._on_cameras_found)
         session.source_changed.connect(self._on_source_changed)
         session.opening_changed.connect(self._on_opening_changed)
@@ -107,7 +107,7 @@ class SourceOpener(QObject):
             if isinstance(spec, str) and is_camera(spec) and parse_spec(spec)[0] == info.title:
                 self._used[info.title] = spec
             done = bool(self._address) and self._session.spec == self._address
-            self._panel.close_address(in_use=done)
+            self._panel.sources.close_address(in_use=done)
             self._address = "" if done else self._address
         self._refresh(info)
 
@@ -116,7 +116,7 @@ class SourceOpener(QObject):
         self._refresh(self._session.info)
         if self._address:
             self._address = ""
-            self._panel.focus_failed_address()
+            self._panel.sources.focus_failed_address()
 
     def _on_cameras_found(self, cameras: tuple[CameraName, ...]) -> None:
         self._cameras = cameras
@@ -124,7 +124,7 @@ class SourceOpener(QObject):
 
     def _refresh(self, info: SourceInfo | None) -> None:
         current = self._session.spec if info is not None else None
-        self._panel.set_sources(self.choices(), current)
+        self._panel.sources.set_choices(self.choices(), current)
 
     def _fill_menu(self) -> None:
         self._menu.clear()

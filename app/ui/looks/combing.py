@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QObject
 
 from app.live.session import Session
 from app.ui.looks.gestures import Gestures
+from app.ui.panel.panel import ControlPanel
 from app.ui.viewport.combing import CombControl
-from app.ui.widgets.control_panel import ControlPanel
 from utils.stroke_directions import HAND, Handles
 from utils.translation.texts import tr
 

@@ -11,7 +11,8 @@ from app.parameters import MATTED, PARAMETERS, Group
 from utils.translation.texts import mark, tr
 
 LIMIT = 100  # changes that can be undone
-_SPEED = frozenset({"network", "size", "precision"})  # set by the speed slider
+_WIDTH = frozenset({"strokes", "keep_strokes"})  # set by the slider of the stroke width
+_SPEED = frozenset({"network", "size", "precision", "keep_strokes"})  # set by the speed slider
 _SHARES = frozenset({"mix_amount", "mix_more"})  # set by the wheel
 _STYLES = _SHARES | {"style", "mix"}
 _PERSON = frozenset({"matte", *MATTED})  # set by the window of person and background
@@ -35,6 +36,8 @@ def change_title(before: EngineConfig, after: EngineConfig) -> str:
         return ""
     if len(changed) == 1:
         return tr(_TITLES[next(iter(changed))])
+    if changed <= _WIDTH:
+        return tr(_TITLES["strokes"])
     if changed <= _SHARES:
         return tr("Shares of the mix")
     if changed <= _STYLES:
@@ -161,7 +164,8 @@ def _changed(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
 def _control(before: EngineConfig, after: EngineConfig) -> frozenset[str]:
     """Return the fields set by the control that made a change."""
     changed = _changed(before, after)
-    return next((several for several in (_SPEED, _SHARES, _PERSON) if changed <= several), changed)
+    controls = _WIDTH, _SPEED, _SHARES, _PERSON
+    return next((several for several in controls if changed <= several), changed)
 
 
 def _without_matte(config: EngineConfig) -> EngineConfig:

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
-from app.ui.widgets.control_panel import ControlPanel
+from app.ui.panel.panel import ControlPanel
+from app.ui.panel.stroke_width import FIELDS
 from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
@@ -38,7 +39,7 @@ class ResetController(QObject):
             panel.speed.slider: panel.speed_control.automatic,
             **{
                 control: self._to_default(name)
-                for name, control in (panel.controls | panel.boxes).items()
+                for name, control in (panel.controls | panel.others).items()
             },
         }
         for control in self._resets:
@@ -64,8 +65,9 @@ class ResetController(QObject):
         )
 
     def _to_default(self, name: str) -> Callable[[], None]:
-        default = getattr(_DEFAULTS, name)
-        return lambda: self._use(replace(self._session.config, **{name: default}))
+        names = FIELDS if name in FIELDS else (name,)  # the fields that its control sets
+        defaults = {each: getattr(_DEFAULTS, each) for each in names}
+        return lambda: self._use(replace(self._session.config, **defaults))
 
     def _use(self, config: EngineConfig) -> None:
         self._session.config = config

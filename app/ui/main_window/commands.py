@@ -158,8 +158,8 @@ class Commands:
             window.viewport.setFocus()
         elif working := [bar for bar in window.quick_bars if bar.isVisible()]:
             working[0].cancel.click()
-        elif window.focusWidget() is window.panel.address:
-            window.panel.close_address()
+        elif window.focusWidget() is window.panel.sources.address:
+            window.panel.sources.close_address()
         elif isinstance(window.focusWidget(), QLineEdit):
             window.viewport.setFocus()  # letter keys are shortcuts again there
         elif window.workspace.narrow and window.workspace.panel_shown:

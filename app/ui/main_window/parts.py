@@ -34,6 +34,7 @@ from app.ui.looks.gestures import Gestures
 from app.ui.looks.reset import ResetController
 from app.ui.looks.undo import UndoController
 from app.ui.main_window.window_settings import WindowSettings
+from app.ui.panel.panel import ControlPanel
 from app.ui.person.brushing import BrushController
 from app.ui.person.controller import PersonController
 from app.ui.player.bar import PlaybackBar
@@ -55,11 +56,10 @@ from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
 from app.ui.welcome.controller import WelcomeController
-from app.ui.widgets.control_panel import ControlPanel
+from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, SceneBar, ShareBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack, Toast
-from app.ui.widgets.parameter_controls import FractionControl
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.toolbar import Toolbar, tool_button
@@ -177,7 +177,7 @@ class WindowParts(QMainWindow):
         self.looks = LookController(context)
         self.drop_handler.open_spec = self.looks.open_dropped
         self.reset = ResetController(self.session, self.panel)
-        sliders = self.panel.findChildren(FractionControl)
+        sliders = self.panel.findChildren(NoWheelSlider)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
         self.undo = UndoController(context, gestures)
         self.combing = CombController(self.session, self.panel, self.viewport.comb, gestures)

@@ -18,11 +18,14 @@ from app.parameters import (
     Parameter,
     SwitchParameter,
 )
+from app.ui.widgets.end_stop import AUTOMATIC, EndStopSlider
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
 from utils.stroke_directions import HALF_TURN
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import tr
+
+END_STOP = 12  # percent between the end stop of an amount and 0 %
 
 
 class FractionControl(NoWheelSlider):
@@ -30,7 +33,7 @@ class FractionControl(NoWheelSlider):
 
     picked = Signal(object)
 
-    def __init__(self, row: FractionParameter | AmountParameter) -> None:
+    def __init__(self, row: FractionParameter) -> None:
         super().__init__(tr(row.title), tr(row.tip))
         self._row = row
         self.percent = QLabel()
@@ -183,36 +186,45 @@ class HandlesControl(QPushButton):
         """Do nothing: the panel puts the button in place of the angle."""
 
 
-class AmountControl(FractionControl):
-    """A slider that follows the automatic amount of its check box until the user moves it."""
+class AmountControl(EndStopSlider):
+    """A slider in percent whose end stop lets the style choose the amount.
+
+    Signals:
+        picked: A fraction (0-1), or AUTO; only for user input.
+    """
+
+    picked = Signal(object)
 
     def __init__(self, row: AmountParameter) -> None:
-        super().__init__(row)
-        self.automatic = QCheckBox(tr(row.automatic))
-        self.automatic.setAccessibleName(without_mnemonic(tr(row.automatic)))
-        self.automatic.setToolTip(tr(row.tip))
-        self.automatic.clicked.connect(self._pick_automatic)
+        super().__init__(tr(row.title), tr(row.tip), last=100, apart=END_STOP)
+        self._row = row
+        self._automatic = ""  # what the style chose last
+        self.chosen.connect(lambda value: self.picked.emit(AUTO if value is None else value / 100))
 
     def show_value(self, value: float | str) -> None:
         """Show `value` (0-1, or AUTO) without emitting signals."""
-        self.automatic.setChecked(value == AUTO)
-        if not isinstance(value, str):
-            super().show_value(value)
+        if isinstance(value, str):
+            self.show_stop(None, tr(AUTOMATIC), self._automatic)
+        else:
+            self.show_stop(round(value * 100), self._text(value))
 
     def show_automatic(self, amount: float) -> None:
-        """Show the current automatic amount (0-1) without emitting signals."""
-        super().show_value(amount)
+        """Show in the remark on the end stop which amount (0-1) the style chose."""
+        now = tr("Auto, {amount} at the moment", amount=self._text(amount))
+        if now != self._automatic:
+            self._automatic = now
+            if self.at_end_stop:
+                self.show_value(AUTO)
 
     @property
     def parts(self) -> tuple[QWidget, ...]:
-        return *super().parts, self.automatic
+        return self, self.reading
 
     def add_to(self, form: FormLayout) -> None:
-        super().add_to(form)
-        form.add_below(self.automatic)
+        form.add(tr(self._row.label), self, self.reading)
 
-    def _pick_automatic(self, checked: bool) -> None:
-        self.picked.emit(AUTO if checked else self.value() / 100)
+    def _text(self, amount: float) -> str:
+        return f"{round(100 * amount)} %" if amount else tr(self._row.zero)
 
 
 Control = (

@@ -103,9 +103,10 @@ MUTANTS = (
     ),
     Mutant(
         "the window imports the runtimes of others when it opens",
-        "app/ui/widgets/control_panel.py",
-        "        self._query_devices()\n\n    # Building",
-        "        self._query_devices()\n        self._query_runtimes()\n\n    # Building",
+        "app/ui/speed/engine_controls.py",
+        "        session.styles_changed.connect(self._follow_family)\n",
+        "        session.styles_changed.connect(self._follow_family)\n"
+        "        self._query_runtimes()\n",
         (
             "tests/app/ui/window/test_panel.py"
             "::test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device",
@@ -113,7 +114,7 @@ MUTANTS = (
     ),
     Mutant(
         "the list of kernels never offers the runtimes of others",
-        "app/ui/widgets/control_panel.py",
+        "app/ui/speed/engine_controls.py",
         "        self.kernels.focused.connect(self._query_runtimes)\n",
         "",
         (

@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "a control can be used that has no meaning for the family",
-        "app/ui/widgets/control_panel.py",
+        "app/ui/panel/panel.py",
         "part.setEnabled(not reason)",
         "part.setEnabled(True)",
         (

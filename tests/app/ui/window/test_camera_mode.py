@@ -115,8 +115,8 @@ def test_a_camera_is_listed_once_whatever_its_size(filmed, dialog, session, qtbo
     session.cameras_found.emit((CameraName(0, "Eye"),))
     pick(dialog.size_box, "320x240")
     qtbot.waitUntil(lambda: session.info.width == 320, timeout=10_000)
-    assert titles(filmed.panel.source).count("Eye") == 1
-    assert filmed.panel.source.currentText() == "Eye"
+    assert titles(filmed.panel.sources.list).count("Eye") == 1
+    assert filmed.panel.sources.list.currentText() == "Eye"
 
 
 def test_exposure_is_set_in_words(device, dialog, qtbot):

@@ -67,17 +67,17 @@ def test_every_label_of_the_panel_leads_to_its_control(window):
     buddies = {label.buddy() for label in window.panel.findChildren(QLabel)}
     panel = window.panel
     assert {
-        panel.source,
+        panel.sources.list,
         panel.controls["strength"],
         panel.mix,
         panel.controls["mix_amount"],
-        panel.network_size,
+        panel.detail,
         panel.controls["strokes"],
         panel.controls["smoothing"],
         panel.controls["network"],
-        panel.precision,
-        panel.kernels,
-        panel.device,
+        panel.engine.precision,
+        panel.engine.kernels,
+        panel.engine.device,
     } <= buddies
 
 
@@ -104,8 +104,8 @@ def test_space_on_a_focused_button_presses_the_button(streaming, session):
 
 def test_letters_typed_into_a_field_are_no_shortcuts(streaming, session):
     streaming.panel.ask_address()
-    QTest.keyClicks(streaming.panel.address, "nsc 1")
-    assert streaming.panel.address.text() == "nsc 1"
+    QTest.keyClicks(streaming.panel.sources.address, "nsc 1")
+    assert streaming.panel.sources.address.text() == "nsc 1"
     assert streaming.viewport.view == "styled"
     assert not session.paused
 

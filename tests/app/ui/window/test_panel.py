@@ -32,12 +32,12 @@ from tests.helpers.precisions import offer_bf16, set_bf16_gains
 
 def enter_address(window: MainWindow, address: str, way: str = "Enter") -> None:
     press(window, "address")
-    QTest.keyClicks(window.panel.address, address)
+    QTest.keyClicks(window.panel.sources.address, address)
     if way == "Enter":
-        QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
+        QTest.keyClick(window.panel.sources.address, Qt.Key.Key_Return)
     else:
-        window.panel.connect_button.setFocus()
-        window.panel.connect_button.click()
+        window.panel.sources.connect_button.setFocus()
+        window.panel.sources.connect_button.click()
 
 
 def test_the_panel_writes_the_config(every_precision, window, session):
@@ -45,16 +45,16 @@ def test_the_panel_writes_the_config(every_precision, window, session):
     panel.controls["strength"].setValue(40)
     panel.controls["keep_colors"].setFocus()
     QTest.keyClick(panel.controls["keep_colors"], Qt.Key.Key_Space)
-    QTest.keyClick(panel.precision, Qt.Key.Key_Down)
-    QTest.keyClick(panel.kernels, Qt.Key.Key_Home)
-    QTest.keyClick(panel.network_size, Qt.Key.Key_Down)
-    QTest.keyClick(panel.controls["strokes"], Qt.Key.Key_Home)
+    QTest.keyClick(panel.engine.precision, Qt.Key.Key_Down)
+    QTest.keyClick(panel.engine.kernels, Qt.Key.Key_Home)
+    QTest.keyClick(panel.detail, Qt.Key.Key_Right)
+    QTest.keyClick(panel.controls["strokes"], Qt.Key.Key_Right)
     QTest.keyClick(panel.controls["network"], Qt.Key.Key_End)
     panel.controls["upsampling"].setFocus()
     QTest.keyClick(panel.controls["upsampling"], Qt.Key.Key_Space)
     panel.controls["smoothing"].setValue(30)
     config = session.config
-    assert (config.strokes, config.network) == ("fine", "lite")
+    assert (config.strokes, config.keep_strokes, config.network) == ("fine", True, "lite")
     assert (config.upsampling, config.smoothing) == ("smooth", 0.3)
     assert panel.controls["smoothing"].percent.text() == "30 %"
     assert config.strength == 0.4
@@ -70,25 +70,25 @@ def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
     qtbot.wait(20)
     panel = window.panel
     headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
-    controls = [panel.mix, panel.network_size, panel.precision, panel.kernels, panel.device]
+    controls = [panel.mix, *panel.others.values()]
     shown = [each for each in panel.controls.values() if each is not panel.remove_handles]
     parts = [*headings, *shown, *controls, panel.advanced_button]
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
     assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
         "Smooth or sharp",
-        "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title, "Keep colors",
-        "Detail", "Texture", "Brushwork", "Stroke length", "Keep fine detail",
+        "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title,
+        "Strokes and texture", "Texture", "Brushwork", "Stroke length", "Stroke width", "Detail",
+        "Keep fine detail",
+        "Colors", "Keep colors",
         "Motion", "Less flicker", "Fluid",
         "Device",
-        "Advanced settings", "Detail", "Style version", "Strokes", "Keep stroke width", "Precision",
-        "Engine",
+        "Advanced settings", "Style version", "Precision", "Engine",
     ]  # fmt: skip
 
 
-def test_the_advanced_settings_are_folded_at_first(window, saved, qtbot):
+def test_the_engine_is_folded_at_first(window, saved, qtbot):
     panel = window.panel
-    inside = [panel.network_size, panel.precision, panel.kernels]
-    inside += [panel.controls[name] for name in ("network", "strokes", "keep_strokes")]
+    inside = [panel.engine.precision, panel.engine.kernels, panel.controls["network"]]
     assert not any(each.isVisible() for each in inside)
     QTest.mouseClick(panel.advanced_button, Qt.MouseButton.LeftButton)
     assert all(each.isVisible() for each in inside)
@@ -111,8 +111,8 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
     assert seen == [wanted]
     panel = window.panel
     assert panel.controls["strength"].value() == 25
-    assert panel.precision.currentText() == "BF16"
-    assert panel.network_size.currentText() == "512 px"
+    assert panel.engine.precision.currentText() == "BF16"
+    assert panel.detail.reading.text() == "512 px"
 
 
 def test_a_second_style_is_mixed_in_from_the_panel(window, session):
@@ -202,19 +202,25 @@ def test_the_panel_says_when_automatic_is_lite(streaming, session):
 
 
 def test_the_automatic_size_names_what_it_is_now(streaming):
-    assert streaming.panel.network_size.currentText() == "Automatic (48x32)"
+    detail = streaming.panel.detail
+    assert detail.reading.text() == "Auto"
+    assert "48x32" in detail.reading.toolTip()
+    assert detail.accessibleDescription() == detail.reading.toolTip()
 
 
 def test_devices_and_remarks_are_filled_in(window, qtbot):
-    qtbot.waitUntil(lambda: window.panel.device.count() >= 2)
-    qtbot.waitUntil(lambda: window.panel.kernels_remark.text() != "")
-    assert window.panel.device.currentText() == "Automatic" or window.session.config.device == "cpu"
+    qtbot.waitUntil(lambda: window.panel.engine.device.count() >= 2)
+    qtbot.waitUntil(lambda: window.panel.engine.kernels_remark.text() != "")
+    assert (
+        window.panel.engine.device.currentText() == "Automatic"
+        or window.session.config.device == "cpu"
+    )
 
 
 def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window, qtbot):
-    kernels = window.panel.kernels
-    qtbot.waitUntil(lambda: window.panel.kernels_remark.text() != "")
-    assert not window.panel._runtimes_asked  # the search would cost seconds of CPU time
+    kernels = window.panel.engine.kernels
+    qtbot.waitUntil(lambda: window.panel.engine.kernels_remark.text() != "")
+    assert not window.panel.engine.runtimes_asked  # the search would cost seconds of CPU time
     assert kernels.findText("OpenVINO CPU") == -1
     kernels.setFocus()
     qtbot.waitUntil(lambda: kernels.findText("OpenVINO CPU") >= 0, timeout=60_000)
@@ -224,44 +230,45 @@ def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window,
     for _ in range(kernels.findText("OpenVINO CPU") - kernels.currentIndex()):
         QTest.keyClick(kernels, Qt.Key.Key_Down)
     assert window.session.config.kernels == "openvino"
-    assert window.panel.kernels_remark.text() == RUNTIMES["openvino"].device_title()
+    assert window.panel.engine.kernels_remark.text() == RUNTIMES["openvino"].device_title()
 
 
 def test_cameras_are_listed_by_name(window, session, monkeypatch):
     opened: list[object] = []
     monkeypatch.setattr(session, "open", opened.append)
     session.cameras_found.emit((CameraName(2, "HD Pro"),))
-    titles = [window.panel.source.itemText(n) for n in range(window.panel.source.count())]
+    box = window.panel.sources.list
+    titles = [box.itemText(n) for n in range(box.count())]
     assert titles[0] == "HD Pro"
     assert "Animated scene" in titles
-    window.opener.pick(window.panel.source.itemData(0))
+    window.opener.pick(box.itemData(0))
     assert opened == ["camera:HD Pro"]
 
 
 def test_the_address_field_opens_an_address(window, session, monkeypatch):
     opened: list[object] = []
     monkeypatch.setattr(session, "open", opened.append)
-    window.panel.address_entered.disconnect()
-    window.panel.address_entered.connect(session.open)
+    window.panel.sources.entered.disconnect()
+    window.panel.sources.entered.connect(session.open)
     press(window, "address")
-    QTest.keyClicks(window.panel.address, "http://cam/video")
-    QTest.keyClick(window.panel.address, Qt.Key.Key_Return)
+    QTest.keyClicks(window.panel.sources.address, "http://cam/video")
+    QTest.keyClick(window.panel.sources.address, Qt.Key.Key_Return)
     assert opened == ["http://cam/video"]
 
 
 def test_an_address_without_its_scheme_is_http(window, session, monkeypatch):
     opened: list[object] = []
     monkeypatch.setattr(session, "open", opened.append)
-    window.panel.address_entered.emit("192.168.1.5/video")
+    window.panel.sources.entered.emit("192.168.1.5/video")
     assert opened == ["http://192.168.1.5/video"]
 
 
 def test_escape_leaves_the_address_field_and_closes_it(window):
     press(window, "address")
-    assert window.panel.address.hasFocus()
-    QTest.keyClick(window.panel.address, Qt.Key.Key_Escape)
+    assert window.panel.sources.address.hasFocus()
+    QTest.keyClick(window.panel.sources.address, Qt.Key.Key_Escape)
     assert window.viewport.hasFocus()
-    assert not window.panel.address.isVisible()
+    assert not window.panel.sources.address.isVisible()
 
 
 def test_once_an_address_is_open_its_field_closes_and_letters_are_keys_again(
@@ -271,22 +278,22 @@ def test_once_an_address_is_open_its_field_closes_and_letters_are_keys_again(
         enter_address(streaming, camera.url("stream.mjpg"))
         qtbot.waitUntil(lambda: str(camera.port) in session.info.title, timeout=5000)
         qtbot.waitUntil(streaming.viewport.hasFocus)
-        assert not streaming.panel.address.isVisible()
+        assert not streaming.panel.sources.address.isVisible()
         session.open(str(picture))  # or the camera would wait for its viewer to disconnect
         qtbot.waitUntil(lambda: session.info.title == "waves.png", timeout=5000)
 
 
 @pytest.mark.parametrize("way", ["Enter", "Connect"])
 def test_an_address_that_fails_stays_to_be_corrected(streaming, session, qtbot, way):
-    panel, shown = streaming.panel, streaming.panel.source.currentText()
+    panel, shown = streaming.panel, streaming.panel.sources.list.currentText()
     with NetworkCamera() as camera:
         address = camera.url("nothing")
         with qtbot.waitSignal(session.opening_failed, timeout=5000):
             enter_address(streaming, address, way)
-    assert panel.address.text() == address
-    assert panel.address.isVisible()
-    assert panel.address.hasFocus()
-    assert panel.source.currentText() == shown == "waves.png"
+    assert panel.sources.address.text() == address
+    assert panel.sources.address.isVisible()
+    assert panel.sources.address.hasFocus()
+    assert panel.sources.list.currentText() == shown == "waves.png"
     assert streaming.problems.isVisible()
     press(streaming, "back")
     press(streaming, "back")
@@ -295,11 +302,11 @@ def test_an_address_that_fails_stays_to_be_corrected(streaming, session, qtbot, 
 
 def test_another_source_does_not_take_the_address_being_typed(streaming, session, picture, qtbot):
     press(streaming, "address")
-    QTest.keyClicks(streaming.panel.address, "http://10.0.0.")
+    QTest.keyClicks(streaming.panel.sources.address, "http://10.0.0.")
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open([str(picture)])
-    assert streaming.panel.address.hasFocus()
-    assert streaming.panel.address.text() == "http://10.0.0."
+    assert streaming.panel.sources.address.hasFocus()
+    assert streaming.panel.sources.address.text() == "http://10.0.0."
 
 
 def test_a_field_left_alone_closes_when_something_else_is_opened(
@@ -309,11 +316,11 @@ def test_a_field_left_alone_closes_when_something_else_is_opened(
     streaming.viewport.setFocus()
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open([str(picture)])
-    assert not streaming.panel.address.isVisible()
+    assert not streaming.panel.sources.address.isVisible()
 
 
 def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_path, qtbot):
-    source = streaming.panel.source
+    source = streaming.panel.sources.list
     session.cameras_found.emit((CameraName(77, "No camera of this name"),))
     with qtbot.waitSignal(session.opening_failed, timeout=20_000):
         source.setCurrentIndex(0)
@@ -323,7 +330,7 @@ def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_p
 
 def test_the_wheel_over_the_panel_changes_nothing(window, session):
     before = session.config
-    for control in (window.panel.controls["strength"], window.panel.precision):
+    for control in (window.panel.controls["strength"], window.panel.engine.precision):
         turn = QWheelEvent(
             QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
             Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
@@ -336,7 +343,10 @@ def test_a_size_set_by_hand_is_shown(session, qtbot):
     session.config = replace(session.config, size=500)
     window = MainWindow(session, Settings(size=500), lambda _: None)
     qtbot.addWidget(window)
-    assert window.panel.network_size.currentText() == "500 px"
+    detail = window.panel.detail
+    assert detail.reading.text() == "500 px"
+    QTest.keyClick(detail, Qt.Key.Key_Left)
+    assert session.config.size == 384, "it has its place among the others"
 
 
 def test_the_sources_menu_marks_what_is_open(streaming):
@@ -352,14 +362,14 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     session.kernels_changed.emit(statuses("cpu"))  # makes the panel update its remarks
     session.config = replace(session.config, precision=Precision.tf32)
     said = "TF32 multiplies 11 of FP32's 24 bits"
-    qtbot.waitUntil(lambda: window.panel.precision_remark.text() == said)
+    qtbot.waitUntil(lambda: window.panel.engine.precision_remark.text() == said)
     session.config = replace(session.config, precision=Precision.fp32)
-    qtbot.waitUntil(lambda: not window.panel.precision_remark.text().strip())
+    qtbot.waitUntil(lambda: not window.panel.engine.precision_remark.text().strip())
 
 
 def offered(window: MainWindow) -> dict[str, str]:
     """Return the precisions of the list with the reason of a disabled one, else ""."""
-    box, enabled = window.panel.precision, Qt.ItemFlag.ItemIsEnabled
+    box, enabled = window.panel.engine.precision, Qt.ItemFlag.ItemIsEnabled
     return {
         box.itemText(row): ""
         if box.model().index(row, 0).flags() & enabled
@@ -378,8 +388,8 @@ def test_a_precision_that_does_not_help_on_the_cpu_is_disabled_with_the_reason(
     assert mentions(reasons["FP16"], "FP16: FP16", "slower than FP32")
     assert mentions(reasons["TF32"], "TF32 needs a GPU")
     assert all(reasons.values())
-    assert window.panel.precision.currentText() == "FP16", "a stored choice stays shown"
-    assert mentions(window.panel.precision_remark.text(), "FP16 is slower")
+    assert window.panel.engine.precision.currentText() == "FP16", "a stored choice stays shown"
+    assert mentions(window.panel.engine.precision_remark.text(), "FP16 is slower")
     assert session.config.precision is Precision.fp16
 
 
@@ -447,28 +457,70 @@ def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pict
     assert session.config.mix is None
 
 
-def test_automatic_texture_tells_what_it_is_at_the_moment(window, session):
+# Auto is the end stop
+
+
+def test_the_end_stop_tells_what_the_style_chose_at_the_moment(window, session):
     texture = window.panel.controls["texture"]
-    assert texture.automatic.isChecked()
     texture.show_automatic(0.35)
-    assert (texture.value(), texture.percent.text()) == (35, "35 %")
+    assert (texture.reading.text(), texture.at_end_stop) == ("Auto", True)
+    assert mentions(texture.reading.toolTip(), "Auto", "35 %")
+    assert mentions(texture.accessibleDescription(), "Auto", "35 %")
     texture.show_automatic(0.0)
-    assert texture.percent.text() == "Off"
+    assert mentions(texture.reading.toolTip(), "Off")
     assert session.config.texture == AUTO
 
 
-def test_moving_the_slider_ends_the_automatic_texture_and_the_box_brings_it_back(window, session):
+@pytest.mark.parametrize("name", ["texture", "strokes_length"])
+def test_the_left_end_of_an_amount_makes_it_automatic_again(window, session, name):
+    slider = window.panel.controls[name]
+    QTest.keyClick(slider, Qt.Key.Key_Right)
+    assert (getattr(session.config, name), slider.value()) == (0.0, 0)
+    assert slider.reading.text() == slider.accessibleDescription() == PARAMETERS[name].zero
+    QTest.keyClick(slider, Qt.Key.Key_End)
+    assert getattr(session.config, name) == 1.0
+    assert slider.accessibleDescription() == "100 %"
+    QTest.keyClick(slider, Qt.Key.Key_Home)
+    assert getattr(session.config, name) == AUTO
+    assert slider.reading.text() == slider.accessibleDescription() == "Auto"
+    session.config = replace(session.config, **{name: 0.04})
+    QTest.keyClick(slider, Qt.Key.Key_PageDown)
+    assert getattr(session.config, name) == AUTO
+
+
+def test_a_drag_snaps_to_the_end_stop_or_to_nothing(window, session):
     texture = window.panel.controls["texture"]
-    QTest.keyClick(texture, Qt.Key.Key_End)
-    assert session.config.texture == 1.0
-    assert not texture.automatic.isChecked()
-    session.config = replace(session.config, texture=0.4)
-    assert texture.percent.text() == "40 %"
-    texture.automatic.click()
+    session.config = replace(session.config, texture=0.3)
+    texture.setSliderDown(True)
+    texture.setSliderPosition(texture.minimum() // 3)
+    assert (session.config.texture, texture.value()) == (0.0, 0)
+    texture.setSliderPosition(texture.minimum() + 1)
+    assert (session.config.texture, texture.value()) == (AUTO, texture.minimum())
+    texture.setSliderDown(False)
     assert session.config.texture == AUTO
-    texture.show_automatic(0.25)
-    texture.automatic.click()
-    assert session.config.texture == 0.25, "the amount that it was"
+
+
+def test_one_slider_sets_the_stroke_width_and_keeps_it_or_leaves_it_automatic(window, session):
+    width, default = window.panel.controls["strokes"], session.config
+    assert width.accessibleDescription() == "Auto"
+    seen = []
+    for _ in range(3):
+        QTest.keyClick(width, Qt.Key.Key_Right)
+        seen.append((session.config.strokes, session.config.keep_strokes, width.reading.text()))
+    assert seen == [("fine", True, "Fine"), ("medium", True, "Medium"), ("bold", True, "Bold")]
+    QTest.keyClick(width, Qt.Key.Key_Home)
+    assert session.config == default
+    session.config = replace(default, strokes="bold")
+    assert width.reading.text() == "Bold", "as a settings file of an earlier version has it"
+
+
+def test_the_left_end_of_the_detail_makes_it_automatic_again(window, session):
+    detail = window.panel.detail
+    QTest.keyClick(detail, Qt.Key.Key_End)
+    assert session.config.size == 7680
+    QTest.keyClick(detail, Qt.Key.Key_Home)
+    assert session.config.size is None
+    assert detail.reading.text() == "Auto"
 
 
 def test_the_angle_is_for_strokes_in_one_direction_alone(window, session):
@@ -487,19 +539,19 @@ def test_the_angle_is_for_strokes_in_one_direction_alone(window, session):
     assert not brushwork.angle.isEnabled()
 
 
-def test_where_a_family_has_no_texture_its_check_box_says_so_too(window, session, monkeypatch):
+def test_where_a_family_has_no_texture_its_value_says_so_too(window, session, monkeypatch):
     family = type(FAMILIES[FEED_FORWARD])
     monkeypatch.setattr(family, "unavailable", {"texture": "there is none here"})
     session.styles_changed.emit()
     texture = window.panel.controls["texture"]
     assert not any(part.isEnabled() for part in texture.parts)
-    assert texture.automatic.toolTip() == "There is none here"
+    assert texture.toolTip() == "There is none here"
 
 
 def test_a_frame_of_a_stream_tells_its_texture(streaming):
     texture = streaming.panel.controls["texture"]
-    assert texture.automatic.isChecked()
-    assert texture.percent.text() == "Off", "the engine of the tests gives none"
+    assert texture.at_end_stop
+    assert "Off" in texture.accessibleDescription(), "the engine of the tests gives none"
 
 
 # Nothing jumps when a line appears
@@ -514,7 +566,12 @@ def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, se
     press(streaming, "advanced")
     panel, styled = streaming.panel, streaming.viewport.styled
     panel.speed.show_steps(("a", "b", "c"), 1, None, None)
-    controls = [panel.speed.slider, panel.controls["strokes"], panel.precision, panel.kernels]
+    controls = [
+        panel.speed.slider,
+        panel.controls["strokes"],
+        panel.engine.precision,
+        panel.engine.kernels,
+    ]
     before = [place(streaming, control) for control in controls]
     panel.speed.show_steps(("a", "b", "c"), 1, FrameTime(50.0, True), FrameTime(90.0, False))
     session.styled.emit(replace(styled, running=replace(styled.running, lite=True)))
@@ -537,7 +594,7 @@ def test_what_a_key_opens_in_the_panel_is_scrolled_to_and_has_the_focus(window, 
     assert window.panel.advanced.isAncestorOf(window.focusWidget())
     assert in_view(window)
     press(window, "address")
-    assert window.focusWidget() is window.panel.address
+    assert window.focusWidget() is window.panel.sources.address
     assert in_view(window)
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.engine.config import EngineConfig
 from app.parameters import MATTED, PARAMETERS
+from app.ui.panel.stroke_width import FIELDS
 from models.precision import Precision
 from tests.app.ui.window.conftest import press
 from utils.stroke_directions import Handle
@@ -22,12 +23,12 @@ CHANGED = {
     "fluid": False, "size": 512, "precision": Precision.bf16, "kernels": "baseline",
     "device": "cuda:7",
 }  # fmt: skip
-BOXES = {"size": "network_size", "precision": "precision", "kernels": "kernels", "device": "device"}
 
 
 def control_of(window, name):
-    panel = window.panel
-    return getattr(panel, BOXES[name]) if name in BOXES else panel.controls[name]
+    """Return the control of a setting; one slider sets both of the stroke width."""
+    name = "strokes" if name == "keep_strokes" else name
+    return (window.panel.controls | window.panel.others)[name]
 
 
 def change_all(session) -> None:
@@ -41,7 +42,9 @@ def test_delete_on_a_control_resets_it_alone(window, session):
         before = session.config
         key = Qt.Key.Key_Backspace if number % 2 else Qt.Key.Key_Delete
         QTest.keyClick(control_of(window, name), key)
-        assert session.config == replace(before, **{name: getattr(EngineConfig(), name)})
+        names = FIELDS if name in FIELDS else (name,)
+        defaults = {each: getattr(EngineConfig(), each) for each in names}
+        assert session.config == replace(before, **defaults)
         if session.config != before:
             press(window, "undo")
         assert session.config == before

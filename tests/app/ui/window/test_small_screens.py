@@ -63,10 +63,11 @@ if window.workspace.narrow:
     press("panel")
 panel = window.panel
 told["panel"] = panel.isVisible() and inside(panel)
-panel.ensureWidgetVisible(panel.device)
+device = panel.engine.device
+panel.ensureWidgetVisible(device)
 wait()
 told["device"] = panel.viewport().rect().contains(
-    QRect(panel.device.mapTo(panel.viewport(), panel.device.rect().topLeft()), panel.device.size()))
+    QRect(device.mapTo(panel.viewport(), device.rect().topLeft()), device.size()))
 told["buttons"] = inside(window.problems) and window.messages.geometry().right() < (
     panel.geometry().left() if window.workspace.narrow else window.width())
 """
@@ -220,17 +221,17 @@ def test_a_click_beside_the_drawer_closes_it_and_does_nothing_else(narrow, sessi
 
 def test_what_is_used_in_the_drawer_gives_the_focus_back_to_the_picture(narrow):
     press(narrow, "panel")
-    narrow.panel.precision.setFocus()
-    QTest.keyClick(narrow.panel.precision, Qt.Key.Key_Escape)
+    narrow.panel.engine.precision.setFocus()
+    QTest.keyClick(narrow.panel.engine.precision, Qt.Key.Key_Escape)
     assert not narrow.panel.isVisible()
     assert narrow.viewport.hasFocus()
 
 
 def test_asking_for_an_address_opens_the_drawer(narrow):
     press(narrow, "address")
-    assert narrow.panel.address.hasFocus()
+    assert narrow.panel.sources.address.hasFocus()
     assert narrow.panel.isVisible()
-    QTest.keyClick(narrow.panel.address, Qt.Key.Key_Escape)
+    QTest.keyClick(narrow.panel.sources.address, Qt.Key.Key_Escape)
     QTest.keyClick(narrow.viewport, Qt.Key.Key_Escape)
     assert not narrow.panel.isVisible()
 

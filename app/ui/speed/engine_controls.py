@@ -1,0 +1,180 @@
+"""The lists of devices, engines and precisions, with remarks on the chosen ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.engine.config import EngineConfig
+from app.engine.painting_devices import painting_devices
+from app.live.session import Session
+from app.ui.speed.device_limits import UNKNOWN, DeviceLimits, limits_of
+from app.ui.speed.kernel_words import kernel_words
+from app.ui.widgets.option_box import Choice, OptionBox
+from app.ui.widgets.remark_label import RemarkLabel
+from models.families.table import FAMILIES
+from models.precision import Precision
+from models.runtimes.table import RUNTIMES
+from models.transformer_net import ALL_VARIANTS
+from utils.devices import DeviceChoice
+from utils.text import capitalized
+from utils.translation.texts import tr
+
+LONG_TITLE = 28  # letters; a longer title of a device does not fit its list
+
+
+class EngineControls(QObject):
+    """Fills the lists in the background, writes the session's config, and follows it.
+
+    Devices and their limits are queried in jobs, since that may wake a GPU.
+
+    Signals:
+        fast_found: The fastest precision in which the chosen device computes well.
+    """
+
+    fast_found = Signal(Precision)
+
+    def __init__(self, session: Session, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._limits = UNKNOWN
+        self._options_of = ""  # the family whose precisions and kernels are listed
+        self._has_runtime = False  # True if the listed precisions belong to a runtime
+        self._runtimes: dict[str, str] = {}  # available runtimes, with their devices
+        self.runtimes_asked = False
+        self.precision = OptionBox(
+            tr("Precision"), tr("Precision of the network: FP16 is faster on most GPUs")
+        )
+        self.kernels = OptionBox(tr("Engine"), tr("Which implementation of the network runs"))
+        self.device = OptionBox(tr("Device"), tr("Where the network runs"))
+        self.device.set_options([Choice("auto", tr("Automatic"))])
+        self.boxes = {"precision": self.precision, "kernels": self.kernels, "device": self.device}
+        self.precision_remark, self.kernels_remark = RemarkLabel(), RemarkLabel()
+        self.device_remark = RemarkLabel(reserved=False)  # it changes only when the user does
+        for name, box in self.boxes.items():
+            box.picked.connect(lambda value, name=name: self._choose(name, value))
+        self.kernels.focused.connect(self._query_runtimes)
+        session.kernels_changed.connect(lambda _: self._query_limits(session.config.device))
+        session.styles_changed.connect(self._follow_family)
+
+    def show_config(self, config: EngineConfig) -> None:
+        """Show `config` without emitting signals."""
+        self._follow_family()
+        runtime = FAMILIES[self._family].variant(config.kernels).runtime
+        if self._has_runtime != (runtime is not None):
+            self._set_precision_options()
+        self.precision.show_choice(config.precision)
+        self.kernels.show_choice(config.kernels)
+        if config.kernels in RUNTIMES:
+            self._query_runtimes()
+        if self.device.currentData() != config.device:
+            self.device.show_choice(config.device)
+            self._query_limits(config.device)
+        self._show_remarks()
+
+    def query_devices(self) -> None:
+        """List the devices of this machine, and the limits of the chosen one."""
+
+        def done(found: tuple[DeviceChoice, ...]) -> None:
+            self.device.set_options(Choice(device.key, tr(device.title)) for device in found)
+            self.device.show_choice(self._session.config.device)
+            self._query_limits(self._session.config.device)
+
+        look = partial(painting_devices, self._session.config.device)
+        self._session.run(look, done, failure="Could not look for devices")
+
+    @property
+    def _family(self) -> str:
+        return self._session.catalog.family_of(self._session.config.style)
+
+    def _choose(self, name: str, value: object) -> None:
+        self._session.config = replace(self._session.config, **{name: value})
+
+    def _follow_family(self) -> None:
+        """List what the style's family has, after a style of another one was chosen."""
+        if self._family != self._options_of:
+            first = not self._options_of  # `query_devices` queries the limits then
+            self._set_family_options()
+            if not first:
+                self._query_limits(self._session.config.device)
+
+    def _set_family_options(self) -> None:
+        """List precisions and kernels; disable those that the family does not have."""
+        self._options_of = self._family
+        self._set_precision_options()
+        family, current = FAMILIES[self._family], self._session.config.kernels
+        kernels = family.unavailable_options.get("kernels", {})
+        self.kernels.set_options(
+            Choice(
+                key,
+                family.variants[key].title if key in family.variants else variant.title,
+                self._runtimes.get(key, ""),
+                capitalized(tr(kernels.get(key, ""))),
+            )
+            for key, variant in ALL_VARIANTS.items()
+            if key not in RUNTIMES or key in self._runtimes or key == current
+        )
+        self.kernels.show_choice(current)
+
+    def _set_precision_options(self) -> None:
+        """List precisions; disable those that the family or, for our kernels, the device lacks."""
+        family, config = FAMILIES[self._family], self._session.config
+        self._has_runtime = family.variant(config.kernels).runtime is not None
+        absent = family.unavailable_options.get("precision", {})
+        known = self._limits.family == self._family and not self._has_runtime
+        refusals = self._limits.refusals if known else {}
+        self.precision.set_options(
+            Choice(
+                member,
+                member.title,
+                capitalized(tr(self._limits.remarks.get(member, ""))),
+                capitalized(tr(absent.get(member.name, "") or refusals.get(member, ""))),
+            )
+            for member in Precision
+        )
+        self.precision.show_choice(config.precision)
+
+    def _query_limits(self, device: str) -> None:
+        def done(found: DeviceLimits) -> None:
+            if found.family != self._family:
+                return  # a newer query is under way
+            self._limits = found
+            self.fast_found.emit(found.fast)
+            self._set_family_options()
+            self._show_remarks()
+
+        look = partial(limits_of, device, self._family)
+        self._session.run(look, done, failure="Could not query the device")
+
+    def _query_runtimes(self) -> None:
+        """Find other runtimes, once.
+
+        Querying imports them, which takes seconds of CPU time, so it waits until the user opens the
+        list or uses a runtime.
+        """
+        if self.runtimes_asked:
+            return
+        self.runtimes_asked = True
+
+        def work() -> dict[str, str]:
+            found = {key: each for key, each in RUNTIMES.items() if not each.refusal()}
+            return {key: each.device_title() for key, each in found.items()}
+
+        def done(found: dict[str, str]) -> None:
+            self._runtimes = found
+            self._set_family_options()
+            self._show_remarks()
+
+        self._session.run(work, done, failure="Could not look for runtimes")
+
+    def _show_remarks(self) -> None:
+        config, found = self._session.config, self._limits.statuses
+        self.precision_remark.show_text(self.precision.remark)
+        self.kernels_remark.show_text(
+            kernel_words(config.kernels, self._family, self._runtimes, found)
+        )
+        title = self.device.currentText()
+        self.device_remark.show_text(title if len(title) > LONG_TITLE else "")
