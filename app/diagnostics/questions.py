@@ -76,8 +76,8 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
             "Does it use my AMD, Apple or Intel graphics?",
             "Yes, if the system has a driver for Vulkan, Metal or Direct3D 12. The window measures "
             "at its first start whether the graphics are faster than the processor, and uses the "
-            "faster one. *Device* in the panel chooses by hand, and `styleforge doctor` says what "
-            "it found.",
+            "faster one. *Device* in the speed test (Shift+P) chooses by hand, and `styleforge "
+            "doctor` says what it found.",
         ),
         Question(
             "Why does it become faster after a while?",
@@ -91,8 +91,8 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         ),
         Question(
             "The strokes are too coarse or too fine.",
-            "*Strokes* under *Advanced* (Shift+P) makes them fine, medium or bold. A larger "
-            "*Detail* makes them narrower still, and takes longer.",
+            "*Stroke width* in the panel makes them fine, medium or bold. On *Auto*, a larger "
+            "*Detail* makes them narrower, and takes longer.",
         ),
         Question(
             "The picture flickers.",
@@ -125,8 +125,8 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         ),
         Question(
             "StyleForge reports that memory ran out.",
-            "Choose a smaller *Detail* or the fast *Style version* under *Advanced* (Shift+P), or "
-            "close other programs. On the command line: `--size 1024` or less.",
+            "Choose a smaller *Detail* in the panel or the fast *Style version* in the speed test "
+            "(Shift+P), or close other programs. On the command line: `--size 1024` or less.",
         ),
         Question(
             "The window does not open.",

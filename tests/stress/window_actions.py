@@ -157,8 +157,8 @@ class WindowActions:
             [
                 panel.mix,
                 *self._lists(),
-                panel.engine.precision,
-                panel.engine.kernels,
+                self.window.engine_bar.lists.precision,
+                self.window.engine_bar.lists.kernels,
             ]
         )
         rows = range(box.count())
@@ -168,7 +168,8 @@ class WindowActions:
 
     def _open_list(self) -> None:
         panel = self.window.panel
-        fixed = panel.sources.list, panel.mix, panel.engine.precision, panel.engine.kernels
+        lists = self.window.engine_bar.lists
+        fixed = panel.sources.list, panel.mix, lists.precision, lists.kernels
         box = self._any([*fixed, *self._lists()])
         if box.isVisible():
             box.showPopup()
@@ -178,7 +179,8 @@ class WindowActions:
         self._any([c for c in controls if isinstance(c, CheckControl)]).click()
 
     def _lists(self) -> list[ListControl]:
-        controls = self.window.panel.controls.values()
+        window = self.window
+        controls = [*window.panel.controls.values(), *window.engine_bar.controls.values()]
         return [c for c in controls if isinstance(c, ListControl)]
 
     def _change_view(self) -> None:

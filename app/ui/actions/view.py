@@ -130,9 +130,9 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry(
         "advanced",
-        "Advanced settings",
+        "Engine settings",
         ("Shift+P",),
-        "Show or hide the advanced settings of the panel",
+        "Choose device, engine, precision and style version below the picture, or hide the choice",
         "View",
         checkable=True,
     ),

@@ -13,6 +13,7 @@ from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.ui.panel.panel import ControlPanel
 from app.ui.panel.stroke_width import FIELDS
+from app.ui.speed.engine_bar import EngineBar
 from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
@@ -26,12 +27,12 @@ _DEFAULTS = EngineConfig()
 
 
 class ResetController(QObject):
-    """Watches the panel's controls and their labels, and adds reset hints to the tips.
+    """Watches the controls of panel and engine and their labels, and adds reset hints to the tips.
 
     The automatic texture is also a default: the style then sets the amount.
     """
 
-    def __init__(self, session: Session, panel: ControlPanel) -> None:
+    def __init__(self, session: Session, panel: ControlPanel, engine: EngineBar) -> None:
         super().__init__(panel)
         self._session = session
         self._resets: dict[QWidget, Callable[[], object]] = {
@@ -39,13 +40,14 @@ class ResetController(QObject):
             panel.speed.slider: panel.speed_control.automatic,
             **{
                 control: self._to_default(name)
-                for name, control in (panel.controls | panel.others).items()
+                for each in (panel, engine)
+                for name, control in (each.controls | each.others).items()
             },
         }
         for control in self._resets:
             control.installEventFilter(self)
             self._add_hint(control)
-        for label in panel.findChildren(QLabel):
+        for label in (*panel.findChildren(QLabel), *engine.findChildren(QLabel)):
             if label.buddy() in self._resets:
                 label.installEventFilter(self)
 

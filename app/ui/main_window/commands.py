@@ -214,8 +214,7 @@ class Commands:
     def _toggle_advanced(self) -> None:
         self._visibility.store_checked("advanced", "advanced")
         if self._window.settings.value.advanced:
-            self._visibility.show_panel()
-            self._window.panel.reveal_advanced()
+            self._visibility.show_engine()
 
 
 def _next_in(choices: tuple[str, ...], current: str) -> str:

@@ -46,6 +46,7 @@ from app.ui.showing.saved_card import SavedCard
 from app.ui.showing.saved_files import SavedFiles
 from app.ui.speed.badge import SpeedBadge
 from app.ui.speed.compiling import CompileWatch
+from app.ui.speed.engine_bar import EngineBar
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.support.report_copier import ReportCopier
 from app.ui.theme.icons import application_icon
@@ -129,7 +130,11 @@ class WindowParts(QMainWindow):
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
-        self.panel = ControlPanel(self.session, self.actions_by_key["advanced"], self)
+        reset, person = (self.actions_by_key[key] for key in ("reset", "person"))
+        self.panel = ControlPanel(self.session, reset, person, self)
+        self.engine_bar = EngineBar(self.session, self)
+        found = self.engine_bar.lists.fast_found
+        found.connect(self.panel.speed_control.set_fast_precision)
         self.status = StatusBar(tool_button(self.actions_by_key["details"], self, words=True), self)
         CompileWatch(
             lambda: shown[0]().displayed_fps,
@@ -176,7 +181,7 @@ class WindowParts(QMainWindow):
         self.player = Player(context, self.playback_bar)
         self.looks = LookController(context)
         self.drop_handler.open_spec = self.looks.open_dropped
-        self.reset = ResetController(self.session, self.panel)
+        self.reset = ResetController(self.session, self.panel, self.engine_bar)
         sliders = self.panel.findChildren(NoWheelSlider)
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
         self.undo = UndoController(context, gestures)
@@ -194,7 +199,8 @@ class WindowParts(QMainWindow):
 
     def _lay_out(self) -> None:
         self.bottom_bars = QWidget(self)
-        below = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
+        strips = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
+        below = self.engine_bar, *strips
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
         self.quick_bars = self.job, self.painting, self.saving, self.learning
         bars = self.problems, self.questions, *self.quick_bars, self.film

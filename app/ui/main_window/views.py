@@ -28,6 +28,7 @@ class Views:
         """Show `view` without changing what the engine computes."""
         self._window.viewport.view = view
         self._window.actions_by_key[f"view_{view}"].setChecked(True)
+        self._window.engine_bar.set_testing(view == "compare")
         self._window.settings.update(view=view)
 
     def choose_next(self) -> None:

@@ -36,7 +36,7 @@ class Visibility:
         window.session.time_layers(layers)
         window.overlay.show_layers(layers)
         window.overlay.setVisible(settings.overlay)
-        window.panel.advanced.setVisible(settings.advanced)
+        window.engine_bar.set_wanted(settings.advanced)
         window.badge.set_wanted(settings.badge and not (settings.overlay or full))
         window.gallery.setVisible(settings.show_gallery)
         window.film_strip.set_wanted(settings.show_strip)
@@ -83,6 +83,14 @@ class Visibility:
             self._window.queue.hide()
             self._window.settings.update(show_gallery=True)
             self.update()
+
+    def show_engine(self) -> None:
+        """Show the engine's lists, which the queue and full screen hide, and focus the first."""
+        if self._window.isFullScreen():
+            self.toggle_full_screen()
+        self._window.queue.hide()
+        self.update()
+        self._window.engine_bar.open()
 
     def update_panel_action(self) -> None:
         """Check the panel's action while the panel is shown, including as a drawer."""

@@ -70,6 +70,7 @@ class MainWindow(WindowParts):
         session.picture_styled.connect(self.training_launcher.offer)
         self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.sources.left.connect(self.viewport.setFocus)
+        self.engine_bar.left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.queue.words_changed.connect(self.toolbar.show_queue)
         self.queue.shown_changed.connect(self.visibility.update)

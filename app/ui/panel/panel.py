@@ -5,24 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.parameters import AUTO, PARAMETERS, Group
+from app.ui.layouts import fill
 from app.ui.panel.brushwork import BrushworkRow
 from app.ui.panel.detail import DetailSlider
+from app.ui.panel.group import ROW, VALUE, PanelGroup
 from app.ui.panel.mixing import MixControls
 from app.ui.panel.sources import SourceRows
 from app.ui.panel.stroke_width import TIP as WIDTH_TIP
 from app.ui.panel.stroke_width import StrokeWidthSlider, changes_for
 from app.ui.speed.bar import SpeedBar
 from app.ui.speed.controller import SpeedController
-from app.ui.speed.engine_controls import EngineControls
+from app.ui.theme.tokens import SPACE
 from app.ui.widgets.form_layout import FormLayout, align_labels
+from app.ui.widgets.message_bars import make_button
 from app.ui.widgets.parameter_controls import (
     AmountControl,
     CheckControl,
@@ -31,58 +34,55 @@ from app.ui.widgets.parameter_controls import (
     FractionControl,
     HandlesControl,
     control_of,
+    show_available,
 )
-from app.ui.widgets.remark_label import RemarkLabel
-from app.ui.widgets.toolbar import tool_button
 from models.families.table import FAMILIES
-from utils.text import capitalized
 from utils.translation.texts import tr
 
 WIDTH = 300  # px, for the default font
 WIDE = 40  # letters; a label, a slider and its value fit in any font
+GROUPS = (Group.STYLE, Group.STROKES, Group.COLORS, Group.MOTION)  # with rows of the table
 
 
 class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
     `mix_picked(key)` carries the style to mix in or, in a mix of three or more, to take out; None
-    stops mixing. The action `advanced` is checked while the panel should show the advanced
-    settings.
+    stops mixing.
+
+    Args:
+        reset: The action of the button beside the first heading.
+        person: The action of the button that opens the window of person and background.
     """
 
     mix_picked = Signal(object)
 
-    def __init__(self, session: Session, advanced: QAction, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: Session, reset: QAction, person: QAction, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._session = session
-        self._unfold = advanced
         self.setObjectName("panelScroll")
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._make_widgets()
+        self._make_groups(reset, person)
         self._lay_out()
         self._connect()
         self.speed_control = SpeedController(session, self.speed, self)
-        self.engine.fast_found.connect(self.speed_control.set_fast_precision)
         self.show_config(session.config)
-        self.engine.query_devices()
 
     # Building
 
     def _make_widgets(self) -> None:
         self.sources = SourceRows(self)
         self.speed = SpeedBar()
-        self.advanced_button = tool_button(self._unfold, self)
-        self.advanced_button.setText(tr("Advanced"))
-        self.advanced_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._unfold.toggled.connect(self._show_arrow)
-        self._show_arrow(self._unfold.isChecked())
         self.stroke_width = StrokeWidthSlider()
-        self.controls: dict[str, Control | StrokeWidthSlider] = {
+        self.controls: dict[str, Control] = {
             name: self.stroke_width if name == "strokes" else control_of(row)
             for name, row in PARAMETERS.items()
-            if row.group is not Group.PERSON and name != "keep_strokes"
+            if row.group in GROUPS and name != "keep_strokes"
         }
         brushwork, remove = (self.controls[f"strokes_{part}"] for part in ("direction", "handles"))
         assert isinstance(brushwork, DirectionControl)
@@ -94,59 +94,49 @@ class ControlPanel(QScrollArea):
         self.mixing = MixControls(self._session, share, self)
         self.mix, self.wheel = self.mixing.list, self.mixing.wheel
         self.detail = DetailSlider(self._session.config.size)
-        self.engine = EngineControls(self._session, self)
-        self.others = {"size": self.detail, **self.engine.boxes}  # not in the table
-        self.network_remark = RemarkLabel()
+        self.others = {"size": self.detail}  # not in the table
 
-    def _lay_out(self) -> None:
-        content = QFrame()
-        content.setObjectName("panel")
-        form = FormLayout(content)
-        form.add(tr("S&ource"), self.sources.list)
-        form.add_below(self.sources.address_row, whole=True)
-        form.add_below(self.speed, whole=True)
-        self.advanced = QWidget()
-        inner = FormLayout(self.advanced)
-        inner.setContentsMargins(0, 0, 0, 0)
-        for group in (each for each in Group if each is not Group.PERSON):
-            if group is Group.ENGINE:
-                form.add(tr("Dev&ice"), self.engine.device)
-                form.add_below(self.engine.device_remark, whole=True)
-                form.add_below(self.advanced_button, whole=True)
-                self._add_group(inner, group)
-            else:
-                form.add_heading(tr(group))
-                self._add_group(form, group)
-        self.mixing.add_wheel(form)
-        self._brushwork_row.add_button(form)
+    def _make_groups(self, reset: QAction, person: QAction) -> None:
+        self.reset_button = _button(reset, tr("Reset"))
+        self.reset_button.setProperty("role", "small")
+        beside = {Group.STYLE: (self.reset_button,)}
+        self.groups = {each: PanelGroup(tr(each), *beside.get(each, ())) for each in GROUPS}
+        for group, part in self.groups.items():
+            self._fill(part.form, group)
+        self.mixing.add_wheel(self.groups[Group.STYLE].form)
+        self._brushwork_row.add_button(self.groups[Group.STROKES].form)
         QWidget.setTabOrder(self.brushwork.angle, self.remove_handles)
-        inner.add(tr("&Precision"), self.engine.precision)
-        inner.add_below(self.engine.precision_remark, whole=True)
-        inner.add(tr("En&gine"), self.engine.kernels)
-        inner.add_below(self.engine.kernels_remark, whole=True)
-        form.add_below(self.advanced, whole=True)
-        self.advanced.hide()
-        align_labels(form, inner)
-        form.add_stretch_row()
-        self.setWidget(content)
-        letters = self.fontMetrics().averageCharWidth()
-        self.setFixedWidth(max(WIDTH, WIDE * letters))
+        part = self.groups[Group.PERSON] = PanelGroup(tr("Person"))
+        self.person_button = _button(person, person.text())
+        part.form.add_check(self.person_button)
 
-    def _add_group(self, rows: FormLayout, group: Group) -> None:
+    def _fill(self, form: FormLayout, group: Group) -> None:
         """Add the controls of a group; its check boxes come last."""
-        found = {
-            name: each for name, each in self.controls.items() if PARAMETERS[name].group is group
-        }
+        names = [name for name in self.controls if PARAMETERS[name].group is group]
+        found = {name: self.controls[name] for name in names}
         if group is Group.STROKES:
             found["strokes"] = found.pop("strokes")  # below brushwork and length
         for name in sorted(found, key=lambda n: isinstance(found[n], CheckControl)):
             if name == "mix_amount":
-                rows.add(tr("Mi&x with"), self.mix)
-            found[name].add_to(rows)
+                form.add(tr("Mi&x with"), self.mix)
+            found[name].add_to(form)
             if name == "strokes":
-                self.detail.add_to(rows)
-            if name == "network":
-                rows.add_below(self.network_remark)
+                self.detail.add_to(form)
+
+    def _lay_out(self) -> None:
+        content = QFrame()
+        content.setObjectName("panel")
+        top = QWidget()
+        form = FormLayout(top, row=ROW, value=VALUE)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.add(tr("S&ource"), self.sources.list)
+        form.add_below(self.sources.address_row, whole=True)
+        align_labels(form, *(group.form for group in self.groups.values()))
+        parts = top, self.speed, *self.groups.values(), None
+        margins = (2 * SPACE, SPACE, 2 * SPACE, SPACE // 2)
+        fill(QVBoxLayout(content), *parts, margins=margins, spacing=SPACE // 2)
+        self.setWidget(content)
+        self.setFixedWidth(max(WIDTH, WIDE * self.fontMetrics().averageCharWidth()))
 
     def _connect(self) -> None:
         session = self._session
@@ -159,10 +149,6 @@ class ControlPanel(QScrollArea):
         for name, control in self.controls.items():
             if control is not self.stroke_width:
                 control.picked.connect(lambda value, name=name: self._choose(**{name: value}))
-
-    def _show_arrow(self, unfolded: bool) -> None:
-        arrow = Qt.ArrowType.DownArrow if unfolded else Qt.ArrowType.RightArrow
-        self.advanced_button.setArrowType(arrow)
 
     # From config to controls and back
 
@@ -179,7 +165,6 @@ class ControlPanel(QScrollArea):
         self._enable_for_family()
         self.mixing.show_config(config)
         self.detail.show_size(config.size)
-        self.engine.show_config(config)
 
     def _show_styles(self) -> None:
         self._enable_for_family()
@@ -189,17 +174,12 @@ class ControlPanel(QScrollArea):
         """Disable controls that do not apply to the style's family, with the reason as tooltip."""
         family = self._session.catalog.family_of(self._session.config.style)
         unavailable = FAMILIES[family].unavailable
-        tips = {name: PARAMETERS[name].tip for name in self.controls} | {"strokes": WIDTH_TIP}
         for name, control in self.controls.items():
-            reason = unavailable.get(name, "")
-            for part in control.parts:
-                if name != "mix_amount":  # it depends on the mix
-                    part.setEnabled(not reason)
-                part.setToolTip(capitalized(tr(reason)) or tr(tips[name]))
+            tip = WIDTH_TIP if control is self.stroke_width else PARAMETERS[name].tip
+            own = name == "mix_amount"  # whether it can be used depends on the mix
+            show_available(control, unavailable.get(name, ""), tip, enable=not own)
 
     def _on_styled(self, styled: StyledFrame) -> None:
-        lite = styled.running.lite and styled.config.network == "auto"
-        self.network_remark.show_text(tr("Fast version in use") if lite else "")
         if styled.config.texture == AUTO:
             texture = self.controls["texture"]
             assert isinstance(texture, AmountControl)
@@ -213,22 +193,13 @@ class ControlPanel(QScrollArea):
     # Controls opened by keys
 
     def reveal(self, control: QWidget) -> None:
-        """Scroll to a control and focus it."""
+        """Unfold the control's group, scroll to the control and focus it."""
+        for group in self.groups.values():
+            if group.isAncestorOf(control):
+                group.unfold()
         self._lay_out_now()
         control.setFocus()
         self.ensureWidgetVisible(control)
-
-    def reveal_advanced(self) -> None:
-        """Scroll to the advanced settings and focus the first control.
-
-        Do nothing if the pointer is on the button that shows them, which would move away.
-        """
-        if self.advanced_button.underMouse():
-            return
-        self._lay_out_now()
-        self.ensureWidgetVisible(self.advanced)
-        controls = [each for each in self.advanced.findChildren(QWidget) if _is_reached(each)]
-        self.reveal(min(controls, key=lambda each: each.mapTo(self.advanced, QPoint()).y()))
 
     def ask_address(self) -> None:
         """Show the address field, scroll to it and focus it."""
@@ -239,14 +210,14 @@ class ControlPanel(QScrollArea):
     def _lay_out_now(self) -> None:
         whole = self.widget()
         assert whole is not None
-        for part in (self.advanced, whole):
-            layout = part.layout()
-            assert layout is not None
-            layout.activate()
+        layout = whole.layout()
+        assert layout is not None
+        layout.activate()
         whole.resize(whole.width(), whole.sizeHint().height())
 
 
-def _is_reached(control: QWidget) -> bool:
-    """Return whether the Tab key reaches a control."""
-    tabs = Qt.FocusPolicy.TabFocus
-    return control.isVisible() and control.isEnabled() and control.focusPolicy() & tabs == tabs
+def _button(action: QAction, text: str) -> QPushButton:
+    """Return a button with words of its own that triggers an action."""
+    button = make_button(text, action.toolTip(), action.trigger)
+    button.setAccessibleName(action.text().rstrip("."))
+    return button

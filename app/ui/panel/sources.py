@@ -33,7 +33,7 @@ class SourceRows(QObject):
         self.address = described(
             QLineEdit(),
             tr("Network address"),
-            tr("The address of a network camera: http:// (MJPEG) or rtsp://"),
+            tr("The address of a network camera; it begins with http:// or rtsp://"),
         )
         self.address.setPlaceholderText(tr("http://... or rtsp://..."))
         self.connect_button = make_button(

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QSlider,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui.layouts import described, fill
 from app.ui.speed.badge import fps_text
 from app.ui.speed.timing import FrameTime
-from app.ui.theme.tokens import SPACE
+from app.ui.widgets.end_stop import AUTOMATIC
 from utils.translation.texts import mark, tr
 
 CUSTOM = mark("Custom")
@@ -53,7 +61,7 @@ class SpeedBar(QWidget):
         self.slider.setTickInterval(1)
         self.slider.valueChanged.connect(self.picked)
         self.automatic = described(
-            QPushButton(tr("Automatic")),
+            QPushButton(tr(AUTOMATIC)),
             tr("Automatic speed"),
             tr("Let the program choose between smooth and sharp (Shift+A)"),
         )
@@ -61,18 +69,20 @@ class SpeedBar(QWidget):
         policy = self.automatic.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.automatic.setSizePolicy(policy)
-        self.title, self.left, self.right = QLabel(), QLabel(), QLabel()
-        for label in (self.left, self.right):
+        self.automatic.setProperty("role", "small")
+        self.title, self.left, self.right = QLabel(), QLabel(NO_RATE), QLabel(NO_RATE)
+        for label in (self.left, self.title, self.right):
             label.setProperty("role", "muted")
+        for label in (self.left, self.right):  # a long rate does not widen the panel
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.heading = QLabel(tr("&Smooth or sharp"))
         self.heading.setProperty("role", "heading")
         self.heading.setBuddy(self.slider)
-        head = fill(QHBoxLayout(), (self.title, 1), self.automatic)
-        ends = fill(QHBoxLayout(), (self.left, 1), (self.right, 1))
-        ends.setAlignment(self.right, Qt.AlignmentFlag.AlignRight)
-        parts = (self.heading, head, self.slider, ends)
-        margins = (0, 3 * SPACE // 2, 0, 0)
-        fill(QVBoxLayout(self), *parts, margins=margins, spacing=SPACE // 2)
+        head = fill(QHBoxLayout(), (self.heading, 1), self.automatic)
+        ends = fill(QHBoxLayout(), (self.left, 1), self.title, (self.right, 1))
+        self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
+        parts = head, self.slider, ends
+        fill(QVBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=0)
         self.setFocusProxy(self.slider)
 
     def show_steps(
@@ -90,9 +100,8 @@ class SpeedBar(QWidget):
         title = tr(CUSTOM if current is None else titles[current])
         self.title.setText(title)
         self.automatic.setVisible(current != len(titles) // 2)
-        self.left.setText(f"{tr('Smooth', 'speed')}\n{rate_text(smooth) or NO_RATE}")
-        self.right.setText(f"{tr('Sharp', 'speed')}\n{rate_text(sharp) or NO_RATE}")
-        self.right.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.left.setText(rate_text(smooth) or NO_RATE)
+        self.right.setText(rate_text(sharp) or NO_RATE)
         ends = tr(
             "smooth {smooth}, sharp {sharp}", smooth=rate_text(smooth), sharp=rate_text(sharp)
         )

@@ -13,8 +13,8 @@ from app.engine.painting_devices import painting_devices
 from app.live.session import Session
 from app.ui.speed.device_limits import UNKNOWN, DeviceLimits, limits_of
 from app.ui.speed.kernel_words import kernel_words
+from app.ui.speed.one_line import OneLineRemark
 from app.ui.widgets.option_box import Choice, OptionBox
-from app.ui.widgets.remark_label import RemarkLabel
 from models.families.table import FAMILIES
 from models.precision import Precision
 from models.runtimes.table import RUNTIMES
@@ -23,7 +23,7 @@ from utils.devices import DeviceChoice
 from utils.text import capitalized
 from utils.translation.texts import tr
 
-LONG_TITLE = 28  # letters; a longer title of a device does not fit its list
+LONG_TITLE = 20  # letters; a longer title of a device may not fit its list
 
 
 class EngineControls(QObject):
@@ -52,8 +52,9 @@ class EngineControls(QObject):
         self.device = OptionBox(tr("Device"), tr("Where the network runs"))
         self.device.set_options([Choice("auto", tr("Automatic"))])
         self.boxes = {"precision": self.precision, "kernels": self.kernels, "device": self.device}
-        self.precision_remark, self.kernels_remark = RemarkLabel(), RemarkLabel()
-        self.device_remark = RemarkLabel(reserved=False)  # it changes only when the user does
+        self.precision_remark, self.kernels_remark, self.device_remark = (
+            OneLineRemark() for _ in range(3)
+        )
         for name, box in self.boxes.items():
             box.picked.connect(lambda value, name=name: self._choose(name, value))
         self.kernels.focused.connect(self._query_runtimes)

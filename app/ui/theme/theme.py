@@ -184,9 +184,9 @@ def style_sheet(tokens: Tokens, points: float) -> str:
     return f"""
 QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
     padding: 4px 6px; }}
-#toolbar, #status, #gallery, #looks, #transport {{ background: {t.window}; }}
+#toolbar, #status, #gallery, #looks, #transport, #engine {{ background: {t.window}; }}
 #toolbar {{ border-bottom: 1px solid {t.line}; }}
-#status, #gallery, #looks, #transport {{ border-top: 1px solid {t.line}; }}
+#status, #gallery, #looks, #transport, #engine {{ border-top: 1px solid {t.line}; }}
 #panel, #panelScroll {{ background: {t.panel}; border: none; }}
 #panelScroll {{ border-left: 1px solid {t.line}; }}
 #problem {{ background: {t.alert}; }}
@@ -256,12 +256,12 @@ QMenu::item:disabled {{ color: {t.disabled}; }}
 QMenu::separator {{ height: 1px; background: {t.line}; margin: 4px 8px; }}
 QSlider {{ min-height: 40px; }}
 QSlider::groove:horizontal {{ height: 4px; background: {t.outline}; border-radius: 2px; }}
-QSlider::sub-page:horizontal {{ background: {t.accent}; border-radius: 2px; }}
-QSlider::handle:horizontal {{ background: {t.accent}; border: 2px solid {t.panel}; width: 14px;
+QSlider::sub-page:horizontal {{ background: {t.text}; border-radius: 2px; }}
+QSlider::handle:horizontal {{ background: {t.text}; border: 2px solid {t.panel}; width: 14px;
     margin: -7px 0; border-radius: 9px; }}
 QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
     {{ background: {t.outline}; }}
-QSlider::handle:horizontal:focus {{ border-color: {t.text}; }}
+QSlider::handle:horizontal:focus {{ border-color: {t.accent}; }}
 QCheckBox {{ spacing: 8px; padding: 4px 0; min-height: 32px; }}
 QCheckBox::indicator, QListView::indicator {{ width: 16px; height: 16px;
     border: 1px solid {t.outline}; border-radius: 4px; background: {t.raised}; }}
@@ -274,6 +274,7 @@ QTabBar::tab:hover {{ background: {t.hover}; color: {t.text}; }}
 QTabBar::tab:selected {{ background: {t.raised}; color: {t.text}; }}
 QTabBar::tab:selected:focus {{ border-color: {t.accent}; }}
 QTextBrowser {{ background: {t.window}; color: {t.text}; }}
+{_panel_sheet(t, points)}
 QListView {{ background: transparent; border: none; outline: none; }}
 QListView#ticked {{ background: {t.raised}; border: 1px solid {t.outline};
     border-radius: {RADIUS}px; padding: 0 8px; }}
@@ -287,4 +288,26 @@ QScrollBar::handle {{ background: {t.outline}; border-radius: 3px; min-width: 32
     min-height: 32px; margin: 2px; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+"""
+
+
+def _panel_sheet(t: Tokens, points: float) -> str:
+    """Return the rules of the panel, whose rows are 32 px high at the default font."""
+    return f"""
+#panel QLabel {{ color: {t.muted}; }}
+#panel QLabel[role="heading"] {{ color: {t.text}; font-size: {points * 1.12:.1f}pt; }}
+#panel QLabel[role="value"] {{ color: {t.text}; min-width: 38px; }}
+#panel QLabel[role="automatic"] {{ background: {t.hover}; color: {t.muted}; border-radius: 6px;
+    min-width: 38px; font-size: {points * 0.88:.1f}pt; }}
+#panel QLabel:disabled {{ color: {t.disabled}; }}
+#panel QComboBox, #panel QLineEdit {{ min-height: 18px; padding: 4px 8px; }}
+#panel QComboBox:focus, #panel QComboBox:on, #panel QLineEdit:focus {{ padding: 3px 7px; }}
+#panel QPushButton {{ min-height: 20px; padding: 2px 10px; }}
+#panel QPushButton[role="small"] {{ background: transparent; color: {t.muted};
+    border-color: transparent; }}
+#panel QPushButton[role="small"]:hover {{ background: {t.hover}; color: {t.text}; }}
+#panel QPushButton[role="small"]:focus {{ border-color: {t.accent}; }}
+#panel QToolButton {{ min-height: 24px; padding: 0; border: none; }}
+#panel QSlider {{ min-height: 32px; }}
+#panel QCheckBox {{ min-height: 24px; }}
 """

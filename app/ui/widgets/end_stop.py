@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QRect, Signal
+from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionSlider, QWidget
 
@@ -13,6 +13,7 @@ from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from utils.translation.texts import mark, tr
 
 AUTOMATIC = mark("Auto")
+_AT_THE_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CUT = 4  # px; the gap in the groove between the end stop and the other values
 
 
@@ -33,6 +34,7 @@ class EndStopSlider(NoWheelSlider):
         self.setRange(-apart, last)
         self._before = self.value()
         self.reading = QLabel()
+        self.reading.setIndent(0)
         self.valueChanged.connect(self._settle)
 
     @property
@@ -48,13 +50,16 @@ class EndStopSlider(NoWheelSlider):
         """
         self._place(self.minimum() if value is None else value)
         self._before = self.value()
-        self.reading.setText(text)
-        self.reading.setToolTip(remark)
-        self.setAccessibleDescription(remark or text)
-        role = "automatic" if value is None else ""
+        role = "automatic" if value is None else "value"
         if self.reading.property("role") != role:
             self.reading.setProperty("role", role)
+            place = Qt.AlignmentFlag.AlignCenter if value is None else _AT_THE_END
+            self.reading.setAlignment(place)
+            self.reading.style().unpolish(self.reading)
             self.reading.style().polish(self.reading)
+        self.reading.setText(text)  # after the role, whose padding is part of the label's width
+        self.reading.setToolTip(remark)
+        self.setAccessibleDescription(remark or text)
 
     def _place(self, value: int) -> None:
         blocked = self.blockSignals(True)
@@ -76,9 +81,13 @@ class EndStopSlider(NoWheelSlider):
         """Cut the groove between the end stop and 0, unless the handle covers the place."""
         super().paintEvent(event)
         handle = self._handle_at(self.sliderPosition())
-        end, first = self._handle_at(self.minimum()).center(), self._handle_at(0).center()
-        middle = (end.x() + first.x()) // 2
-        cut = QRect(middle - _CUT // 2, end.y() - _CUT, _CUT, 2 * _CUT)
+        end, first = self._handle_at(self.minimum()), self._handle_at(0)
+        if self.isRightToLeft():
+            end, first = first, end
+        middle = (end.center().x() + first.center().x()) // 2
+        cut = QRect(middle - _CUT // 2, end.center().y() - _CUT, _CUT, 2 * _CUT)
+        cut.setLeft(min(cut.left(), end.right() + 1))  # nothing of the groove beside the handle
+        cut.setRight(max(cut.right(), first.left() - 1))
         if not cut.intersects(handle):
             QPainter(self).fillRect(cut, self.palette().alternateBase())
 

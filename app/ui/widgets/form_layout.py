@@ -12,15 +12,21 @@ _LABEL, _CONTROL, _VALUE = range(3)  # columns
 
 
 class FormLayout(QGridLayout):
-    """Rows of a label, its buddy control, and an optional value on the right."""
+    """Rows of a label, its buddy control, and an optional value on the right.
 
-    def __init__(self, parent: QWidget) -> None:
+    Args:
+        row: The height of rows in pixels, without gaps between them; 0 for that of the controls.
+        value: The widest value, since a slider would otherwise change its width with its value.
+    """
+
+    def __init__(self, parent: QWidget, *, row: int = 0, value: str = "100 %") -> None:
         super().__init__(parent)
+        self._row = row
         self.setContentsMargins(2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
         self.setHorizontalSpacing(SPACE)
-        self.setVerticalSpacing(SPACE // 2)
+        self.setVerticalSpacing(0 if row else SPACE // 2)
         self.setColumnStretch(_CONTROL, 1)
-        widest = QLabel("100 %").sizeHint().width()  # otherwise the slider would change its width
+        widest = QLabel(value).sizeHint().width()
         self.setColumnMinimumWidth(_VALUE, widest)
 
     def add_heading(self, text: str) -> None:
@@ -37,10 +43,14 @@ class FormLayout(QGridLayout):
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
             label.setContentsMargins(0, 3 * SPACE // 2, 0, 0)
         row = self.rowCount()
+        self.setRowMinimumHeight(row, self._row)
         self.addWidget(label, row, _LABEL)
         self.addWidget(control, row, _CONTROL, 1, 1 if value else 2)
         if value:
+            value.setProperty("role", "value")
             align = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            value.setAlignment(align)
+            value.setIndent(0)
             self.addWidget(value, row, _VALUE, align)
 
     def add_in_place_of(self, other: QWidget, widget: QWidget) -> QLabel:
@@ -60,12 +70,23 @@ class FormLayout(QGridLayout):
         assert isinstance(label, QLabel)
         return label
 
+    def set_row_shown(self, control: QWidget, shown: bool) -> None:
+        """Reserve the height of a control's row only while it is shown."""
+        row, *_ = self.getItemPosition(self.indexOf(control))  # type: ignore[misc]
+        self.setRowMinimumHeight(row, self._row if shown else 0)
+
     def add_below(self, widget: QWidget, *, whole: bool = False) -> None:
         """Add a widget below the last control; with `whole`, across the full width."""
         if whole:
             self.addWidget(widget, self.rowCount(), _LABEL, 1, 3)
         else:
             self.addWidget(widget, self.rowCount(), _CONTROL, 1, 2)
+
+    def add_check(self, box: QWidget) -> None:
+        """Add a check box below the controls or, in rows of a height, across the full width."""
+        row = self.rowCount()
+        self.add_below(box, whole=bool(self._row))
+        self.setRowMinimumHeight(row, self._row)
 
     def add_stretch_row(self) -> None:
         """Leave the remaining space at the bottom."""

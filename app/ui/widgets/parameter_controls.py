@@ -18,10 +18,11 @@ from app.parameters import (
     Parameter,
     SwitchParameter,
 )
-from app.ui.widgets.end_stop import AUTOMATIC, EndStopSlider
+from app.ui.widgets.end_stop import AUTOMATIC, EndStopSlider, StopSlider
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from app.ui.widgets.option_box import Choice, OptionBox
 from utils.stroke_directions import HALF_TURN
+from utils.text import capitalized
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import tr
 
@@ -73,7 +74,7 @@ class CheckControl(QCheckBox):
         return (self,)
 
     def add_to(self, form: FormLayout) -> None:
-        form.add_below(self)
+        form.add_check(self)
 
 
 class ListControl(OptionBox):
@@ -228,8 +229,26 @@ class AmountControl(EndStopSlider):
 
 
 Control = (
-    FractionControl | AmountControl | CheckControl | ListControl | DirectionControl | HandlesControl
+    FractionControl
+    | AmountControl
+    | CheckControl
+    | ListControl
+    | DirectionControl
+    | HandlesControl
+    | StopSlider
 )
+
+
+def show_available(control: Control, reason: str, tip: str, *, enable: bool = True) -> None:
+    """Disable a control for a reason, "" for none, which becomes its tooltip instead of `tip`.
+
+    Args:
+        enable: Whether the reason alone decides if the control is enabled.
+    """
+    for part in control.parts:
+        if enable:
+            part.setEnabled(not reason)
+        part.setToolTip(capitalized(tr(reason)) or tr(tip))
 
 
 def control_of(row: Parameter) -> Control:

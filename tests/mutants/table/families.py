@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     Mutant(
         "a control can be used that has no meaning for the family",
-        "app/ui/panel/panel.py",
+        "app/ui/widgets/parameter_controls.py",
         "part.setEnabled(not reason)",
         "part.setEnabled(True)",
         (

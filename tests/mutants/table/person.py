@@ -277,8 +277,8 @@ MUTANTS = (
     Mutant(
         "each draft of a stroke is a change",
         "app/ui/looks/history.py",
-        "(_SPEED, _SHARES, _PERSON)",
-        "(_SPEED, _SHARES)",
+        "_WIDTH, _SPEED, _SHARES, _PERSON",
+        "_WIDTH, _SPEED, _SHARES",
         (f"{_BRUSH_WINDOW}::test_a_drag_is_one_change",),
     ),
     Mutant(

@@ -60,7 +60,7 @@ def _messages(window: MainWindow) -> QWidget:
     window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
     if not window.workspace.panel_shown:
         window.actions_by_key["panel"].trigger()
-    if not window.panel.advanced.isVisible():
+    if not window.engine_bar.isVisible():
         window.actions_by_key["advanced"].trigger()
     QTest.qWait(350)  # progress bars appear after 300 ms
     return window

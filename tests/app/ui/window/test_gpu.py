@@ -87,8 +87,8 @@ def test_the_panel_names_a_gpu_that_is_no_software(window, session, gpu, qtbot, 
     listed = [replace(each, software=False) for each in devices.found()]
     monkeypatch.setattr(devices, "adapters", lambda: tuple(listed))
     devices.found.cache_clear()
-    box = window.panel.engine.device
-    window.panel.engine.query_devices()
+    box = window.engine_bar.lists.device
+    window.engine_bar.lists.query_devices()
     qtbot.waitUntil(lambda: box.findData(key_of(gpu)) >= 0)
     assert listed[0].name in box.itemText(box.findData(key_of(gpu)))
     devices.found.cache_clear()
@@ -98,8 +98,8 @@ def test_the_panel_names_a_gpu_that_is_no_software(window, session, gpu, qtbot, 
 def test_the_panel_shows_a_gpu_that_was_named(window, session, gpu, qtbot, monkeypatch, key):
     monkeypatch.setattr(painting_devices, "first_hardware", lambda: gpu.index)
     session.config = replace(session.config, device=key)
-    box = window.panel.engine.device
-    window.panel.engine.query_devices()
+    box = window.engine_bar.lists.device
+    window.engine_bar.lists.query_devices()
     qtbot.waitUntil(lambda: box.currentData() == key)
     assert devices.adapter_of(gpu).name in box.currentText()
 

@@ -64,8 +64,8 @@ def test_tab_reaches_every_control_on_screen(streaming, qtbot):
 
 
 def test_every_label_of_the_panel_leads_to_its_control(window):
-    buddies = {label.buddy() for label in window.panel.findChildren(QLabel)}
-    panel = window.panel
+    panel, bar = window.panel, window.engine_bar
+    buddies = {label.buddy() for each in (panel, bar) for label in each.findChildren(QLabel)}
     assert {
         panel.sources.list,
         panel.controls["strength"],
@@ -74,18 +74,16 @@ def test_every_label_of_the_panel_leads_to_its_control(window):
         panel.detail,
         panel.controls["strokes"],
         panel.controls["smoothing"],
-        panel.controls["network"],
-        panel.engine.precision,
-        panel.engine.kernels,
-        panel.engine.device,
+        bar.controls["network"],
+        *bar.lists.boxes.values(),
     } <= buddies
 
 
 def test_no_two_mnemonics_of_the_panel_are_the_same(window):
-    texts = [w.text() for w in window.panel.findChildren(QLabel)]
-    texts += [w.text() for w in window.panel.findChildren(QAbstractButton)]
+    kinds, parts = (QLabel, QAbstractButton), (window.panel, window.engine_bar)
+    texts = [w.text() for part in parts for kind in kinds for w in part.findChildren(kind)]
     letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
-    assert len(letters) == len(set(letters)) == 24
+    assert len(letters) == len(set(letters)) == 21
 
 
 def test_every_action_is_in_the_menu(window):

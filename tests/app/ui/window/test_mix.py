@@ -169,32 +169,32 @@ def test_a_style_that_is_removed_leaves_the_mix(window, session, colors, qtbot):
 def test_what_a_style_of_a_picture_cannot_do_is_disabled_with_the_reason(
     every_precision, window, session, colors
 ):
-    panel, enabled = window.panel, Qt.ItemFlag.ItemIsEnabled
+    enabled = Qt.ItemFlag.ItemIsEnabled
 
     def state(box, text: str) -> tuple[bool, str]:
         row = box.findText(text)
         index = box.model().index(row, 0)
         return bool(index.flags() & enabled), box.itemData(row, Qt.ItemDataRole.ToolTipRole)
 
-    offered, reason = state(panel.engine.precision, "INT8")
+    offered, reason = state(window.engine_bar.lists.precision, "INT8")
     assert not offered
     assert mentions(reason, "INT8:", "any-style network")
-    assert state(panel.engine.precision, "FP16")[0]
-    allowed, said = state(panel.engine.kernels, "Fused norm")
+    assert state(window.engine_bar.lists.precision, "FP16")[0]
+    allowed, said = state(window.engine_bar.lists.kernels, "Fused norm")
     assert not allowed
     assert mentions(said, "Fused norm:", "any-style network")
-    assert panel.engine.kernels.currentText() == "Fused"
-    assert "PyTorch's kernels" in panel.engine.kernels_remark.text()
+    assert window.engine_bar.lists.kernels.currentText() == "Fused"
+    assert "PyTorch's kernels" in window.engine_bar.lists.kernels_remark.text()
     window.mixer.choose_style("candy")
-    assert state(panel.engine.precision, "INT8")[0]
-    assert state(panel.engine.kernels, "Fused norm")[0]
-    assert panel.engine.kernels.currentText() == "Fused"
+    assert state(window.engine_bar.lists.precision, "INT8")[0]
+    assert state(window.engine_bar.lists.kernels, "Fused norm")[0]
+    assert window.engine_bar.lists.kernels.currentText() == "Fused"
 
 
 def test_a_precision_that_was_chosen_before_stays_shown(window, session, colors):
     session.config = replace(session.config, style="candy", precision=Precision.int8)
     session.config = replace(session.config, style="gold")
-    assert window.panel.engine.precision.currentText() == "INT8"
+    assert window.engine_bar.lists.precision.currentText() == "INT8"
 
 
 def test_a_style_of_another_kind_is_not_mixed_in_and_the_reason_is_told(window, session, colors):

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel
+from PySide6.QtWidgets import QApplication, QDialog
 
 from app.engine.config import EngineConfig
-from app.parameters import AUTO, PARAMETERS
+from app.parameters import AUTO, PARAMETERS, Group
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.actions.table import ACTIONS
@@ -45,11 +45,12 @@ def test_the_panel_writes_the_config(every_precision, window, session):
     panel.controls["strength"].setValue(40)
     panel.controls["keep_colors"].setFocus()
     QTest.keyClick(panel.controls["keep_colors"], Qt.Key.Key_Space)
-    QTest.keyClick(panel.engine.precision, Qt.Key.Key_Down)
-    QTest.keyClick(panel.engine.kernels, Qt.Key.Key_Home)
-    QTest.keyClick(panel.detail, Qt.Key.Key_Right)
-    QTest.keyClick(panel.controls["strokes"], Qt.Key.Key_Right)
-    QTest.keyClick(panel.controls["network"], Qt.Key.Key_End)
+    QTest.keyClick(window.engine_bar.lists.precision, Qt.Key.Key_Down)
+    QTest.keyClick(window.engine_bar.lists.kernels, Qt.Key.Key_Home)
+    for slider in (panel.detail, panel.controls["strokes"]):
+        slider.setFocus()
+        QTest.keyClick(slider, Qt.Key.Key_Right)
+    QTest.keyClick(window.engine_bar.controls["network"], Qt.Key.Key_End)
     panel.controls["upsampling"].setFocus()
     QTest.keyClick(panel.controls["upsampling"], Qt.Key.Key_Space)
     panel.controls["smoothing"].setValue(30)
@@ -66,34 +67,81 @@ def test_the_panel_writes_the_config(every_precision, window, session):
 
 
 def test_the_panel_is_in_groups_whose_check_boxes_come_last(window, qtbot):
-    press(window, "advanced")
-    qtbot.wait(20)
     panel = window.panel
-    headings = [x for x in panel.findChildren(QLabel) if x.property("role") == "heading"]
-    controls = [panel.mix, *panel.others.values()]
+    heads = [group.head for group in panel.groups.values()]
     shown = [each for each in panel.controls.values() if each is not panel.remove_handles]
-    parts = [*headings, *shown, *controls, panel.advanced_button]
+    others = [panel.sources.list, panel.speed.slider, panel.mix, panel.detail, panel.person_button]
+    parts = [*heads, *shown, *others]
     parts.sort(key=lambda part: part.mapTo(panel, part.rect().topLeft()).y())
-    assert [part.accessibleName() or part.text().replace("&", "") for part in parts] == [
-        "Smooth or sharp",
+    assert [part.accessibleName() for part in parts] == [
+        "Source", "Smooth or sharp",
         "Style", "Strength", "Mix with", PARAMETERS["mix_amount"].title,
         "Strokes and texture", "Texture", "Brushwork", "Stroke length", "Stroke width", "Detail",
         "Keep fine detail",
         "Colors", "Keep colors",
         "Motion", "Less flicker", "Fluid",
-        "Device",
-        "Advanced settings", "Style version", "Precision", "Engine",
+        "Person", "Person and background",
     ]  # fmt: skip
 
 
-def test_the_engine_is_folded_at_first(window, saved, qtbot):
+def test_a_group_folds_away_and_back_by_its_heading(window, qtbot):
+    group = window.panel.groups[Group.STROKES]
+    below = window.panel.groups[Group.COLORS]
+    before = below.mapTo(window.panel, QPoint())
+    QTest.mouseClick(group.head, Qt.MouseButton.LeftButton)
+    assert not group.body.isVisible()
+    qtbot.waitUntil(lambda: below.mapTo(window.panel, QPoint()).y() < before.y() - 150)
+    group.head.setFocus()
+    QTest.keyClick(group.head, Qt.Key.Key_Space)
+    assert group.body.isVisible()
+
+
+def test_a_control_in_a_folded_group_is_shown_once_it_is_asked_for(window):
+    group = window.panel.groups[Group.MOTION]
+    group.head.click()
+    window.panel.reveal(window.panel.controls["smoothing"])
+    assert window.panel.controls["smoothing"].hasFocus()
+    assert in_view(window)
+
+
+def test_the_panel_is_300_pixels_wide_and_fits_a_window_of_1280_by_800(streaming, qtbot):
+    streaming.resize(1280, 800)
+    qtbot.wait(30)
+    panel = streaming.panel
+    assert panel.width() == 300
+    assert panel.widget().height() <= panel.viewport().height()
+    assert panel.widget().width() <= panel.viewport().width()
+
+
+def test_rows_are_32_pixels_high_and_headings_larger_than_labels(window):
     panel = window.panel
-    inside = [panel.engine.precision, panel.engine.kernels, panel.controls["network"]]
-    assert not any(each.isVisible() for each in inside)
-    QTest.mouseClick(panel.advanced_button, Qt.MouseButton.LeftButton)
-    assert all(each.isVisible() for each in inside)
+    sliders = [panel.controls[name] for name in ("texture", "strokes_length", "strokes")]
+    places = [each.mapTo(panel, each.rect().center()).y() for each in (*sliders, panel.detail)]
+    texture, *rows = places
+    assert [rows[1] - rows[0], rows[2] - rows[1]] == [32, 32]
+    assert rows[0] - texture == 64, "brushwork is between them"
+
+
+def test_the_engine_is_shown_with_the_speed_test_or_by_its_key(window, saved):
+    bar = window.engine_bar
+    assert not bar.isVisible()
+    press(window, "view_compare")
+    assert bar.isVisible()
+    press(window, "view_styled")
+    assert not bar.isVisible()
+    press(window, "advanced")
+    assert bar.lists.device.hasFocus()
+    press(window, "view_split")
+    assert bar.isVisible()
     window.close()
     assert saved[-1].advanced
+
+
+def test_the_engine_gives_the_focus_back_to_the_picture(window):
+    press(window, "advanced")
+    window.actions_by_key["advanced"].trigger()
+    assert not window.engine_bar.isVisible()
+    assert window.viewport.hasFocus()
 
 
 def test_no_smoothing_is_called_off_and_no_strength_0_percent(window, session):
@@ -111,7 +159,7 @@ def test_the_panel_follows_the_config_silently(window, session, qtbot):
     assert seen == [wanted]
     panel = window.panel
     assert panel.controls["strength"].value() == 25
-    assert panel.engine.precision.currentText() == "BF16"
+    assert window.engine_bar.lists.precision.currentText() == "BF16"
     assert panel.detail.reading.text() == "512 px"
 
 
@@ -196,9 +244,9 @@ def test_the_panel_says_when_automatic_is_lite(streaming, session):
     styled = streaming.viewport.styled
     lite = replace(styled, running=replace(styled.running, lite=True))
     session.styled.emit(lite)
-    assert streaming.panel.network_remark.text() == "Fast version in use"
+    assert streaming.engine_bar.version_remark.text() == "Fast version in use"
     session.styled.emit(styled)
-    assert not streaming.panel.network_remark.text().strip()
+    assert not streaming.engine_bar.version_remark.text().strip()
 
 
 def test_the_automatic_size_names_what_it_is_now(streaming):
@@ -209,18 +257,18 @@ def test_the_automatic_size_names_what_it_is_now(streaming):
 
 
 def test_devices_and_remarks_are_filled_in(window, qtbot):
-    qtbot.waitUntil(lambda: window.panel.engine.device.count() >= 2)
-    qtbot.waitUntil(lambda: window.panel.engine.kernels_remark.text() != "")
+    qtbot.waitUntil(lambda: window.engine_bar.lists.device.count() >= 2)
+    qtbot.waitUntil(lambda: window.engine_bar.lists.kernels_remark.text() != "")
     assert (
-        window.panel.engine.device.currentText() == "Automatic"
+        window.engine_bar.lists.device.currentText() == "Automatic"
         or window.session.config.device == "cpu"
     )
 
 
 def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window, qtbot):
-    kernels = window.panel.engine.kernels
-    qtbot.waitUntil(lambda: window.panel.engine.kernels_remark.text() != "")
-    assert not window.panel.engine.runtimes_asked  # the search would cost seconds of CPU time
+    kernels = window.engine_bar.lists.kernels
+    qtbot.waitUntil(lambda: window.engine_bar.lists.kernels_remark.text() != "")
+    assert not window.engine_bar.lists.runtimes_asked  # the search would cost seconds of CPU time
     assert kernels.findText("OpenVINO CPU") == -1
     kernels.setFocus()
     qtbot.waitUntil(lambda: kernels.findText("OpenVINO CPU") >= 0, timeout=60_000)
@@ -230,7 +278,7 @@ def test_the_runtimes_that_are_found_can_be_chosen_and_name_their_device(window,
     for _ in range(kernels.findText("OpenVINO CPU") - kernels.currentIndex()):
         QTest.keyClick(kernels, Qt.Key.Key_Down)
     assert window.session.config.kernels == "openvino"
-    assert window.panel.engine.kernels_remark.text() == RUNTIMES["openvino"].device_title()
+    assert window.engine_bar.lists.kernels_remark.text() == RUNTIMES["openvino"].device_title()
 
 
 def test_cameras_are_listed_by_name(window, session, monkeypatch):
@@ -330,7 +378,7 @@ def test_a_source_that_fails_leaves_the_list_as_it_was(streaming, session, tmp_p
 
 def test_the_wheel_over_the_panel_changes_nothing(window, session):
     before = session.config
-    for control in (window.panel.controls["strength"], window.panel.engine.precision):
+    for control in (window.panel.controls["strength"], window.engine_bar.lists.precision):
         turn = QWheelEvent(
             QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
             Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
@@ -345,6 +393,7 @@ def test_a_size_set_by_hand_is_shown(session, qtbot):
     qtbot.addWidget(window)
     detail = window.panel.detail
     assert detail.reading.text() == "500 px"
+    detail.setFocus()
     QTest.keyClick(detail, Qt.Key.Key_Left)
     assert session.config.size == 384, "it has its place among the others"
 
@@ -362,14 +411,14 @@ def test_a_precision_says_what_it_costs_in_bits_where_it_is_fast(
     session.kernels_changed.emit(statuses("cpu"))  # makes the panel update its remarks
     session.config = replace(session.config, precision=Precision.tf32)
     said = "TF32 multiplies 11 of FP32's 24 bits"
-    qtbot.waitUntil(lambda: window.panel.engine.precision_remark.text() == said)
+    qtbot.waitUntil(lambda: window.engine_bar.lists.precision_remark.text() == said)
     session.config = replace(session.config, precision=Precision.fp32)
-    qtbot.waitUntil(lambda: not window.panel.engine.precision_remark.text().strip())
+    qtbot.waitUntil(lambda: not window.engine_bar.lists.precision_remark.text().strip())
 
 
 def offered(window: MainWindow) -> dict[str, str]:
     """Return the precisions of the list with the reason of a disabled one, else ""."""
-    box, enabled = window.panel.engine.precision, Qt.ItemFlag.ItemIsEnabled
+    box, enabled = window.engine_bar.lists.precision, Qt.ItemFlag.ItemIsEnabled
     return {
         box.itemText(row): ""
         if box.model().index(row, 0).flags() & enabled
@@ -388,8 +437,8 @@ def test_a_precision_that_does_not_help_on_the_cpu_is_disabled_with_the_reason(
     assert mentions(reasons["FP16"], "FP16: FP16", "slower than FP32")
     assert mentions(reasons["TF32"], "TF32 needs a GPU")
     assert all(reasons.values())
-    assert window.panel.engine.precision.currentText() == "FP16", "a stored choice stays shown"
-    assert mentions(window.panel.engine.precision_remark.text(), "FP16 is slower")
+    assert window.engine_bar.lists.precision.currentText() == "FP16", "a stored choice stays shown"
+    assert mentions(window.engine_bar.lists.precision_remark.text(), "FP16 is slower")
     assert session.config.precision is Precision.fp16
 
 
@@ -438,8 +487,8 @@ def test_a_control_without_a_meaning_for_the_family_is_disabled_with_the_reason(
 
 def test_styles_of_pictures_have_the_choice_of_full_and_lite(window, session, pictures_as_styles):
     session.config = replace(session.config, style="red")
-    assert window.panel.controls["network"].isEnabled()
-    assert not window.panel.network_remark.text().strip()
+    assert window.engine_bar.controls["network"].isEnabled()
+    assert not window.engine_bar.version_remark.text().strip()
 
 
 def test_only_styles_of_one_family_are_offered_to_be_mixed(window, session, pictures_as_styles):
@@ -474,6 +523,7 @@ def test_the_end_stop_tells_what_the_style_chose_at_the_moment(window, session):
 @pytest.mark.parametrize("name", ["texture", "strokes_length"])
 def test_the_left_end_of_an_amount_makes_it_automatic_again(window, session, name):
     slider = window.panel.controls[name]
+    slider.setFocus()
     QTest.keyClick(slider, Qt.Key.Key_Right)
     assert (getattr(session.config, name), slider.value()) == (0.0, 0)
     assert slider.reading.text() == slider.accessibleDescription() == PARAMETERS[name].zero
@@ -503,6 +553,7 @@ def test_a_drag_snaps_to_the_end_stop_or_to_nothing(window, session):
 def test_one_slider_sets_the_stroke_width_and_keeps_it_or_leaves_it_automatic(window, session):
     width, default = window.panel.controls["strokes"], session.config
     assert width.accessibleDescription() == "Auto"
+    width.setFocus()
     seen = []
     for _ in range(3):
         QTest.keyClick(width, Qt.Key.Key_Right)
@@ -564,18 +615,13 @@ def place(window, control):
 
 def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, session):
     press(streaming, "advanced")
-    panel, styled = streaming.panel, streaming.viewport.styled
+    panel, bar, styled = streaming.panel, streaming.engine_bar, streaming.viewport.styled
     panel.speed.show_steps(("a", "b", "c"), 1, None, None)
-    controls = [
-        panel.speed.slider,
-        panel.controls["strokes"],
-        panel.engine.precision,
-        panel.engine.kernels,
-    ]
+    controls = [panel.speed.slider, *panel.controls.values(), *bar.lists.boxes.values()]
     before = [place(streaming, control) for control in controls]
     panel.speed.show_steps(("a", "b", "c"), 1, FrameTime(50.0, True), FrameTime(90.0, False))
     session.styled.emit(replace(styled, running=replace(styled.running, lite=True)))
-    assert panel.network_remark.text().strip()
+    assert bar.version_remark.text().strip()
     assert [place(streaming, control) for control in controls] == before
 
 
@@ -591,8 +637,10 @@ def in_view(window) -> bool:
 def test_what_a_key_opens_in_the_panel_is_scrolled_to_and_has_the_focus(window, qtbot):
     window.resize(1280, 600)
     press(window, "advanced")
-    assert window.panel.advanced.isAncestorOf(window.focusWidget())
-    assert in_view(window)
+    seen = window.engine_bar.lists.device.visibleRegion().boundingRect()
+    assert window.engine_bar.lists.device.hasFocus()
+    assert seen == window.engine_bar.lists.device.rect()
+    window.panel.verticalScrollBar().setValue(window.panel.verticalScrollBar().maximum())
     press(window, "address")
     assert window.focusWidget() is window.panel.sources.address
     assert in_view(window)
@@ -601,7 +649,7 @@ def test_what_a_key_opens_in_the_panel_is_scrolled_to_and_has_the_focus(window, 
 def test_a_key_shows_the_panel_that_has_what_it_opens(window, qtbot):
     press(window, "panel")
     assert not window.panel.isVisible()
-    press(window, "advanced")
+    press(window, "address")
     assert window.panel.isVisible()
     assert in_view(window)
 

@@ -28,7 +28,8 @@ CHANGED = {
 def control_of(window, name):
     """Return the control of a setting; one slider sets both of the stroke width."""
     name = "strokes" if name == "keep_strokes" else name
-    return (window.panel.controls | window.panel.others)[name]
+    panel, bar = window.panel, window.engine_bar
+    return (panel.controls | panel.others | bar.controls | bar.others)[name]
 
 
 def change_all(session) -> None:
@@ -70,7 +71,8 @@ def test_a_double_click_on_a_slider_resets_it_and_is_one_change(window, session)
 
 def test_a_double_click_on_the_name_of_a_control_resets_it(window, session):
     change_all(session)
-    labels = {label.buddy(): label for label in window.panel.findChildren(QLabel)}
+    parts = window.panel, window.engine_bar
+    labels = {label.buddy(): label for part in parts for label in part.findChildren(QLabel)}
     for name in ("strength", "strokes", "size", "precision", "kernels", "device"):
         label = labels[control_of(window, name)]
         QTest.mouseDClick(label, Qt.MouseButton.LeftButton)

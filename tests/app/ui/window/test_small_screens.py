@@ -63,11 +63,11 @@ if window.workspace.narrow:
     press("panel")
 panel = window.panel
 told["panel"] = panel.isVisible() and inside(panel)
-device = panel.engine.device
-panel.ensureWidgetVisible(device)
+last = panel.person_button
+panel.ensureWidgetVisible(last)
 wait()
-told["device"] = panel.viewport().rect().contains(
-    QRect(device.mapTo(panel.viewport(), device.rect().topLeft()), device.size()))
+told["last"] = panel.viewport().rect().contains(
+    QRect(last.mapTo(panel.viewport(), last.rect().topLeft()), last.size()))
 told["buttons"] = inside(window.problems) and window.messages.geometry().right() < (
     panel.geometry().left() if window.workspace.narrow else window.width())
 """
@@ -100,7 +100,7 @@ def test_everything_can_be_reached_on_a_small_screen(facts, screen):
     found = facts(screen)
     assert found["picture"] >= 240
     assert found["outside"] == []
-    for each in ("panel", "device", "buttons"):
+    for each in ("panel", "last", "buttons"):
         assert found[each] is True, each
 
 
@@ -221,8 +221,8 @@ def test_a_click_beside_the_drawer_closes_it_and_does_nothing_else(narrow, sessi
 
 def test_what_is_used_in_the_drawer_gives_the_focus_back_to_the_picture(narrow):
     press(narrow, "panel")
-    narrow.panel.engine.precision.setFocus()
-    QTest.keyClick(narrow.panel.engine.precision, Qt.Key.Key_Escape)
+    narrow.panel.mix.setFocus()
+    QTest.keyClick(narrow.panel.mix, Qt.Key.Key_Escape)
     assert not narrow.panel.isVisible()
     assert narrow.viewport.hasFocus()
 

@@ -99,8 +99,7 @@ def test_settings_of_before_keep_their_meaning(window, session):
 def test_both_ends_tell_their_rates_once_a_stream_was_measured(moving, qtbot):
     bar = moving.panel.speed
     qtbot.waitUntil(lambda: "fps" in bar.left.text(), timeout=5000)
-    assert bar.left.text().startswith("Smooth\n")
-    assert bar.right.text().startswith("Sharp\nabout ")
+    assert bar.right.text().startswith("about ")
 
 
 def test_a_painting_that_moved_or_was_finished_again_is_not_measured(moving, session, qtbot):
@@ -122,6 +121,6 @@ def test_other_kernels_make_what_was_measured_worthless(moving, session, qtbot):
     session.paused = True
     qtbot.wait(100)
     session.kernels_changed.emit(())
-    assert bar.left.text().split() == ["Smooth"]
+    assert not bar.left.text().strip()
     kind = Kind(False, Precision.fp32)
     assert moving.panel.speed_control._machine.times.of(kind, 3072) is None

@@ -138,7 +138,7 @@ def test_a_refused_choice_cannot_be_undone(streaming, session, monkeypatch, qtbo
     qtbot.waitUntil(lambda: streaming.viewport.styled.config.style == "mosaic")
     before = session.config
     with qtbot.waitSignal(session.config_refused, timeout=5000):
-        QTest.keyClick(streaming.panel.engine.kernels, Qt.Key.Key_Home)
+        QTest.keyClick(streaming.engine_bar.lists.kernels, Qt.Key.Key_Home)
         assert session.config.kernels == "baseline"
     assert session.config == before
     undo, redo = (streaming.actions_by_key[key] for key in ("undo", "redo"))

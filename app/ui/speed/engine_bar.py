@@ -1,0 +1,113 @@
+"""The row of lists below the speed test: device, engine, precision and version of the style."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
+
+from app.engine.config import EngineConfig
+from app.engine.result import StyledFrame
+from app.live.session import Session
+from app.parameters import PARAMETERS, Group
+from app.ui.speed.engine_controls import EngineControls
+from app.ui.speed.one_line import OneLineRemark
+from app.ui.theme.tokens import SPACE
+from app.ui.widgets.parameter_controls import control_of, show_available
+from models.families.table import FAMILIES
+from utils.translation.texts import tr
+
+
+class EngineBar(QFrame):
+    """Writes session.config and follows it; shown during the speed test, or when wanted.
+
+    Signals:
+        left: The bar is hidden while one of its lists is focused.
+    """
+
+    left = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("engine")
+        self.setAccessibleName(tr(Group.ENGINE))
+        self._session = session
+        self._wanted = self._testing = False
+        self.lists = EngineControls(session, self)
+        self.controls = {
+            name: control_of(row) for name, row in PARAMETERS.items() if row.group is Group.ENGINE
+        }
+        self.others = self.lists.boxes  # not in the table
+        self.version_remark = OneLineRemark()
+        self._lay_out()
+        for name, control in self.controls.items():
+            control.picked.connect(lambda value, name=name: self._choose(name, value))
+        session.config_changed.connect(self.show_config)
+        session.styles_changed.connect(self._enable_for_family)
+        session.styled.connect(self._on_styled)
+        self.show_config(session.config)
+        self.lists.query_devices()
+        self.hide()
+
+    def show_config(self, config: EngineConfig) -> None:
+        """Show `config` without emitting signals."""
+        for name, control in self.controls.items():
+            control.show_value(getattr(config, name))
+        self._enable_for_family()
+        self.lists.show_config(config)
+
+    def set_wanted(self, wanted: bool) -> None:
+        """Show the bar in every view, or only during the speed test."""
+        self._wanted = wanted
+        self._update()
+
+    def set_testing(self, testing: bool) -> None:
+        """Show the bar while the speed test is the view."""
+        self._testing = testing
+        self._update()
+
+    def open(self) -> None:
+        """Focus the first list."""
+        self.lists.device.setFocus()
+
+    def _update(self) -> None:
+        shown = self._wanted or self._testing
+        focused = self.window().focusWidget()
+        leaves = not shown and focused is not None and self.isAncestorOf(focused)
+        self.setVisible(shown)
+        if leaves:
+            self.left.emit()
+
+    def _lay_out(self) -> None:
+        lists, version = self.lists, self.controls["network"]
+        columns = (
+            (tr("Dev&ice"), lists.device, lists.device_remark),
+            (tr("En&gine"), lists.kernels, lists.kernels_remark),
+            (tr("&Precision"), lists.precision, lists.precision_remark),
+            (tr(PARAMETERS["network"].label), version, self.version_remark),
+        )
+        grid = QGridLayout(self)
+        grid.setContentsMargins(2 * SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
+        grid.setHorizontalSpacing(2 * SPACE)
+        grid.setVerticalSpacing(2)
+        for place, (title, box, remark) in enumerate(columns):
+            label = QLabel(title)
+            label.setBuddy(box)
+            for row, part in enumerate((label, box, remark)):
+                grid.addWidget(part, row, place)
+            grid.setColumnStretch(place, 1)
+
+    def _choose(self, name: str, value: object) -> None:
+        self._session.config = replace(self._session.config, **{name: value})
+
+    def _enable_for_family(self) -> None:
+        family = self._session.catalog.family_of(self._session.config.style)
+        for name, control in self.controls.items():
+            show_available(
+                control, FAMILIES[family].unavailable.get(name, ""), PARAMETERS[name].tip
+            )
+
+    def _on_styled(self, styled: StyledFrame) -> None:
+        lite = styled.running.lite and styled.config.network == "auto"
+        self.version_remark.show_text(tr("Fast version in use") if lite else "")
