@@ -8,15 +8,34 @@ from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QModelIndex,
     QPersistentModelIndex,
+    QPoint,
     QRect,
     QRectF,
     QSize,
     Qt,
 )
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPalette, QPen, QPixmap
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QHelpEvent,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPalette,
+    QPen,
+    QPixmap,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QWidget,
+)
 
 from app.background_jobs import RunJob
 from app.styles.pack import Style
@@ -36,6 +55,7 @@ HEADING = Qt.ItemDataRole.UserRole + 4  # name of the group that starts here, or
 PAINTING = Qt.ItemDataRole.UserRole + 5  # pixmap of the painting that a preview covers, or None
 HEADING_WIDTH = 24  # px before the first card of a group, with its name from bottom to top
 CORNER = QSize(32, 24)  # px, of the small painting in the lower left corner of a thumbnail
+TIP_ABOVE = 40  # px; Qt shows a tip up to 24 px below its place, and its frame takes the rest
 STAR = 20  # px, side of the star in the upper right corner of a thumbnail
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -145,7 +165,7 @@ class StyleModel(QAbstractListModel):
                 else ""
             )
             group = labeled(tr("Group"), style.group) if style.group else ""
-            return "\n".join(filter(None, (style.title, style.credit, style.licence, group, why)))
+            return "\n".join(filter(None, (style.title, style.credit, group, why)))
         if role == Qt.ItemDataRole.DecorationRole:
             return self._previews.get(style.key, self._shipped(style))
         if role == PAINTING:  # the thumbnail of a trained style is no painting
@@ -269,23 +289,25 @@ class StyleDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if index.data(HEADING):
             _heading(painter, option, area, str(index.data(HEADING)))
-        if state & QStyle.StateFlag.State_MouseOver:
+        hovered = bool(state & QStyle.StateFlag.State_MouseOver)
+        focused = bool(state & QStyle.StateFlag.State_HasFocus)
+        mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
+        ringed = chosen or mixed or tried
+        if hovered or (focused and ringed):  # a second frame would be one too many
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(palette.light())
             painter.drawRoundedRect(area, RADIUS, RADIUS)
         place = thumbnail_place(area)
         self._picture(painter, place, index)
-        hovered = bool(state & QStyle.StateFlag.State_MouseOver)
         if hovered or index.data(FAVORITE):
             paint_badge(painter, star_place(area), "\u2605" if index.data(FAVORITE) else "\u2606")
-        mixed, tried = index.data(SHARE) is not None, bool(index.data(TRIED))
-        if chosen or mixed or tried:
+        if ringed:
             line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(palette.highlight().color(), 1.5 if mixed else 3, line))
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
-        if state & QStyle.StateFlag.State_HasFocus:
+        elif focused:
             paint_focus(painter, palette, area)
         base = option.font
         painter.setFont(scaled(base, 1.0, bold=chosen))
@@ -295,6 +317,23 @@ class StyleDelegate(QStyledItemDelegate):
         text = metrics.elidedText(str(index.data()), Qt.TextElideMode.ElideRight, title.width())
         painter.drawText(title, Qt.AlignmentFlag.AlignCenter, text)
         painter.restore()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Show the tip above the card, where it covers no name."""
+        tip = str(index.data(Qt.ItemDataRole.ToolTipRole) or "")
+        if event.type() != QEvent.Type.ToolTip or not tip:
+            return super().helpEvent(event, view, option, index)
+        area: QRect = option.rect
+        height = QFontMetrics(QToolTip.font()).lineSpacing() * (tip.count("\n") + 1)
+        above = QPoint(area.left(), area.top() - height - TIP_ABOVE)
+        QToolTip.showText(view.viewport().mapToGlobal(above), tip, view.viewport(), area)
+        return True
 
     def _picture(self, painter: QPainter, place: QRect, index: _Index) -> None:
         outline = QPainterPath()

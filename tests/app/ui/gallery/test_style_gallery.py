@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage, QPixmap
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QImage, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton, QToolTip
 
 from app.styles.pack import Style
 from app.ui.gallery.style_gallery import StyleGallery
+from app.ui.widgets import style_list
 from app.ui.widgets.style_list import painting_place, thumbnail_place
 
 
@@ -68,7 +69,29 @@ def test_the_next_style_wraps(gallery):
 def test_styles_have_names_for_screen_readers_and_credits_in_tooltips(gallery):
     index = gallery.model.index(0)
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Candy, key 1"
-    assert index.data(Qt.ItemDataRole.ToolTipRole) == "Candy\nby me\nCC0"
+    assert index.data(Qt.ItemDataRole.ToolTipRole) == "Candy\nby me", "the license is in About"
+
+
+def test_the_tip_of_a_style_is_above_its_card_and_covers_no_name(gallery, qtbot):
+    gallery.move(100, 400)
+    view = gallery.view
+    area = view.visualRect(gallery.model.index(0))
+    place = view.viewport().mapToGlobal(area.center())
+    asked = QHelpEvent(QEvent.Type.ToolTip, area.center(), place)
+    QApplication.sendEvent(view.viewport(), asked)
+    windows = QApplication.topLevelWidgets()
+    (tip,) = (each for each in windows if each.inherits("QTipLabel") and each.isVisible())
+    assert tip.geometry().bottom() < view.viewport().mapToGlobal(area.topLeft()).y()
+    QToolTip.hideText()
+
+
+def test_a_chosen_card_with_the_focus_has_one_frame(gallery, monkeypatch):
+    framed = []
+    monkeypatch.setattr(style_list, "paint_focus", lambda *given: framed.append(given))
+    gallery.view.setFocus()
+    gallery.view.setCurrentIndex(gallery.model.index(0))
+    gallery.view.grab()
+    assert framed == []
 
 
 def test_the_gallery_draws_thumbnails_and_initials(gallery):
