@@ -76,6 +76,7 @@ class Settings(Parameters):
         slideshow_cuts: whether it cuts from one style to the next instead of fading.
         volume: volume of a film's sound, 0 to 1.
         record_sound: sound of recordings: "none", "film" or "microphone".
+        palette_recent: keys of entries that the command palette ran last, one per line.
         geometry: Qt's window geometry in base64.
         photographs: folder of the last training dataset.
         own_pictures: whether training may look through the user's pictures folder.
@@ -129,6 +130,7 @@ class Settings(Parameters):
     slideshow_seconds: float = 10.0
     slideshow_styles: str = ""
     slideshow_cuts: bool = False
+    palette_recent: str = ""
     geometry: str = ""
     photographs: str = ""
     own_pictures: bool = False

@@ -115,8 +115,8 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         Question(
             "No camera is found, or it cannot be opened.",
             "Plug it in again, close other programs that use it, and look for cameras once more "
-            "(Ctrl+K). Also allow cameras in the privacy settings of the system. On Linux, your "
-            "account must be in the group `video`.",
+            "(Ctrl+Shift+K). Also allow cameras in the privacy settings of the system. On Linux, "
+            "your account must be in the group `video`.",
         ),
         Question(
             "The camera is slow.",

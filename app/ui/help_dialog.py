@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QKeySequence, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -87,7 +87,7 @@ class HelpDialog(ModelessDialog):
         scroll.setWidget(content)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
-        answers = QTextBrowser()
+        answers = self.answers = QTextBrowser()
         answers.setMarkdown(as_markdown(tr))
         _space_questions(answers.document())
         answers.setFrameShape(QTextBrowser.Shape.NoFrame)
@@ -110,6 +110,16 @@ class HelpDialog(ModelessDialog):
         shown = self.pages.currentWidget()
         assert shown is not None
         shown.setFocus()
+
+    def show_question(self, asks: str) -> None:
+        """Scroll the answers to the translated question `asks`."""
+        found = self.answers.document().find(asks)
+
+        def scroll() -> None:
+            place = self.answers.document().documentLayout().blockBoundingRect(found.block())
+            self.answers.verticalScrollBar().setValue(round(place.top()) - SPACE)
+
+        QTimer.singleShot(0, self.answers, scroll)  # a new dialog is laid out before
 
     def _column(self, groups: tuple[str, ...], *, notes: bool) -> QGridLayout:
         grid = QGridLayout()

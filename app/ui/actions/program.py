@@ -5,6 +5,14 @@ from __future__ import annotations
 from app.ui.actions.entry import ActionEntry
 
 PROGRAM_ACTIONS: tuple[ActionEntry, ...] = (
+    ActionEntry(
+        "palette",
+        "Search everything...",
+        ("Ctrl+K",),
+        "Find an action, a style, a setting or an answer by words, and run or show it",
+        "Program",
+        "search",
+    ),
     ActionEntry("menu", "Menu", ("F10",), "Show all commands", "Program", "menu"),
     ActionEntry(
         "language", "Language", ("Ctrl+Shift+L",), "Choose the language of the window", "Program"

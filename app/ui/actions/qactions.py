@@ -35,6 +35,7 @@ def build_actions(
             action.setIconText(tr(entry.short))
         action.setShortcuts([QKeySequence(key) for key in entry.keys])
         action.setToolTip(tooltip_with_shortcut(tr(entry.tip), action.shortcut()))
+        action.setObjectName(entry.key)
         action.setCheckable(entry.checkable)
         action.setAutoRepeat(entry.repeats)
         if entry.exclusive:

@@ -62,7 +62,7 @@ SOURCE_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "sources",
         "Cameras and sources",
-        ("Ctrl+K",),
+        ("Ctrl+Shift+K",),
         "Cameras and other sources",
         "Source",
         "camera",

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 from app.ui.controllers.exporter import RECORDED, films_folder
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
+from app.ui.main_window.palette_opener import PaletteOpener
 from app.ui.main_window.parts import WindowParts
 from app.ui.main_window.views import Views
 from app.ui.main_window.visibility import Visibility
@@ -29,11 +30,13 @@ class Commands:
 
     Attributes:
         help: The dialog of keys and answers; None until first shown.
+        palette: Opens the command palette; None until first used.
     """
 
     def __init__(self, window: WindowParts, views: Views, visibility: Visibility) -> None:
         self._window, self._views, self._visibility = window, views, visibility
         self.help: HelpDialog | None = None
+        self.palette: PaletteOpener | None = None
 
     def slots(self) -> dict[str, Callable[[], object]]:
         window, views, visible = self._window, self._views, self._visibility
@@ -101,6 +104,7 @@ class Commands:
             "language": lambda: window.languages.pop_up(),
             "fullscreen": visible.toggle_full_screen,
             "back": self.back,
+            "palette": self._toggle_palette,
             "menu": lambda: window.toolbar.pop_up_menu(),
             "help": lambda: self._show_help(KEYS),
             "questions": lambda: self._show_help(ANSWERS),
@@ -201,6 +205,16 @@ class Commands:
             self.help = HelpDialog(self._window)
         self.help.show_page(page)
         self.help.bring_up()
+
+    def _show_answer(self, question: str) -> None:
+        self._show_help(ANSWERS)
+        assert self.help is not None
+        self.help.show_question(question)
+
+    def _toggle_palette(self) -> None:
+        if self.palette is None:
+            self.palette = PaletteOpener(self._window, self._visibility, self._show_answer)
+        self.palette.toggle()
 
     def _ask_address(self) -> None:
         self._visibility.show_panel()

@@ -234,6 +234,10 @@ QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accen
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
 #queue {{ background: {t.window}; }}
+#paletteCard {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: {2 * RADIUS}px; }}
+#paletteLine {{ background: {t.line}; }}
+#paletteCard QLineEdit, #paletteCard QLineEdit:focus {{ background: transparent; border: none;
+    padding: 12px 20px; font-size: {points * 1.3:.1f}pt; }}
 QComboBox, QLineEdit, QSpinBox {{ background: {t.raised}; color: {t.text};
     border: 1px solid {t.outline}; border-radius: {RADIUS}px; padding: 5px 8px; min-height: 28px;
     selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}

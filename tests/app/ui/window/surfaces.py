@@ -142,6 +142,12 @@ def _person(window: MainWindow) -> QWidget:
     return dialog
 
 
+def _palette(window: MainWindow) -> QWidget:
+    window.actions_by_key["palette"].trigger()
+    assert window.commands.palette is not None
+    return window.commands.palette.view
+
+
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "first page": _welcome,
     "messages and panel": _messages,
@@ -156,6 +162,7 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "slideshow": _slideshow,
     "about": _about,
     "person": _person,
+    "palette": _palette,
 }
 
 

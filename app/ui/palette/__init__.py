@@ -1,0 +1,1 @@
+"""The command palette: finds actions, styles, settings and answers by words, and runs them."""

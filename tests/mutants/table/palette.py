@@ -1,0 +1,40 @@
+"""Mutants of the command palette, the toolbar and the menus."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SEARCH = "tests/app/ui/palette/test_search.py"
+_WINDOW = "tests/app/ui/window/test_palette.py"
+
+
+MUTANTS = (
+    Mutant(
+        "texts come before titles",
+        "app/ui/palette/search.py",
+        "return place, age, not index.starts(row, query), row",
+        "return -place, age, not index.starts(row, query), row",
+        (f"{_SEARCH}::test_titles_that_begin_come_first_then_words_then_parts_then_texts",),
+    ),
+    Mutant(
+        "what was used recently is forgotten",
+        "app/ui/palette/search.py",
+        "return place, age, not index.starts(row, query), row",
+        "return place, 0, not index.starts(row, query), row",
+        (f"{_SEARCH}::test_the_recently_used_come_first_among_equals",),
+    ),
+    Mutant(
+        "one word is enough",
+        "app/ui/palette/search.py",
+        "if len(known) == len(words):",
+        "if known or not words:",
+        (f"{_SEARCH}::test_all_words_are_needed_in_any_order",),
+    ),
+    Mutant(
+        "a setting below the fold is not shown",
+        "app/ui/main_window/palette_opener.py",
+        "            unfold.trigger()\n",
+        "            pass\n",
+        (f"{_WINDOW}::test_a_setting_is_shown_and_focused",),
+    ),
+)
