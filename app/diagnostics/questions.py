@@ -163,10 +163,19 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
 }
 
 
-def as_markdown(translate: Callable[[str], str] = str) -> str:
-    """Return all questions and answers in Markdown, without a title; `translate` gets each text."""
-    parts = []
+def as_markdown(
+    translate: Callable[[str], str] = str, wanted: Callable[[Question], bool] | None = None
+) -> str:
+    """Return questions and answers in Markdown, without a title.
+
+    Args:
+        translate: Gets each text.
+        wanted: Decides on each question; None for all.
+    """
+    parts: list[str] = []
     for topic, questions in QUESTIONS.items():
-        parts.append(f"## {translate(topic)}")
-        parts += [f"**{translate(each.asks)}**\n\n{translate(each.answer)}" for each in questions]
+        kept = [each for each in questions if wanted is None or wanted(each)]
+        if kept:
+            parts.append(f"## {translate(topic)}")
+        parts += [f"**{translate(each.asks)}**\n\n{translate(each.answer)}" for each in kept]
     return "\n\n".join(parts) + "\n"

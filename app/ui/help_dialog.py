@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QFont, QKeySequence, QTextBlock, QTextCursor, QTextDocument
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QTextBlock, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
+    QApplication,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QScrollArea,
     QTabWidget,
     QTextBrowser,
+    QVBoxLayout,
     QWidget,
 )
 
-from app.diagnostics.questions import TITLE, as_markdown
+from app.diagnostics.questions import TITLE, Question, as_markdown
 from app.ui.actions import ACTIONS, GROUPS, STYLE_KEYS, ActionEntry
 from app.ui.controllers.drop_parser import DROPPABLE
 from app.ui.layouts import described, fill
+from app.ui.palette.search import Index
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
@@ -25,6 +29,7 @@ from app.ui.window_geometry import WindowGeometry
 from utils.translation.texts import mark, tr
 
 KEYS, ANSWERS = range(2)
+_SCROLLING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 _ENTRIES = (*ACTIONS, *QUEUE_ACTIONS)
 _COLUMNS = ((*GROUPS[:4], GROUP), GROUPS[4:])
@@ -76,6 +81,14 @@ class HelpDialog(ModelessDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("StyleForge: keys and help"), parent)
+        self._sections: list[tuple[QLabel, list[tuple[QLabel, QLabel]]]] = []
+        self.search = described(
+            QLineEdit(self), tr("Search the help"), tr("Show what has these words, as you type")
+        )
+        self.search.setPlaceholderText(tr("Search the help"))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._show_found)
+        self.search.installEventFilter(self)
         content = QWidget()
         fill(
             QHBoxLayout(content),
@@ -88,8 +101,6 @@ class HelpDialog(ModelessDialog):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         answers = self.answers = QTextBrowser()
-        answers.setMarkdown(as_markdown(tr))
-        _space_questions(answers.document())
         answers.setFrameShape(QTextBrowser.Shape.NoFrame)
         answers.document().setDocumentMargin(2 * SPACE)
         answers.setAccessibleName(tr(TITLE))
@@ -101,19 +112,50 @@ class HelpDialog(ModelessDialog):
         self.pages.setAccessibleName(tr("Help"))
         described(self.pages.tabBar(), tr("Pages"), tr("Keys, and questions with answers"))
         close = self.close_button(tr("&Close"), on_enter=True)
-        lay_out_dialog(self, self.pages, close, side=3 * SPACE)
+        top = fill(
+            QVBoxLayout(), self.search, margins=(3 * SPACE, 2 * SPACE, 3 * SPACE, SPACE // 2)
+        )
+        whole = QWidget()
+        fill(QVBoxLayout(whole), top, (self.pages, 1), margins=(0, 0, 0, 0), spacing=0)
+        lay_out_dialog(self, whole, close, side=3 * SPACE)
+        self._show_found("")
         self.resize(1040, min(780, content.sizeHint().height() + 8 * SPACE))
         WindowGeometry(self)
 
+    def _show_found(self, words: str) -> None:
+        """Show the keys and answers with all `words`, and the headings above them."""
+        for heading, lines in self._sections:
+            title = heading.text()
+            texts = [(text.text(), f"{keys.text()} {title}") for keys, text in lines]
+            found = {row for row, _ in Index(texts).places(words)}
+            for row, line in enumerate(lines):
+                for label in line:
+                    label.setVisible(row in found)
+            heading.setVisible(bool(found))
+        self.answers.setMarkdown(as_markdown(tr, lambda each: _has(each, words)))
+        _space_questions(self.answers.document())
+
     def show_page(self, page: int) -> None:
         self.pages.setCurrentIndex(page)
-        shown = self.pages.currentWidget()
-        assert shown is not None
-        shown.setFocus()
+        self.search.setFocus()
+        self.search.selectAll()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let the keys of a page scroll it while the search has the focus; Enter does nothing."""
+        if watched is not self.search or event.type() != QEvent.Type.KeyPress:
+            return False
+        assert isinstance(event, QKeyEvent)
+        page = self.pages.currentWidget()
+        if event.key() in _SCROLLING and page is not None:
+            QApplication.sendEvent(page, event)
+            return True
+        return event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
     def show_question(self, asks: str) -> None:
-        """Scroll the answers to the translated question `asks`."""
+        """Scroll the answers to the translated question `asks`, and select it."""
+        self.search.clear()
         found = self.answers.document().find(asks)
+        self.answers.setTextCursor(found)
 
         def scroll() -> None:
             place = self.answers.document().documentLayout().blockBoundingRect(found.block())
@@ -142,6 +184,7 @@ class HelpDialog(ModelessDialog):
         label.setProperty("role", "title")
         label.setContentsMargins(0, SPACE, 0, 0)
         grid.addWidget(label, grid.rowCount(), 0, 1, 2)
+        self._sections.append((label, []))
 
     def _row(self, grid: QGridLayout, left: str, right: str, role: str) -> None:
         row = grid.rowCount()
@@ -150,6 +193,12 @@ class HelpDialog(ModelessDialog):
         text.setWordWrap(True)
         grid.addWidget(head, row, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(text, row, 1)
+        self._sections[-1][1].append((head, text))
+
+
+def _has(question: Question, words: str) -> bool:
+    """Return whether a question and its answer have all words."""
+    return bool(Index([(tr(question.asks), tr(question.answer))]).places(words))
 
 
 def _space_questions(document: QTextDocument) -> None:

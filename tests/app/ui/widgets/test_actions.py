@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QLabel, QWidget
 
+from app.diagnostics.questions import QUESTIONS
 from app.ui import actions
-from app.ui.help_dialog import HelpDialog, shortcut_text
+from app.ui.help_dialog import KEYS, HelpDialog, shortcut_text
 from app.ui.theme.icons import FOLDER
 
 
@@ -43,3 +44,21 @@ def test_an_action_without_a_slot_is_refused(qtbot):
     qtbot.addWidget(widget)
     with pytest.raises(KeyError, match="quit"):
         actions.build_actions(widget, {e.key: int for e in actions.ACTIONS if e.key != "quit"})
+
+
+def test_the_help_filters_as_one_types(qtbot):
+    dialog = HelpDialog()
+    qtbot.addWidget(dialog)
+    dialog.show_page(KEYS)
+    save = next(entry for entry in actions.ACTIONS if entry.key == "save")
+    dialog.search.setText(" ".join(reversed(save.tip.split()[:3])))
+    shown = [label.text() for label in dialog.findChildren(QLabel) if not label.isHidden()]
+    assert {save.tip, shortcut_text(save), save.group} <= set(shown)
+    assert len(shown) < len(actions.ACTIONS)
+    asks = QUESTIONS["Accessibility"][0].asks
+    dialog.search.setText(asks)
+    assert asks in dialog.answers.toPlainText()
+    others = [q.asks for topic in QUESTIONS.values() for q in topic if q.asks != asks]
+    assert not [each for each in others if each in dialog.answers.toPlainText()]
+    dialog.search.clear()
+    assert all(each in dialog.answers.toPlainText() for each in others)
