@@ -26,7 +26,7 @@ from app.options import (
     UPSAMPLING,
 )
 from app.parameters import PARAMETERS, AmountParameter, DirectionParameter, FractionParameter, Group
-from app.ui.actions import ACTIONS, GROUPS, ActionEntry
+from app.ui.actions import ACTIONS, GROUPS, SECTIONS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models import precision
 from models.families.table import FAMILIES
@@ -89,7 +89,7 @@ def _of_questions() -> Iterator[str]:
 
 # Tables whose texts stay in English in the source, by the name of their file.
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
-    "actions": lambda: (*GROUPS, *_of_actions(ACTIONS)),
+    "actions": lambda: (*GROUPS, *SECTIONS, *_of_actions(ACTIONS)),
     "queue": lambda: (GROUP, *_of_actions(QUEUE_ACTIONS)),
     "parameters": _of_parameters,
     "options": _of_options,

@@ -40,7 +40,7 @@ PARTS = {
     "films": ["film_export", "interrupted_exports", "ui/player/bar", "ui/player/recording"],
     "training in one click": ["training/window", "training/own_pictures"],
     "languages": ["languages", "right_to_left"],
-    "help": ["reports", "messages", "questions", "palette"],
+    "help": ["reports", "messages", "questions", "palette", "menus"],
     "accessibility": ["screen_readers", "targets", "keyboard_alone", "keys", "motion"],
     "every size": ["large_fonts", "small_screens"],
     "states of the window": ["window_states", "lifetime"],

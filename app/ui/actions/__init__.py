@@ -12,11 +12,12 @@ from app.ui.actions.qactions import (
     tooltip_with_shortcut,
 )
 from app.ui.actions.style import STYLE_KEYS
-from app.ui.actions.table import ACTIONS, GROUPS
+from app.ui.actions.table import ACTIONS, GROUPS, SECTIONS
 
 __all__ = [
     "ACTIONS",
     "GROUPS",
+    "SECTIONS",
     "STYLE_KEYS",
     "ActionEntry",
     "apply_icons",

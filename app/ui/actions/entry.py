@@ -13,6 +13,7 @@ class ActionEntry:
         keys: Portable key sequences; the first one is displayed.
         tip: The tooltip, also shown in the help.
         group: The submenu, and the heading in the help.
+        section: The title of a smaller submenu within it; "" for none.
         icon: File name in assets/icons; "" for none.
         exclusive: Name of a group of checkable actions, one of which is on.
         repeats: Whether holding the key down repeats it.
@@ -29,3 +30,4 @@ class ActionEntry:
     exclusive: str = ""
     repeats: bool = False
     short: str = ""
+    section: str = ""

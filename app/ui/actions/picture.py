@@ -7,11 +7,11 @@ from app.ui.actions.entry import ActionEntry
 PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "snapshot",
-        "Snapshot",
+        "Save",
         ("S",),
         "Save this picture to Pictures/StyleForge",
         "Picture",
-        "snapshot",
+        "save",
     ),
     ActionEntry(
         "record",
@@ -36,6 +36,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Z",),
         "Switch between the whole picture, only the person and only the background",
         "Picture",
+        section="Person and background",
     ),
     ActionEntry(
         "step_out",
@@ -43,6 +44,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+Z",),
         "Learn the empty scene, to paint only you or only the background",
         "Picture",
+        section="Person and background",
     ),
     ActionEntry(
         "person",
@@ -50,6 +52,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Ctrl+Shift+X",),
         "Choose what is painted, how soft its edges are, and how people are found",
         "Picture",
+        section="Person and background",
     ),
     ActionEntry(
         "brush",
@@ -58,6 +61,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Brush over the parts of a still picture to paint; the right button erases",
         "Picture",
         checkable=True,
+        section="Person and background",
     ),
     ActionEntry(
         "virtual_camera",
@@ -67,6 +71,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Picture",
         "webcam",
         checkable=True,
+        short="Camera out",
     ),
     ActionEntry(
         "obs",
@@ -110,6 +115,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Save the picture and its original in one file, side by side or split at the divider",
         "Picture",
         "split",
+        section="Before and after",
     ),
     ActionEntry(
         "wipe",
@@ -118,6 +124,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Save a short film or GIF that wipes from the original to the picture",
         "Picture",
         "film",
+        section="Before and after",
     ),
     ActionEntry(
         "queue",

@@ -66,7 +66,6 @@ SOURCE_ACTIONS: tuple[ActionEntry, ...] = (
         "Cameras and other sources",
         "Source",
         "camera",
-        short="Sources",
     ),
     ActionEntry(
         "camera_mode",

@@ -59,9 +59,15 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Style",
         "train",
         short="Train",
+        section="Add a style",
     ),
     ActionEntry(
-        "mix", "Mix on or off", ("M",), "Start or stop mixing with a second style", "Style"
+        "mix",
+        "Mix on or off",
+        ("M",),
+        "Start or stop mixing with a second style",
+        "Style",
+        section="Mix and try",
     ),
     ActionEntry(
         "mix_next",
@@ -69,6 +75,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+M",),
         "Mix with the next style of the gallery",
         "Style",
+        section="Mix and try",
     ),
     ActionEntry(
         "try_style",
@@ -77,6 +84,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the picture in the next style without choosing it; Enter chooses it, Esc returns",
         "Style",
         repeats=True,
+        section="Mix and try",
     ),
     ActionEntry(
         "try_on_hover",
@@ -85,6 +93,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the picture in a style while the pointer rests on its card",
         "Style",
         checkable=True,
+        section="Mix and try",
     ),
     ActionEntry(
         "search_styles",
@@ -99,6 +108,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         ("F",),
         "Add the chosen style to the favorites, which come first, or remove it from them",
         "Style",
+        section="This style",
     ),
     ActionEntry(
         "move_style_left",
@@ -107,6 +117,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Move the chosen style one place to the left; you can also drag it",
         "Style",
         repeats=True,
+        section="This style",
     ),
     ActionEntry(
         "move_style_right",
@@ -115,6 +126,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Move the chosen style one place to the right; you can also drag it",
         "Style",
         repeats=True,
+        section="This style",
     ),
     ActionEntry(
         "about_style",
@@ -122,6 +134,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         ("I",),
         "Show the painting, license and training of this style",
         "Style",
+        section="This style",
     ),
     ActionEntry(
         "install_style",
@@ -131,6 +144,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Style",
         "add",
         short="Install",
+        section="Add a style",
     ),
     ActionEntry(
         "style_picture",
@@ -140,6 +154,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Style",
         "picture",
         short="From a picture",
+        section="Add a style",
     ),
     ActionEntry(
         "paste_style",
@@ -148,6 +163,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Make a style from the picture on the clipboard",
         "Style",
         "paste",
+        section="Add a style",
     ),
     ActionEntry(
         "train_picture",
@@ -156,6 +172,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Train a network for the chosen style, which was made from a picture",
         "Style",
         "train",
+        section="This style",
     ),
     ActionEntry(
         "group_style",
@@ -163,6 +180,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+F2",),
         "Put the chosen style into a named group of the gallery",
         "Style",
+        section="This style",
     ),
     ActionEntry(
         "rename_style",
@@ -170,6 +188,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         ("F2",),
         "Rename the chosen style, if you added it",
         "Style",
+        section="This style",
     ),
     ActionEntry(
         "export_style",
@@ -178,6 +197,7 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Write the chosen style as one .styleforge file, to install it on another machine",
         "Style",
         "save",
+        section="This style",
     ),
     ActionEntry(
         "remove_style",
@@ -186,5 +206,6 @@ STYLE_ACTIONS: tuple[ActionEntry, ...] = (
         "Remove the chosen style, if you installed it",
         "Style",
         "remove",
+        section="This style",
     ),
 )

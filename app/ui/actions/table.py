@@ -19,3 +19,4 @@ ACTIONS: tuple[ActionEntry, ...] = (
     *PROGRAM_ACTIONS,
 )
 GROUPS = tuple(dict.fromkeys(entry.group for entry in ACTIONS))
+SECTIONS = tuple(dict.fromkeys(entry.section for entry in ACTIONS if entry.section))

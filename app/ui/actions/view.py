@@ -7,7 +7,7 @@ from app.ui.actions.entry import ActionEntry
 VIEW_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "view_styled",
-        "Styled",
+        "Painting",
         ("Ctrl+1",),
         "Show the styled picture",
         "View",
@@ -41,6 +41,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         ("C",),
         "Test the speed, or return to the previous view",
         "View",
+        section="Speed",
     ),
     ActionEntry(
         "cycle_view",
@@ -56,6 +57,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the picture alone on a second screen; Esc closes it",
         "View",
         checkable=True,
+        section="Show to others",
     ),
     ActionEntry(
         "slideshow",
@@ -64,6 +66,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Change to the next style every few seconds, or stop",
         "View",
         checkable=True,
+        section="Show to others",
     ),
     ActionEntry(
         "slideshow_settings",
@@ -71,6 +74,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+F3",),
         "Choose the styles of the slideshow, and how long each is shown",
         "View",
+        section="Show to others",
     ),
     ActionEntry(
         "zoom_in",
@@ -79,6 +83,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the picture larger; the wheel does too",
         "View",
         repeats=True,
+        section="Zoom",
     ),
     ActionEntry(
         "zoom_out",
@@ -87,6 +92,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the picture smaller; the wheel does too",
         "View",
         repeats=True,
+        section="Zoom",
     ),
     ActionEntry(
         "zoom_fit",
@@ -94,6 +100,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         ("0", "Ctrl+0"),
         "Show the whole picture; a double click does too",
         "View",
+        section="Zoom",
     ),
     ActionEntry(
         "zoom_actual",
@@ -101,6 +108,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+1",),
         "Show each pixel of the picture as one pixel of the screen; a double click does too",
         "View",
+        section="Zoom",
     ),
     ActionEntry(
         "mirror",
@@ -109,6 +117,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Mirror the picture on screen; files and the virtual camera stay as they are",
         "View",
         checkable=True,
+        section="Zoom",
     ),
     ActionEntry(
         "overlay",
@@ -118,15 +127,31 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "View",
         "overlay",
         checkable=True,
+        section="Speed",
     ),
-    ActionEntry("smoother", "Smoother", ("[",), "More pictures a second, less sharp", "View"),
-    ActionEntry("sharper", "Sharper", ("]",), "Sharper, with fewer pictures a second", "View"),
+    ActionEntry(
+        "smoother",
+        "Smoother",
+        ("[",),
+        "More pictures a second, less sharp",
+        "View",
+        section="Speed",
+    ),
+    ActionEntry(
+        "sharper",
+        "Sharper",
+        ("]",),
+        "Sharper, with fewer pictures a second",
+        "View",
+        section="Speed",
+    ),
     ActionEntry(
         "automatic_speed",
         "Automatic speed",
         ("Shift+A",),
         "Let the program choose between smooth and sharp",
         "View",
+        section="Speed",
     ),
     ActionEntry(
         "advanced",
@@ -135,6 +160,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Choose device, engine, precision and style version below the picture, or hide the choice",
         "View",
         checkable=True,
+        section="Parts of the window",
     ),
     ActionEntry(
         "details",
@@ -143,6 +169,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the network and the engine in use, and why nothing faster runs",
         "View",
         short="Details...",
+        section="Speed",
     ),
     ActionEntry(
         "badge",
@@ -151,6 +178,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the frame rate in the corner of the picture",
         "View",
         checkable=True,
+        section="Speed",
     ),
     ActionEntry(
         "layers",
@@ -159,6 +187,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the time of every layer among the figures; this slows the network on a GPU",
         "View",
         checkable=True,
+        section="Speed",
     ),
     ActionEntry(
         "gallery",
@@ -168,6 +197,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "View",
         "gallery",
         checkable=True,
+        section="Parts of the window",
     ),
     ActionEntry(
         "film_strip",
@@ -176,6 +206,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the pictures of a folder as a strip below the picture",
         "View",
         checkable=True,
+        section="Parts of the window",
     ),
     ActionEntry(
         "looks",
@@ -184,9 +215,18 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Show the strip of saved and recent looks",
         "View",
         checkable=True,
+        section="Parts of the window",
     ),
     ActionEntry(
-        "panel", "Panel", ("P",), "Show the panel of settings", "View", "panel", checkable=True
+        "panel",
+        "Panel",
+        ("P",),
+        "Show the panel of settings",
+        "View",
+        "panel",
+        checkable=True,
+        short="Adjust",
+        section="Parts of the window",
     ),
     ActionEntry(
         "theme",
@@ -195,6 +235,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Change the theme: system, light or dark",
         "View",
         "theme",
+        section="Appearance",
     ),
     ActionEntry(
         "reduce_motion",
@@ -203,6 +244,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "Stop all motion in the window except the picture",
         "View",
         checkable=True,
+        section="Appearance",
     ),
     ActionEntry(
         "fullscreen",

@@ -21,6 +21,7 @@ from app.ui.controllers.loading_message import LoadingMessage
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_mixer import StyleMixer
+from app.ui.controllers.styles_by_name import StylesByName
 from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import FilmExporter
 from app.ui.film.interrupted import InterruptedExports
@@ -109,7 +110,8 @@ class WindowParts(QMainWindow):
         self.actions_by_key = actions.build_actions(self, slots)
         self._icons = IncrementalWork(self)
         self.sources_menu = QMenu(self)
-        self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self)
+        self.styles_menu = QMenu(self)
+        self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self.styles_menu, self)
         self.problems = ProblemBar(self)
         self.notices = NoticeBar(self)
         self.questions = PromptBar(self)
@@ -176,6 +178,9 @@ class WindowParts(QMainWindow):
             self.installer,
             self.opener,
             self.training_launcher.open,
+        )
+        self.styles_by_name = StylesByName(
+            self.session, self.gallery, self.styles_menu, self.mixer.choose_style
         )
         self.loading_message.preview = self.styles.previews.whole
         self.player = Player(context, self.playback_bar)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SEARCH = "tests/app/ui/palette/test_search.py"
+_MENUS = "tests/app/ui/window/test_menus.py"
 _WINDOW = "tests/app/ui/window/test_palette.py"
 
 
@@ -29,6 +30,20 @@ MUTANTS = (
         "if len(known) == len(words):",
         "if known or not words:",
         (f"{_SEARCH}::test_all_words_are_needed_in_any_order",),
+    ),
+    Mutant(
+        "a menu has as many entries as there are styles",
+        "app/ui/widgets/main_menu.py",
+        "    if len(actions) <= MOST:\n",
+        "    if actions:\n",
+        (f"{_MENUS}::test_many_styles_are_in_menus_of_twelve",),
+    ),
+    Mutant(
+        "commands of a section are in the menu of their group",
+        "app/ui/widgets/main_menu.py",
+        "sections.get(entry.section, inner)",
+        "inner",
+        (f"{_MENUS}::test_no_menu_has_more_than_twelve_entries",),
     ),
     Mutant(
         "a setting below the fold is not shown",

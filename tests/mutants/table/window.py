@@ -194,8 +194,8 @@ MUTANTS = (
     Mutant(
         "the toolbar has no words however wide it is",
         "app/ui/widgets/toolbar.py",
-        "count <= step or self._tells(key)",
-        "self._tells(key)",
+        "return key in _FOLDING and self._folded <= _FOLDING.index(key)",
+        "return False",
         (
             "tests/app/ui/window/test_small_screens.py::"
             "test_buttons_of_the_toolbar_have_words_where_there_is_room",

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QLineEdit,
+    QMenu,
     QTabBar,
     QTextEdit,
     QWidget,
@@ -206,6 +207,14 @@ def _is_qts(widget: QWidget) -> bool:
             return True
         parent = parent.parentWidget()
     return False
+
+
+def menus(menu: QMenu) -> Iterator[QMenu]:
+    """Yield a menu and all menus inside it."""
+    yield menu
+    for action in menu.actions():
+        if inner := action.menu():
+            yield from menus(inner)  # type: ignore[arg-type]  (Qt returns an object)
 
 
 def accessible(widget: QWidget) -> QAccessibleInterface:
