@@ -1,4 +1,4 @@
-"""The playback bar for videos and strips: back, pause, forward, position, part, sound."""
+"""The playback bar: back, pause, forward, position, part, sound; for strips, back and forward."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ class PlaybackBar(QFrame):
             [tool_button(actions[key], self) for key in keys]
             for keys in (("previous", "pause", "next"), _FRAMES, _PART, ("mute",))
         )
+        self._pause = moving[1]
         fill(
             QHBoxLayout(self),
             *(*moving, *self._frame_buttons, (self.slider, 1), self._position_label),
@@ -195,6 +196,8 @@ class PlaybackBar(QFrame):
         wide = self.width() >= _WIDE
         for each in (*self._frame_buttons, *self._part_buttons):
             each.setVisible(film and wide)
+        for each in (self._pause, self.slider):  # pictures do not play
+            each.setVisible(film)
         self._mute.setVisible(film and self._silence is not None)
         self.volume.setVisible(film and wide and self._silence is not None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from app.engine.result import RunInfo
-from utils.devices import NO_GPU
 from utils.translation.joints import sentences
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr
@@ -17,19 +16,19 @@ FASTER = 1.2  # speedup of a stream from which it is reported
 def plain_words(running: RunInfo, *, automatic: bool) -> str:
     """Return one sentence on where the network runs and which version of the style.
 
-    An example is "Runs on the processor, no NVIDIA GPU found. Fast version of the style, so that
-    keep the video smooth".
+    An example is "Runs on the processor. Fast version of the style, to keep the video smooth".
     """
     return sentences(_where(running), _version(running, chosen=running.lite and automatic))
 
 
 def _where(running: RunInfo) -> str:
-    """Return where the network runs and, on the processor, why not on a GPU."""
+    """Return where the network runs and, if an NVIDIA GPU should run it, why it does not.
+
+    That there is none is no news on most machines, so that only the details say it.
+    """
     if running.device != "CPU":
         device = re.sub(r" \((cuda|webgpu):\d+\)$", "", running.device)  # without the index
         return tr("Runs on {device}", device=device)
-    if NO_GPU in running.limitations:
-        return tr("Runs on the processor, no NVIDIA GPU found")
     # In any language, such a reason from utils.devices names the maker.
     if any("NVIDIA" in reason for reason in running.limitations):
         return tr("Runs on the processor, since PyTorch cannot use the NVIDIA GPU")

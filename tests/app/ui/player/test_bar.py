@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from app.frame import SourceInfo
 from app.ui import actions
@@ -49,3 +49,7 @@ def test_a_strip_counts_its_pictures(transport):
     transport.show_source(SourceInfo("strip", 64, 48, count=3))
     transport.show_position(2.0)
     assert any(label.text() == "3 of 3" for label in transport.findChildren(QLabel))
+    assert transport.slider.isHidden()  # pictures do not play
+    shown = [b.defaultAction().objectName() for b in transport.findChildren(QToolButton)
+             if not b.isHidden()]  # fmt: skip
+    assert shown == ["previous", "next"]

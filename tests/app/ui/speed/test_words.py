@@ -23,8 +23,7 @@ DRIVER = "there is an NVIDIA driver, but PyTorch 2.9 is a CPU build"
         (
             RunInfo("Fused", Precision.fp32, "CPU", ("no CUDA device",), lite=True),
             True,
-            "Runs on the processor, no NVIDIA GPU found. Fast version of the style, to keep the "
-            "video smooth",
+            "Runs on the processor. Fast version of the style, to keep the video smooth",
         ),
         (
             RunInfo("Fused", Precision.fp32, "CPU", (DRIVER,), lite=True),

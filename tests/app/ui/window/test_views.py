@@ -111,7 +111,7 @@ def test_that_layers_are_timed_is_remembered(session, qtbot, monkeypatch):
 
 
 def test_the_status_line_says_what_runs_where(streaming):
-    plain = "Runs on the processor, no NVIDIA GPU found. Fine version of the style"
+    plain = "Runs on the processor. Fine version of the style"
     assert streaming.status.running.text() == plain
     assert "kernel" not in plain
     press(streaming, "details")
