@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.incremental_work import IncrementalWork
+from app.ui.theme.keyboard_focus import KeyboardFocus
 from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
 from utils.translation.texts import mark
@@ -44,6 +45,7 @@ class Theme(QObject):
         self._widgets: list[QWidget] = []
         self._restyling = IncrementalWork(self)
         self.tokens = LIGHT
+        KeyboardFocus(app, self)
         if app.style().name() != STYLE:  # setting it restyles every existing widget
             app.setStyle(STYLE)
         app.styleHints().colorSchemeChanged.connect(self._apply)
@@ -178,6 +180,7 @@ def palette(tokens: Tokens) -> QPalette:
 def style_sheet(tokens: Tokens, points: float) -> str:
     """Return the style sheet; font sizes scale with `points`, the application's font size."""
     t = tokens
+    keys = '[keys="true"]'  # see KeyboardFocus
     check = (_ICONS / f"check-{t.name}.svg").as_posix()
     chevron = (_ICONS / f"chevron-{t.name}.svg").as_posix()
     chevron_up = (_ICONS / f"chevron-up-{t.name}.svg").as_posix()
@@ -222,19 +225,21 @@ QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checke
 QPushButton[role="tool"]:checked {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
-QToolButton:focus, QPushButton:focus, #toolbar QToolButton:focus, #transport QToolButton:focus
+QToolButton{keys}:focus, QPushButton{keys}:focus, #toolbar QToolButton{keys}:focus,
+    #transport QToolButton{keys}:focus {{ border-color: {t.accent}; }}
+QToolButton{keys}:checked:focus, #toolbar QToolButton{keys}:checked:focus
     {{ border-color: {t.accent}; }}
-QToolButton:checked:focus, #toolbar QToolButton:checked:focus {{ border-color: {t.accent}; }}
-#segments QToolButton:checked:focus, QPushButton[role="tool"]:checked:focus
+#segments QToolButton{keys}:checked:focus, QPushButton[role="tool"]{keys}:checked:focus
     {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
 #segments QToolButton {{ padding: 4px 10px; }}
 QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accent};
     color: {t.on_accent}; border-color: {t.accent}; }}
-QPushButton[role="primary"]:focus, QToolButton[role="primary"]:focus {{ border-color: {t.text}; }}
+QPushButton[role="primary"]{keys}:focus, QToolButton[role="primary"]{keys}:focus
+    {{ border-color: {t.text}; }}
 #queue {{ background: {t.window}; }}
-#paletteCard {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: {2 * RADIUS}px; }}
+#paletteCard {{ background: {t.panel}; border: none; border-radius: {2 * RADIUS}px; }}
 #paletteLine {{ background: {t.line}; }}
 #paletteCard QLineEdit, #paletteCard QLineEdit:focus {{ background: transparent; border: none;
     padding: 12px 20px; font-size: {points * 1.3:.1f}pt; }}
@@ -265,18 +270,18 @@ QSlider::handle:horizontal {{ background: {t.text}; border: 2px solid {t.panel};
     margin: -7px 0; border-radius: 9px; }}
 QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled
     {{ background: {t.outline}; }}
-QSlider::handle:horizontal:focus {{ border-color: {t.accent}; }}
+QSlider{keys}::handle:horizontal:focus {{ border-color: {t.accent}; }}
 QCheckBox {{ spacing: 8px; padding: 4px 0; min-height: 32px; }}
 QCheckBox::indicator, QListView::indicator {{ width: 16px; height: 16px;
     border: 1px solid {t.outline}; border-radius: 4px; background: {t.raised}; }}
 QCheckBox::indicator:checked, QListView::indicator:checked {{ background: {t.accent};
     border-color: {t.accent}; image: url("{check}"); }}
-QCheckBox::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
+QCheckBox{keys}::indicator:focus {{ width: 14px; height: 14px; border: 2px solid {t.text}; }}
 QTabBar::tab {{ background: transparent; color: {t.muted}; padding: 8px 16px;
     border: 2px solid transparent; border-radius: {RADIUS}px; margin: 4px 0 4px 4px; }}
 QTabBar::tab:hover {{ background: {t.hover}; color: {t.text}; }}
 QTabBar::tab:selected {{ background: {t.raised}; color: {t.text}; }}
-QTabBar::tab:selected:focus {{ border-color: {t.accent}; }}
+QTabBar{keys}::tab:selected:focus {{ border-color: {t.accent}; }}
 QTextBrowser {{ background: {t.window}; color: {t.text}; }}
 {_panel_sheet(t, points)}
 QListView {{ background: transparent; border: none; outline: none; }}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QCheckBox, QWidget
 
+from app.ui.theme.keyboard_focus import KEYS
 from tests.app.ui.window.surfaces import controls, daily, opened
 
 
@@ -29,6 +30,20 @@ def test_tab_comes_to_every_control_and_back_again(streaming, name):
             QTest.keyClick(focused, key)
         missed = [(type(each).__name__, each.accessibleName()) for each in wanted - reached]
         assert missed == [], key
+
+
+def test_a_click_leaves_no_frame_and_the_keyboard_does(streaming):
+    boxes = streaming.panel.findChildren(QCheckBox)
+    box = next(each for each in boxes if each.isEnabled() and not each.visibleRegion().isEmpty())
+    streaming.viewport.setFocus()
+    QTest.mouseClick(box, Qt.MouseButton.LeftButton, pos=box.rect().center() / 2)
+    assert box.hasFocus()
+    clicked = box.grab().toImage()
+    QTest.keyClick(box, Qt.Key.Key_Tab)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Backtab)
+    assert box.hasFocus()
+    assert box.property(KEYS)
+    assert box.grab().toImage() != clicked
 
 
 def _is_reached_by_arrows(widget: QWidget) -> bool:
