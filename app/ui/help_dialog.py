@@ -86,7 +86,6 @@ class HelpDialog(ModelessDialog):
             QLineEdit(self), tr("Search the help"), tr("Show what has these words, as you type")
         )
         self.search.setPlaceholderText(tr("Search the help"))
-        self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._show_found)
         self.search.installEventFilter(self)
         content = QWidget()

@@ -64,12 +64,13 @@ class PaletteOpener:
         entry.run()
 
     def _show_setting(self, control: QWidget) -> None:
-        """Show the panel, unfold it if the control is below, and focus the control."""
-        self._visibility.show_panel()
+        """Show the panel if it has the control, unfold what hides it, and focus it."""
+        panel = self._window.panel
+        if panel.isAncestorOf(control):
+            self._visibility.show_panel()
         unfold = self._window.actions_by_key.get("advanced")
         if not control.isVisible() and unfold is not None and not unfold.isChecked():
             unfold.trigger()
         control.setFocus(Qt.FocusReason.ShortcutFocusReason)
         # The panel gets its new height with the next layout.
-        panel = self._window.panel
         QTimer.singleShot(0, panel, lambda: panel.ensureWidgetVisible(control))
