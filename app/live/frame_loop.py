@@ -84,7 +84,7 @@ class FrameLoop:
         self._reduced = False  # whether the newest result is in the size of the display
         self._moved_to = False  # whether the newest result is an earlier painting, moved
         self._display = self._least = (0, 0)
-        self._held = self._idle = False
+        self._held = self._idle = self._resting = False
         self._volume = 1.0
         self._listener: Listener | None = None
         self._overhead_at = 0.0
@@ -108,12 +108,13 @@ class FrameLoop:
         """Return the state until the next step, for other users of the engine's thread.
 
         Return None before the first result, in comparisons and in recordings: the loop then
-        needs the thread for itself.
+        needs the thread for itself, unless it rests.
         """
         source, frame, config = self._source, self._frame, self._engine.config
         if source is None or frame is None or config is None or not self.running:
             return None
-        if self._styled is None or self._held or config.compare:
+        busy = self._styled is None or self._held or config.compare
+        if busy and not self._resting:
             return None
         return Between(frame, config, source.live and not self._paused, self._idle)
 
@@ -250,6 +251,14 @@ class FrameLoop:
         self._held = held
         self._engine.hold(held)
 
+    def rest(self, on: bool) -> None:
+        """Read frames without styling them, or style the last one and those that follow."""
+        self.interrupted.clear()
+        if on != self._resting:
+            self._resting = on
+            self._discard()
+            self._style_again()
+
     def close(self) -> None:
         self.running = False
         self._scene.stop()
@@ -298,6 +307,9 @@ class FrameLoop:
             return
         elif (refine := self._needs_reprocess(source)) is None or self._frame is None:
             self._idle = True
+            return
+        if self._resting:
+            self._idle = frame is None
             return
         if frame is not None or refine or not self._finish_again_or_fail():
             self._style(source, self._frame, refine)

@@ -13,10 +13,11 @@ from app.engine.engine import Engine
 from app.engine.webgpu_rates import Measurement
 from app.errors import Problem
 from app.frame import FrameSource
-from app.live.frame_loop import FrameLoop
+from app.live.frame_loop import FrameLoop, Interrupted
 from app.live.latest_value import LatestValue
 from app.live.loop_events import LoopEvents
 from app.live.previews.painter import PreviewPainter
+from app.live.previews.tiles import TilePainter
 from app.live.stream_metrics import StreamMetrics
 from kernels.network.webgpu.library import WebGpuError
 
@@ -41,6 +42,7 @@ class Worker(QObject):
     config_rejected = Signal(object)  # EngineConfig or None
     progress = Signal(float)
     previewed = Signal(object)  # Preview
+    tiled = Signal(object)  # Preview, see TilePainter
     measured = Signal(object)  # KeptRate
     tuned = Signal(object)  # what `Engine.tune` returned
     refining = Signal(object)  # float | None
@@ -66,6 +68,7 @@ class Worker(QObject):
         )
         self.loop = FrameLoop(engine, latest, metrics, events)
         self._previews = PreviewPainter(engine.apart)
+        self._tiles = TilePainter(lambda: self._interruptible(engine.apart()))
         self._tick = QTimer(self, interval=0)
         self._tick.timeout.connect(self._step)
         self._posted.connect(self._carry_out, Qt.ConnectionType.QueuedConnection)
@@ -84,15 +87,31 @@ class Worker(QObject):
 
     def open(self, source: FrameSource) -> None:
         self._previews.forget()
+        self._tiles.forget()
         self.loop.open(source)
 
     def evict(self, style: str) -> None:
         self.loop.evict(style)
         self._previews.evict(style)
+        self._tiles.evict(style)
 
     def want_previews(self, styles: tuple[str, ...], visible: int) -> None:
         """Paint previews of styles between frames; the first `visible` are in view."""
         self._previews.want(styles, visible)
+
+    def want_tiles(self, styles: tuple[str, ...], width: int, height: int) -> None:
+        """Paint tiles of a wall between frames, in pixels of the screen."""
+        self._tiles.want(styles, width, height)
+
+    def _interruptible(self, engine: Engine) -> Engine:
+        """Make `engine` give up a tile when another thread interrupts the loop."""
+
+        def look(_share: float | None) -> None:
+            if self.loop.interrupted.is_set():
+                raise Interrupted
+
+        engine.between_layers = look
+        return engine
 
     def tune(self) -> None:
         """Tune the GPU that paints, for some milliseconds."""
@@ -120,12 +139,14 @@ class Worker(QObject):
         """Close the source; called by the thread when it ends."""
         self._tick.stop()
         self._previews.want((), 0)
+        self._tiles.want((), 1, 1)
         self.loop.close()
 
     @Slot()
     def _step(self) -> None:
         self.loop.step()
         self._paint_preview()
+        self._paint_tile()
         self._follow()
 
     def _paint_preview(self) -> None:
@@ -138,6 +159,17 @@ class Worker(QObject):
             return
         if preview is not None:
             self.previewed.emit(preview)
+
+    def _paint_tile(self) -> None:
+        try:
+            tile = self._tiles.step(self.loop.between())
+        except Exception as exc:  # the window shows the pictures it has
+            log.info("tile failed", exc_info=True)
+            self._tiles.want((), 1, 1)
+            self.problem.emit(Problem.of(exc, failure="Could not paint the wall"))
+            return
+        if tile is not None:
+            self.tiled.emit(tile)
 
     def _follow(self) -> None:
         if self.loop.running != self._tick.isActive():

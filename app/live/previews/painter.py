@@ -118,7 +118,7 @@ class PreviewPainter:
             return None
         elif now < self._quiet_at:
             return None
-        look = _look(between.config)
+        look = look_of(between.config)
         style = self._next(look, now, moving=between.moving)
         if style is None:
             if not between.moving:
@@ -160,7 +160,7 @@ class PreviewPainter:
         return Preview(style, styled.frame.pixels, whole=not _is_long(frame.width, frame.height))
 
 
-def _look(config: EngineConfig) -> EngineConfig:
+def look_of(config: EngineConfig) -> EngineConfig:
     """Return the config for previews in any style and of any size: the look of `config`."""
     in_runtime = config.kernels in IN_RUNTIMES  # other runtimes compile a program for every style
     defaults = EngineConfig()

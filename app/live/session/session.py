@@ -24,6 +24,7 @@ from app.live.session.gpu import GpuChoice
 from app.live.session.kernel_preparation import KernelPreparation
 from app.live.session.opening import Opening, Spec
 from app.live.session.user_styles import UserStyles
+from app.live.session.wall import Wall
 from app.live.stream_metrics import StreamMetrics
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
@@ -121,6 +122,7 @@ class Session(QObject):
         self.choice = Choice(config, catalog, self.style_jobs, self._worker, self)
         self.delivery = Delivery(latest, self.choice, self)
         self.user_styles = UserStyles(catalog, self.style_jobs, self.write, self.choice, self)
+        self.wall = Wall(catalog, self._jobs, self.style_jobs, self._worker, self)
         self._opening = Opening(self._jobs, self._loop.pending, self)
         self._kernels = KernelPreparation(catalog, self._jobs, self)
         self.gpu = GpuChoice(self.choice, self._worker, self._jobs, self)
@@ -159,6 +161,7 @@ class Session(QObject):
         self.user_styles.notice.connect(self.notice)
         self.user_styles.problem.connect(self.problem)
         self.user_styles.forgotten.connect(self.previews.forget)
+        self.user_styles.forgotten.connect(self.wall.forget)
         self.user_styles.forgotten.connect(partial(self._post, worker.evict))
         self._opening.changed.connect(self.opening_changed)
         self._opening.opened.connect(self._on_opened)
@@ -193,6 +196,11 @@ class Session(QObject):
         if self.style_jobs.unprepared((key,)):
             return tr("This style is not prepared yet; choose it once before you try it")
         return ""
+
+    @property
+    def shared(self) -> bool:
+        """Whether a recording or something besides the window uses the results."""
+        return self.delivery.held or self._shared
 
     # Source
 
@@ -269,6 +277,7 @@ class Session(QObject):
         self._shared = max(widths) > 0
         if self._shared:
             self.choice.try_style("")
+            self.wall.end()
         self._post(self._loop.set_least_size, max(widths), max(heights))
 
     def hold(self, held: bool) -> None:
@@ -278,6 +287,7 @@ class Session(QObject):
         """
         if held:
             self.choice.try_style("")
+            self.wall.end()
         self.delivery.held = held
         self._post(self._loop.hold, held)
 
