@@ -46,7 +46,7 @@ class Settings(Parameters):
 
     Attributes:
         source: a spec for app.sources.open_source (for a strip, one picture per line); empty for
-            the page that asks what to open.
+            the scene on the wall.
         precision: name of a models.precision.Precision.
         size: long side of the network's input in pixels; 0 for automatic.
         mix: key of the second style; empty for none.
@@ -61,6 +61,8 @@ class Settings(Parameters):
         theme: "system", "light" or "dark".
         language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, regardless of the system's setting.
+        wall_camera: whether the wall opens the camera by itself: "ask", "always" or "never".
+        remember_source: whether `source` is stored; otherwise it is empty in the file.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the user's order, one per line; others follow.
         favorite_styles: keys of the styles that come first, one per line.
@@ -116,6 +118,8 @@ class Settings(Parameters):
     show_looks: bool = False
     show_panel: bool = True
     show_strip: bool = True
+    wall_camera: str = "ask"
+    remember_source: bool = True
     try_styles: bool = True
     style_order: str = ""
     favorite_styles: str = ""
@@ -214,6 +218,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
     "language": (SYSTEM, *LANGUAGES),
+    "wall_camera": ("ask", "always", "never"),
     "camera_size": CAMERA_SIZES,
     "camera_format": tuple(CAMERA_FORMATS),
     "camera_fit": tuple(CAMERA_FITS),

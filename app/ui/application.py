@@ -62,7 +62,10 @@ def run(options: Namespace) -> int:
 def _open_window(options: Namespace, damage: list[str]) -> int:
     """Open the window and show the sentences in `damage` there; see `run`."""
     path = settings_path()
-    settings = replace(Settings.load(path, damage.append), **given_values(options))
+    settings = Settings.load(path, damage.append)
+    if not path.exists():  # the first start opens on paintings alone
+        settings = replace(settings, show_panel=False)
+    settings = replace(settings, **given_values(options))
     for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
             settings = replace(settings, **{name: value})
@@ -116,10 +119,10 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)
-        spec = source_from_paths(options.open) if options.open else stored
-        StartupSource(session, spec)
-        if not spec:
-            window.welcome.offer()
+        if options.open or options.source is not None or options.pictures:
+            StartupSource(session, source_from_paths(options.open) if options.open else stored)
+        else:
+            window.wall.begin(stored)
         requests.deliver_to(lambda request: _show_request(window, request))
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()

@@ -20,7 +20,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 WINDOW = "ui/window"  # the folder of names without one
 PARTS = {
-    "the first minute": ["welcome", "badge", "startup_source", "second_start", "drop"],
+    "the first minute": ["wall", "badge", "startup_source", "second_start", "drop"],
     "the gallery": ["card_previews", "style_trial", "mix", "arranging", "picture_styles", "files"],
     "one bar from smooth to sharp": ["speed_bar", "panel", "drop_downs"],
     "looks and a way back": ["looks", "undo", "reset", "combing", "ui/widgets/mix_wheel"],

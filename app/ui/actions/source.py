@@ -74,4 +74,20 @@ SOURCE_ACTIONS: tuple[ActionEntry, ...] = (
         "Choose size, rate and exposure of the camera",
         "Source",
     ),
+    ActionEntry(
+        "wall_camera",
+        "Camera on the wall",
+        ("Shift+F6",),
+        "Let the wall open the camera by itself at the start, or never",
+        "Source",
+        checkable=True,
+    ),
+    ActionEntry(
+        "remember_source",
+        "Remember the last source",
+        ("Shift+F9",),
+        "Keep in the settings which picture, film or folder was open, for the next start",
+        "Source",
+        checkable=True,
+    ),
 )

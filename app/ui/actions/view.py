@@ -6,6 +6,14 @@ from app.ui.actions.entry import ActionEntry
 
 VIEW_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
+        "wall",
+        "Wall",
+        ("E", "Alt+Home"),
+        "Show the source in nine styles at once, to choose one; Esc returns here too",
+        "View",
+        "gallery",
+    ),
+    ActionEntry(
         "view_styled",
         "Painting",
         ("Ctrl+1",),
@@ -256,6 +264,10 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         checkable=True,
     ),
     ActionEntry(
-        "back", "Leave or dismiss", ("Esc",), "Leave full screen, or dismiss the message", "View"
+        "back",
+        "Leave or dismiss",
+        ("Esc",),
+        "Leave full screen, dismiss the message, or return to the wall",
+        "View",
     ),
 )

@@ -24,6 +24,11 @@ class Arranging(QObject):
         gallery.star_clicked.connect(self.toggle_favorite)
 
     @property
+    def styles(self) -> tuple[Style, ...]:
+        """All styles in the user's order, whatever the search finds."""
+        return self._arranged()
+
+    @property
     def favorites(self) -> tuple[str, ...]:
         return keys_of(self._settings().favorite_styles)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QLineEdit
 
+from app.ui.actions import STYLE_KEYS
 from app.ui.controllers.exporter import RECORDED, films_folder
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS
 from app.ui.help_dialog import ANSWERS, KEYS, HelpDialog
@@ -18,7 +19,7 @@ from app.ui.second_start import open_another
 from app.ui.showing.controller import SHOW_ACTIONS
 from app.ui.theme.theme import CHOICES
 from app.ui.viewport.viewport import VIEWS
-from app.ui.welcome.controller import CARDS
+from app.ui.wall.sources import ALWAYS, NEVER, OPENERS
 from utils.translation.texts import tr
 
 SEEK_S = 5.0
@@ -42,12 +43,14 @@ class Commands:
         window, views, visible = self._window, self._views, self._visibility
         return {
             "open": lambda: window.opener.ask_files(),
-            **{key: lambda key=key: window.welcome.act(key) for key in CARDS},
+            **{key: lambda key=key: window.wall.sources.act(key) for key in OPENERS},
             "open_folder": lambda: window.opener.ask_folder(),
             "address": self._ask_address,
             "paste": self._paste,
             "sources": lambda: window.toolbar.pop_up_sources(),
             "camera_mode": lambda: window.camera.ask(),
+            "wall_camera": self._toggle_wall_camera,
+            "remember_source": lambda: visible.store_checked("remember_source", "remember_source"),
             "pause": self._pause,
             "previous": lambda: self._seek_or_step(-1),
             "next": lambda: self._seek_or_step(1),
@@ -73,6 +76,7 @@ class Commands:
             **{key: lambda key=key: window.showing.act(key) for key in SHOW_ACTIONS},
             "queue": lambda: window.queue.toggle(),
             **{key: lambda key=key: window.styles.act(key) for key in GALLERY_ACTIONS},
+            **{f"style_{n}": lambda n=n: self._choose_style(n) for n in range(1, STYLE_KEYS + 1)},
             **{key: lambda key=key: self._act_in_gallery(key) for key in IN_GALLERY},
             "train": lambda: window.training_launcher.open(),
             **{f"view_{view}": lambda view=view: views.choose(view) for view in VIEWS},
@@ -103,9 +107,10 @@ class Commands:
             "reduce_motion": self._toggle_reduce_motion,
             "language": lambda: window.languages.pop_up(),
             "fullscreen": visible.toggle_full_screen,
+            "wall": self._show_wall,
             "back": self.back,
             "palette": self._toggle_palette,
-            "menu": lambda: window.toolbar.pop_up_menu(),
+            "menu": self._pop_up_menu,
             "help": lambda: self._show_help(KEYS),
             "questions": lambda: self._show_help(ANSWERS),
             "copy_details": lambda: window.problems.copy_details(),
@@ -114,10 +119,34 @@ class Commands:
             "quit": lambda: window.close(),
         }
 
+    def _choose_style(self, number: int) -> None:
+        """Choose a painting of the wall, or a style of the gallery."""
+        window = self._window
+        if window.wall.shown and not window.queue.shown:
+            window.wall.choose_number(number)
+        else:
+            window.styles.act(f"style_{number}")
+
+    def _show_wall(self) -> None:
+        self._window.queue.hide()
+        self._window.wall.show()
+
+    def _pop_up_menu(self) -> None:
+        window = self._window
+        if window.wall.page.isVisible():
+            window.wall.pop_up(window.toolbar.menu)
+        else:
+            window.toolbar.pop_up_menu()
+
     def _paste(self) -> None:
         """Paste a style if the gallery has the focus, otherwise a source."""
         window = self._window
         (window.styles.pictures if window.gallery.has_focus else window.drop_handler).paste()
+
+    def _toggle_wall_camera(self) -> None:
+        window = self._window
+        allowed = window.actions_by_key["wall_camera"].isChecked()
+        window.settings.update(wall_camera=ALWAYS if allowed else NEVER)
 
     def _pause(self) -> None:
         window = self._window
@@ -149,7 +178,10 @@ class Commands:
             window.session.seek(window.session.position + direction * SEEK_S)
 
     def back(self) -> None:
-        """Leave full screen, or cancel the latest activity, or dismiss a message."""
+        """Leave full screen, or cancel the latest activity, or dismiss a message.
+
+        With nothing to leave or dismiss, return to the wall.
+        """
         window = self._window
         if window.brushing.on:
             window.brushing.toggle()
@@ -174,8 +206,10 @@ class Commands:
             window.saved_card.dismiss()
         elif window.queue.shown and not window.notices.text:
             window.queue.hide()
-        else:
+        elif window.notices.text:
             window.notices.dismiss()
+        else:
+            window.wall.show()
 
     def _next_theme(self) -> None:
         window = self._window

@@ -57,7 +57,7 @@ from app.ui.training.launcher import TrainingLauncher
 from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
-from app.ui.welcome.controller import WelcomeController
+from app.ui.wall.controller import WallController
 from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, SceneBar, ShareBar
 from app.ui.widgets.message_bars import NoticeBar, ProblemBar
@@ -191,7 +191,8 @@ class WindowParts(QMainWindow):
         gestures = Gestures((*sliders, self.panel.wheel, self.panel.speed.slider), self)
         self.undo = UndoController(context, gestures)
         self.combing = CombController(self.session, self.panel, self.viewport.comb, gestures)
-        self.welcome = WelcomeController(context)
+        arranging = self.styles.arranging
+        self.wall = WallController(context, self.theme, self.gallery, lambda: arranging.styles)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)
         self.brushing = BrushController(context, gestures)

@@ -21,6 +21,7 @@ class Views:
         if view == "compare" and window.viewport.view != "compare":
             self._before = window.viewport.view
         window.queue.hide()
+        window.wall.leave()
         self.show(view)
         window.session.config = replace(window.session.config, compare=view == "compare")
 

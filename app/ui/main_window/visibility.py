@@ -16,9 +16,12 @@ class Visibility:
         """Show the parts that the settings and full screen allow."""
         window = self._window
         full = window.isFullScreen()
+        wall = window.wall.shown and not window.queue.shown
         settings = window.settings.value
         layers = settings.overlay and settings.layers
         for action, on in (
+            ("wall_camera", settings.wall_camera == "always"),
+            ("remember_source", settings.remember_source),
             ("mirror", settings.mirror),
             ("reduce_motion", settings.reduce_motion),
             ("overlay", settings.overlay),
@@ -35,16 +38,17 @@ class Visibility:
         window.viewport.mirrored = settings.mirror
         window.session.time_layers(layers)
         window.overlay.show_layers(layers)
-        window.overlay.setVisible(settings.overlay)
+        window.overlay.setVisible(settings.overlay and not wall)
         window.engine_bar.set_wanted(settings.advanced)
-        window.badge.set_wanted(settings.badge and not (settings.overlay or full))
+        window.badge.set_wanted(settings.badge and not (settings.overlay or full or wall))
         window.gallery.setVisible(settings.show_gallery)
         window.film_strip.set_wanted(settings.show_strip)
         window.looks.strip.setVisible(settings.show_looks)
-        window.workspace.show_panel(settings.show_panel, full=full)
+        bare = full or wall
+        window.workspace.show_panel(settings.show_panel, full=bare)
         for part in (window.toolbar, window.status):
-            part.setVisible(not full)
-        window.bottom_bars.setVisible(not (full or window.queue.shown))
+            part.setVisible(not bare)
+        window.bottom_bars.setVisible(not (bare or window.queue.shown))
 
     def store_checked(self, action: str, setting: str) -> None:
         """Store whether `action` is checked as the value of `setting`."""
@@ -62,6 +66,10 @@ class Visibility:
     def toggle_panel(self) -> None:
         """Show or hide the panel, which is a drawer in a narrow window."""
         workspace, settings = self._window.workspace, self._window.settings
+        if self._window.wall.shown:
+            self._window.wall.leave()
+            if workspace.panel_shown:
+                return
         if self._window.isFullScreen() or not workspace.narrow:
             settings.update(show_panel=not settings.value.show_panel)
             self.update()
@@ -74,6 +82,7 @@ class Visibility:
         """Show the panel, leaving full screen if necessary."""
         if self._window.isFullScreen():
             self.toggle_full_screen()
+        self._window.wall.leave()
         if not self._window.workspace.panel_shown:
             self.toggle_panel()
 
@@ -81,6 +90,7 @@ class Visibility:
         """Show the gallery instead of the queue, except in full screen."""
         if not self._window.isFullScreen():
             self._window.queue.hide()
+            self._window.wall.leave()
             self._window.settings.update(show_gallery=True)
             self.update()
 

@@ -73,12 +73,14 @@ class MainWindow(WindowParts):
         self.engine_bar.left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.queue.words_changed.connect(self.toolbar.show_queue)
-        self.queue.shown_changed.connect(self.visibility.update)
+        for covered in (self.queue.shown_changed, self.wall.shown_changed):
+            covered.connect(self.visibility.update)
         session.opening_changed.connect(lambda opening: opening and self.queue.hide())
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self.visibility.update_panel_action)
-        for part in (self.viewport, self.overlay, self.badge, self.queue, self.camera.held):
+        held, wall = self.camera.held, self.wall.page
+        for part in (self.viewport, self.overlay, self.badge, self.queue, held, wall):
             self.messages.covered_height_changed.connect(part.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self.settings.update(split=split))
         self.theme.changed.connect(

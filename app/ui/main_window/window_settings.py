@@ -75,7 +75,9 @@ class WindowSettings:
         """Update `value` from the session and the window's geometry, and return it."""
         settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
-        if kept and not self._is_pasted(kept):
+        if not settings.remember_source:
+            settings = replace(settings, source="")
+        elif kept and not self._is_pasted(kept):
             settings = replace(settings, source=kept)
         if not self._window.isFullScreen():
             geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()

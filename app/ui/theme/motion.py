@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
 # Style sheet of widgets that move by themselves
-STILL_SHEET = "QProgressBar, #recording { widget-animation-duration: 0; }"
+STILL_SHEET = "QProgressBar, #recording, #growing { widget-animation-duration: 0; }"
 
 
 def moves(widget: QWidget) -> bool:

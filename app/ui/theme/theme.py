@@ -215,6 +215,8 @@ QToolButton {{ padding: 4px 7px; }}
 QFileDialog QToolButton {{ padding: 0; min-height: 0; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
+#wallBar QToolButton, QPushButton#quiet {{ background: transparent; border-color: transparent; }}
+#wallSources QPushButton {{ padding: 10px 20px; font-size: {points * 1.1:.1f}pt; }}
 QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
     {{ background: {t.hover}; }}
 QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}

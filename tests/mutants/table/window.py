@@ -135,32 +135,79 @@ MUTANTS = (
     ),
     Mutant(
         "a start without a source shows an empty window",
-        "app/ui/welcome/controller.py",
-        "self.page.show_page(self._offered and nothing and not self._dragging)",
+        "app/ui/wall/controller.py",
+        "self.page.show_page(self._shown and not self._dragging)",
         "self.page.show_page(False)",
         (
-            "tests/app/ui/window/test_welcome.py::"
-            "test_the_window_offers_four_cards_where_nothing_was_opened_before",
+            "tests/app/ui/window/test_wall.py::test_escape_leaves_full_screen_and_messages_before_the_picture",
         ),
     ),
     Mutant(
-        "the welcome page hides what a drop would do",
-        "app/ui/welcome/controller.py",
+        "the wall hides what a drop would do",
+        "app/ui/wall/controller.py",
         "self._dragging = True",
         "self._dragging = False",
-        ("tests/app/ui/window/test_welcome.py::test_dropping_on_the_page_works_as_everywhere",),
+        ("tests/app/ui/window/test_wall.py::test_what_is_dropped_on_the_wall_is_painted_there",),
     ),
     Mutant(
         "a camera is opened because it was found, unasked",
-        "app/ui/welcome/controller.py",
-        "if not self._camera_wanted:",
-        "if False:",
-        ("tests/app/ui/window/test_welcome.py::test_the_camera_card_opens_the_only_camera",),
+        "app/ui/wall/sources.py",
+        "if wanted:",
+        "if True:",
+        ("tests/app/ui/window/test_wall.py::test_the_wall_opens_no_camera_unasked",),
+    ),
+    Mutant(
+        "the camera of the last time is opened unasked",
+        "app/ui/wall/first_source.py",
+        "is_camera(stored) or ",
+        "",
+        ("tests/app/ui/window/test_wall.py::test_the_wall_opens_no_camera_unasked",),
+    ),
+    Mutant(
+        "Escape does not return to the wall",
+        "app/ui/main_window/commands.py",
+        "        else:\n            window.wall.show()",
+        "        else:\n            pass",
+        (
+            "tests/app/ui/window/test_wall.py::test_escape_leaves_full_screen_and_messages_before_the_picture",
+        ),
+    ),
+    Mutant(
+        "a wall that is not seen goes on painting",
+        "app/ui/wall/controller.py",
+        "seen = self.page.isVisible() or",
+        "seen = True or",
+        ("tests/app/ui/window/test_wall.py::test_a_wall_that_is_not_seen_paints_nothing",),
+    ),
+    Mutant(
+        "the stream is styled behind the wall",
+        "app/live/session/wall.py",
+        "self._rest(True)",
+        "pass",
+        ("tests/app/ui/window/test_wall.py::test_the_stream_is_not_styled_behind_the_wall",),
+    ),
+    Mutant(
+        "the wall is painted by the fast networks",
+        "app/live/previews/tiles.py",
+        'network="full"',
+        'network="lite"',
+        (
+            "tests/app/live/previews/test_tiles.py::test_tiles_are_painted_by_the_fine_network_in_the_look_of_the_window",
+        ),
+    ),
+    Mutant(
+        "all networks of the wall stay in memory behind the picture",
+        "app/live/previews/tiles.py",
+        "        if not styles:\n            self._engine = None",
+        "        if False:\n            self._engine = None",
+        (
+            "tests/app/live/previews/test_tiles.py::test_nothing_is_painted_while_nothing_is_wanted_and_no_network_is_held",
+        ),
     ),
     Mutant(
         "the badge lies on the figures",
         "app/ui/main_window/visibility.py",
-        "settings.badge and not (settings.overlay or full)",
+        "settings.badge and not (settings.overlay or full or wall)",
         "settings.badge",
         (
             "tests/app/ui/window/test_badge.py::"

@@ -46,8 +46,8 @@ KINDS = (
 )
 
 
-def _welcome(window: MainWindow) -> QWidget:
-    window.welcome.offer()
+def _wall(window: MainWindow) -> QWidget:
+    window.wall.show()
     return window
 
 
@@ -150,7 +150,7 @@ def _palette(window: MainWindow) -> QWidget:
 
 
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
-    "first page": _welcome,
+    "wall": _wall,
     "messages and panel": _messages,
     "queue": _queue,
     "keys": _keys,

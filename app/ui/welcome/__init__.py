@@ -1,1 +1,0 @@
-"""The page that the window shows while no source is open."""
