@@ -83,8 +83,9 @@ class TilePainter:
         self._styles, self._size = tuple(styles), (width, height)
         if not styles:
             self._engine = None
-        for style in gone if self._engine is not None else ():
-            self._engine.evict(style)
+        if self._engine is not None:
+            for style in gone:
+                self._engine.evict(style)
 
     def forget(self) -> None:
         self._made.clear()

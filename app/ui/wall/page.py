@@ -102,7 +102,7 @@ class WallPage(QWidget):
         focused = next((tile for tile in self.tiles if tile.hasFocus()), None)
         for tile, style in zip_longest(self.tiles, shown):
             if style is None:
-                tile.key = ""
+                tile.set_style("", "", QPixmap(), "")
             else:
                 painting = self._paintings.get(style.key, QPixmap())
                 tile.set_style(style.key, style.title, painting, self._reasons.get(style.key, ""))
@@ -155,6 +155,9 @@ class WallPage(QWidget):
             return
         focused = self.window().focusWidget()
         inside = focused is not None and self.isAncestorOf(focused)
+        # Tab passes over the picture behind the wall.
+        policy = Qt.FocusPolicy.NoFocus if on else Qt.FocusPolicy.StrongFocus
+        self._parent.setFocusPolicy(policy)
         self.setGeometry(self._parent.rect())
         self.setVisible(on)
         self.raise_()

@@ -40,19 +40,23 @@ class Tile(QAbstractButton):
         self.key = self.title = self.reason = ""
         self.painting, self._soft = QPixmap(), QPixmap()
         self.mirrored = False
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
         self.setMinimumSize(LEAST)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def sizeHint(self) -> QSize:
         return LEAST
 
     def set_style(self, key: str, title: str, painting: QPixmap, reason: str) -> None:
-        """Show a style; `painting` is null until it is there, `reason` says why it never is."""
+        """Show a style, or with `key` "" nothing.
+
+        `painting` is null until it is there, and `reason` says why it never is.
+        """
         self.key, self.title = key, title
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if key else Qt.FocusPolicy.NoFocus)
         tip = tr("Paint with {style} ({key})", style=title, key=self.number)
         described(self, tr("{style}, {key}", style=title, key=self.number), tip)
         self.show_painting(painting, reason)

@@ -204,4 +204,5 @@ def test_a_tile_is_what_the_engine_paints_of_that_picture():
     alone = Engine(catalog)
     alone.configure(EngineConfig(style="candy", device="cpu", network="full", size=SIZE[0]))
     assert made is not None
+    assert made.pixels is not None
     assert np.array_equal(made.pixels, alone.process(picture, ProcessMode.SINGLE).frame.pixels)

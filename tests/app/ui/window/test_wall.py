@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
 from app.live.previews.painter import Preview
 from app.settings import Settings
@@ -21,6 +21,7 @@ from app.ui.wall.first_source import first_source
 from app.ui.wall.growing import GROW_MS
 from app.ui.wall.page import TILES
 from app.ui.wall.sources import NO_CAMERA
+from app.ui.wall.tile import Tile
 from tests.app.ui.window.conftest import KEYS, press
 from tests.helpers.fakes import Negative, write_video
 from tests.helpers.windows import show_window
@@ -42,6 +43,12 @@ def colors(window) -> dict[str, str]:
         for tile in window.wall.page.tiles
         if tile.key and not tile.painting.isNull()
     }
+
+
+def focused() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
 
 
 @pytest.fixture
@@ -158,10 +165,10 @@ def test_a_painting_grows_to_the_whole_picture(wall, session, picture, qtbot, wa
         if way == "click":
             QTest.mouseClick(page.tiles[1], Qt.MouseButton.LeftButton)
         elif way == "number":
-            QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_2)
+            QTest.keyClick(focused(), Qt.Key.Key_2)
         elif way == "arrows":
-            QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Right)
-            QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+            QTest.keyClick(focused(), Qt.Key.Key_Right)
+            QTest.keyClick(focused(), Qt.Key.Key_Return)
         else:
             wall.actions_by_key["style_2"].trigger()
         assert wall.wall.growing.growth.duration() == GROW_MS
@@ -238,7 +245,7 @@ def test_more_styles_have_more_pages(wall, session, qtbot):
     assert page.keys == wall.gallery.keys[TILES:]
     qtbot.waitUntil(lambda: len(colors(wall)) == len(page.keys), timeout=20_000)
     assert page.bar.dots.accessibleName() == "Page 2 of 2"
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_PageUp)
+    QTest.keyClick(focused(), Qt.Key.Key_PageUp)
     assert page.page == 0
     QTest.mouseClick(page.bar.dots, Qt.MouseButton.LeftButton)
     assert page.page == 1
@@ -251,8 +258,10 @@ def test_arrow_keys_go_from_tile_to_tile_and_to_the_next_page(wall, session, qtb
     page.tiles[0].setFocus()
     places = []
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_End, Qt.Key.Key_Right):
-        QTest.keyClick(QApplication.focusWidget(), key)
-        places.append((page.page, QApplication.focusWidget().number))
+        QTest.keyClick(focused(), key)
+        tile = focused()
+        assert isinstance(tile, Tile)
+        places.append((page.page, tile.number))
     assert places == [(0, 4), (0, 5), (0, 9), (1, 1)]
 
 
@@ -361,7 +370,6 @@ def test_the_last_source_is_stored_only_if_the_user_allows_it(streaming, saved, 
     assert (saved[-1].remember_source, saved[-1].source) == (False, "")
 
 
-
 @pytest.mark.parametrize(
     ("key", "title"), [("open_photo", "Open photos"), ("open_film", "Open a film")]
 )
@@ -399,7 +407,7 @@ def test_the_menu_opens_at_the_button_of_the_wall(wall):
     wall.wall.page.bar.menu_button.click()
     menu = QApplication.activePopupWidget()
     assert menu is wall.toolbar.menu
-    menu.close()
+    wall.toolbar.menu.close()
 
 
 @pytest.mark.parametrize("size", [(900, 600), (1280, 800)])
