@@ -99,7 +99,6 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     from app.styles.catalog import Catalog
     from app.ui.controllers.gpu_offer import look_for_unused_gpu
     from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
-    from app.ui.controllers.startup_source import StartupSource, source_from_paths
     from app.ui.main_window import MainWindow
     from kernels.jit import build
 
@@ -119,10 +118,7 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         if options.pictures:
             _close_after(window, session, options.pictures)
         stored = source_from_settings(settings)
-        if options.open or options.source is not None or options.pictures:
-            StartupSource(session, source_from_paths(options.open) if options.open else stored)
-        else:
-            window.wall.begin(stored)
+        _begin(window, options, stored)
         requests.deliver_to(lambda request: _show_request(window, request))
         look_for_unused_gpu(session.run, window.notices)
         session.prepare_kernels()
@@ -135,6 +131,16 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     finally:
         build.stop()  # a running build would keep the process alive
         session.shutdown()
+
+
+def _begin(window: MainWindow, options: Namespace, stored: str | list[str]) -> None:
+    """Open what the command line names, or the wall, which may begin with the `stored` source."""
+    from app.ui.controllers.startup_source import StartupSource, source_from_paths
+
+    if options.open or options.source is not None or options.pictures:
+        StartupSource(window.session, source_from_paths(options.open) if options.open else stored)
+    else:
+        window.wall.begin(stored)
 
 
 def _request(options: Namespace) -> StartRequest:

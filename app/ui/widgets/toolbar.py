@@ -12,7 +12,7 @@ from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.main_menu import main_menu
 
-_LEFT = ("open", "snapshot", "record", "virtual_camera", "queue")
+_LEFT = ("wall", "open", "snapshot", "record", "virtual_camera", "queue")
 _TOLD = ("train", "queue")  # show their progress beside their icons; training, only then
 _VIEWS = ("view_styled", "view_split", "view_compare")
 _RIGHT = ("panel",)
@@ -20,7 +20,7 @@ _ALONE = Qt.ToolButtonStyle.ToolButtonIconOnly
 _BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _WORD = Qt.ToolButtonStyle.ToolButtonTextOnly
 # Buttons lose their words in this order; then progress does, then the views become icons.
-_FOLDING = ("queue", "virtual_camera", "record", "snapshot", "open", "panel")
+_FOLDING = ("queue", "virtual_camera", "record", "snapshot", "open", "wall", "panel")
 _STEPS = len(_FOLDING) + 2
 _ICON = 20  # px
 
@@ -28,8 +28,8 @@ _ICON = 20  # px
 class Toolbar(QFrame):
     """The toolbar built from `actions`; its menus open below their buttons.
 
-    In a narrow window, it folds in steps: one button after another shows its icon without words, and
-    the views do so last. All buttons stay visible.
+    In a narrow window, it folds in steps: one button after another shows its icon without words,
+    and the views do so last. All buttons stay visible.
     """
 
     def __init__(
