@@ -1,4 +1,4 @@
-"""What a device can compute for one family of networks, as lists and remarks show it."""
+"""The limits of a device for one family of networks, as lists and remarks show them."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ class FormLayout(QGridLayout):
     """Rows of a label, its buddy control, and an optional value on the right.
 
     Args:
-        row: The height of rows in pixels, without gaps between them; 0 for that of the controls.
-        value: The widest value, since a slider would otherwise change its width with its value.
+        row: Height of each row in pixels, without gaps; 0 gives each row the height of its control.
+        value: The widest text on the right; sliders keep their width whatever it shows.
     """
 
     def __init__(self, parent: QWidget, *, row: int = 0, value: str = "100 %") -> None:
