@@ -80,6 +80,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Show how the painting gets into OBS and into calls",
         "Picture",
         "webcam",
+        section="Virtual camera",
     ),
     ActionEntry(
         "camera_settings",
@@ -87,6 +88,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+W",),
         "Choose size, rate and format of the virtual camera",
         "Picture",
+        section="Virtual camera",
     ),
     ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     ActionEntry(

@@ -8,7 +8,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
     ActionEntry(
         "wall",
         "Wall",
-        ("E", "Alt+Home"),
+        ("Ctrl+H",),
         "Show the source in nine styles at once, to choose one; Esc returns here too",
         "View",
         "gallery",

@@ -55,6 +55,7 @@ class PaletteOpener:
             *action_entries(window.actions_by_key, tokens),
             *style_entries(styles, window.gallery.model, window.mixer.choose_style),
             *setting_entries(window.panel, self._show_setting, tokens),
+            *setting_entries(window.engine_bar, self._show_setting, tokens),
             *question_entries(self._show_answer, tokens),
         ]
 

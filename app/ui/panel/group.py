@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
@@ -37,6 +37,11 @@ class GroupHead(QToolButton):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.sizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.setMinimumHeight(self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the title, and a chevron where the pointer, the focus or a fold asks for it."""

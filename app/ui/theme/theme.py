@@ -190,7 +190,7 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #toolbar, #status, #gallery, #looks, #transport, #engine {{ background: {t.window}; }}
 #toolbar {{ border-bottom: 1px solid {t.line}; }}
 #status, #gallery, #looks, #transport, #engine {{ border-top: 1px solid {t.line}; }}
-#panel, #panelScroll {{ background: {t.panel}; border: none; }}
+#panel, #form, #panelScroll {{ background: {t.panel}; border: none; }}
 #panelScroll {{ border-left: 1px solid {t.line}; }}
 #problem {{ background: {t.alert}; }}
 #problem QLabel {{ color: {t.on_alert}; }}
@@ -199,7 +199,7 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #problem, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
 #notice, #saved {{ border: 1px solid {t.outline}; border-radius: {RADIUS}px; }}
 #saved {{ background: {t.panel}; }}
-#card {{ background: {t.panel}; border: 1px solid {t.line}; border-radius: {RADIUS + 2}px; }}
+#card {{ background: {t.panel}; border-radius: {RADIUS + 2}px; }}
 QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}

@@ -150,7 +150,7 @@ class TrainingForm(QScrollArea):
 
     def _lay_out(self) -> None:
         content = QFrame()
-        content.setObjectName("panel")
+        content.setObjectName("form")
         margins = (2 * SPACE, SPACE, 2 * SPACE, 2 * SPACE)
         column = fill(QVBoxLayout(content), margins=margins, spacing=SPACE // 2)
         self.picture_remark, self.folder_remark, self.preset_remark = (

@@ -31,7 +31,7 @@ class Growing(QWidget):
     Args:
         picture: The widget of the picture; this one covers it.
         start: The rectangle of the tile, in global coordinates.
-        shape: The size of the source, in pixels; its shape is that of the large picture.
+        shape: The size of the source, in pixels; the large picture has the same shape.
     """
 
     def __init__(

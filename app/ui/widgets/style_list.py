@@ -304,7 +304,8 @@ class StyleDelegate(QStyledItemDelegate):
         if ringed:
             line = Qt.PenStyle.DotLine if tried else Qt.PenStyle.SolidLine
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(palette.highlight().color(), 1.5 if mixed else 3, line))
+            width = (1.5 if mixed else 3) + (1.5 if focused else 0)
+            painter.setPen(QPen(palette.highlight().color(), width, line))
             ring = QRectF(place).adjusted(-2.5, -2.5, 2.5, 2.5)
             painter.drawRoundedRect(ring, RADIUS + 2, RADIUS + 2)
         elif focused:

@@ -114,7 +114,7 @@ def test_letters_are_words_and_no_keys_of_the_window(streaming, session):
 def test_a_setting_is_shown_and_focused(streaming, name, qtbot):
     streaming.visibility.toggle_panel()
     assert not streaming.panel.isVisible()
-    control = streaming.panel.controls.get(name) or streaming.panel.precision
+    control = streaming.panel.controls.get(name) or streaming.engine_bar.lists.precision
     view = opened(streaming)
     assert found(view, control.accessibleName())[0].key.startswith("setting:")
     QTest.keyClick(view.field, Qt.Key.Key_Return)

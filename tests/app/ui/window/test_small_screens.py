@@ -20,7 +20,7 @@ from tests.app.ui.window.conftest import press
 from tests.helpers.daily import some_daily
 from tests.helpers.on_a_screen import told
 
-WORDED = ("open", "snapshot", "record", "virtual_camera", "queue", "panel")
+WORDED = ("wall", "open", "snapshot", "record", "virtual_camera", "queue", "panel")
 
 # The window and its dialogs on a small screen
 
