@@ -13,4 +13,6 @@ LEAST, MOST = 3.0, 7.0  # deviations: below is background, above is a person
 ENOUGH = 8.0  # deviations: a pixel that differs more counts no more, so that edges do not grow
 STEADY = 0.6  # share of the last frame's matte where nothing changes
 CHANGE = 4.0  # mean change of a tile's pixels, of 255, from which on none of it stays
+FIT_REACH = 2  # pixels on each side of a pixel in which a matte is fitted to the luma
+MEAN_REACH = 1  # the same, in which the fits are averaged
 SOFT = 9.0  # of 255 squared: variance of the luma below which a matte does not follow the picture

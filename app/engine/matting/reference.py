@@ -21,7 +21,9 @@ from kernels.frames.matting import (
     COLOR,
     DARKEST,
     ENOUGH,
+    FIT_REACH,
     LEAST,
+    MEAN_REACH,
     MOST,
     PLAIN,
     SHADE,
@@ -35,7 +37,6 @@ Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 Floats = NDArray[np.float32]
 
 _SUM = np.ones((1, 3), np.float32)
-_WINDOW = (5, 5)  # of the guided filter, in pixels
 
 
 class ReferenceMatting:
@@ -68,12 +69,11 @@ class ReferenceMatting:
 
     def guided(self, rough: Floats) -> tuple[Floats, Floats]:
         gray = self._gray
-        mean, level = cv2.blur(rough, _WINDOW), cv2.blur(gray, _WINDOW)
-        variance = cv2.blur(gray * gray, _WINDOW) - level * level
-        slope = (cv2.blur(gray * rough, _WINDOW) - level * mean) / (variance + SOFT)
-        base = mean - slope * level
-        fitted = [np.asarray(cv2.blur(each, _WINDOW), np.float32) for each in (slope, base)]
-        return fitted[0], fitted[1]
+        mean, level, square, both = (
+            _means(each, FIT_REACH) for each in (rough, gray, gray * gray, gray * rough)
+        )
+        slope = (both - level * mean) / (square - level * level + SOFT)
+        return _means(slope, MEAN_REACH), _means(mean - slope * level, MEAN_REACH)
 
     def _difference(self, frame: Floats, light: Floats) -> Floats:
         lit = frame / light
@@ -117,6 +117,11 @@ def matte_at(frame: Pixels, slope: Floats, base: Floats) -> Floats:
 def _luma(frame: Pixels) -> Floats:
     # COLOR_RGB2GRAY rounds otherwise than the native luma, which is of YCrCb.
     return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2YCrCb)[..., 0], np.float32)
+
+
+def _means(values: Floats, reach: int) -> Floats:
+    """Return the means of the windows around each pixel."""
+    return np.asarray(cv2.blur(values, (2 * reach + 1, 2 * reach + 1)), np.float32)
 
 
 def _tiles(values: NDArray[Any]) -> Floats:

@@ -193,6 +193,8 @@ std::string matting() {
                                           {"ENOUGH", thousandths(kEnough)},
                                           {"STEADY", thousandths(kSteady)},
                                           {"CHANGE", thousandths(kChange)},
+                                          {"FIT_REACH", thousandths(kFitReach)},
+                                          {"MEAN_REACH", thousandths(kMeanReach)},
                                           {"SOFT", thousandths(kSoft)}});
     return object({{"source", quoted("matting.cu")},
                    {"target", quoted("75")},

@@ -19,6 +19,8 @@ constexpr float kMost = 7.f;       // above is a person
 constexpr float kEnough = 8.f;     // deviations: a pixel that differs more counts no more
 constexpr float kSteady = 0.6f;    // share of the last frame's matte where nothing changes
 constexpr float kChange = 4.f;     // mean change of a tile, from which on none of it stays
+constexpr int kFitReach = 2;        // pixels on each side of a pixel in which a matte is fitted
+constexpr int kMeanReach = 1;       // the same, in which the fits are averaged
 constexpr float kSoft = 9.f;       // variance below which a matte does not follow the picture
 
 // A pixel's difference to the scene in brightness, and in color alone.
@@ -59,7 +61,51 @@ struct MixParams {
     int swapped;  // whether the painting is where the matte is 0
 };
 
+// Pixels along a side of a window, and the share of each pixel in it.
+STYLEFORGE_PORTABLE constexpr int side_of(int reach) { return 2 * reach + 1; }
+STYLEFORGE_PORTABLE constexpr float share_of(int reach) {
+    return 1.f / static_cast<float>(side_of(reach) * side_of(reach));
+}
+
 STYLEFORGE_PORTABLE float clipped(float value) { return least(greatest(value, 0.f), 1.f); }
+
+// How much of the last matte stays in a tile, by the mean change of its pixels.
+STYLEFORGE_PORTABLE float kept_by(float change) {
+    return kSteady * clipped(2 - change * (2 / kChange));
+}
+
+// How much of a loss of light a shadow may explain in a tile, by means of its pixels: the light times
+// the length of the scene's color, the squared light, the color, the scene's noise, and its squared
+// length.
+STYLEFORGE_PORTABLE float plain_by(float light, float square, float color, float noise,
+                                   float scene) {
+    // A shadow scales the brightness of a whole tile; structure is what no scale explains.
+    const float structure = sqrtf(greatest(square - light * light / scene, 0.f)) + color;
+    return clipped(kPlain - structure / noise);
+}
+
+// How unlike the scene a pixel is, in deviations. `length` is of the scene's color, and `certain`
+// is 1 / noise.
+STYLEFORGE_PORTABLE float unlike_by(Difference d, float length, float certain, float plain) {
+    const float shadow = least(greatest(-d.light, 0.f), (1 - kDarkest) * length);
+    const float unlike = fabsf(d.light) - kShade * shadow * plain;
+    const float tint = kColor * d.color;
+    return least(sqrtf(unlike * unlike + tint * tint) * certain, kEnough);
+}
+
+// The rough matte of a pixel, by the sum of the nine pixels around it.
+STYLEFORGE_PORTABLE float rough_by(float sum) {
+    return clipped(sum * (1 / (9 * (kMost - kLeast))) - kLeast / (kMost - kLeast));
+}
+
+// Fits a matte by a linear function of the luma, by sums over a window: of the luma, the matte, the
+// luma squared, and the product of both.
+STYLEFORGE_PORTABLE MatteSlope fitted_by(float luma, float matte, float square, float both) {
+    constexpr float kCount = side_of(kFitReach) * side_of(kFitReach);
+    const float variance = kCount * square - luma * luma;
+    const float slope = (kCount * both - luma * matte) / (variance + kCount * kCount * kSoft);
+    return {slope, (matte - slope * luma) * share_of(kFitReach)};
+}
 
 // Calculates the means of the values of a tile's pixels, `values(at, sums)`, which adds them.
 template <int kNumber, typename Values>
@@ -86,7 +132,7 @@ STYLEFORGE_PORTABLE void see_tile(const MattingParams& p, int row, int column) {
         sums[0] += fabsf(now - p.gray[at]);
         p.gray[at] = now;
     });
-    p.kept[row * p.tile_columns + column] = kSteady * clipped(2 - change[0] * (2 / kChange));
+    p.kept[row * p.tile_columns + column] = kept_by(change[0]);
 }
 
 // The length of a color of the scene.
@@ -104,7 +150,7 @@ STYLEFORGE_PORTABLE Difference difference_to_scene(const MattingParams& p, long 
         const float shown = seen >= kBright ? greatest(lit, scene[k]) : lit;
         along += shown * scene[k], square += shown * shown;
     }
-    const float part = along / length;
+    const float part = along * (1 / length);
     return {part - length, sqrtf(greatest(square - part * part, 0.f))};
 }
 
@@ -118,10 +164,8 @@ STYLEFORGE_PORTABLE void compare_tile(const MattingParams& p, int row, int colum
         sums[0] += d.light * length, sums[1] += d.light * d.light, sums[2] += d.color;
         sums[3] += p.noise[at], sums[4] += length * length;
     });
-    // A shadow scales the brightness of a whole tile; structure is what no scale explains.
-    const float scaled = means[0] * means[0] / means[4];
-    const float structure = sqrtf(greatest(means[1] - scaled, 0.f)) + means[2];
-    p.plain[row * p.tile_columns + column] = clipped(kPlain - structure / means[3]);
+    p.plain[row * p.tile_columns + column] =
+        plain_by(means[0], means[1], means[2], means[3], means[4]);
 }
 
 // A value of a plane of tiles, enlarged to a pixel.
@@ -139,12 +183,8 @@ STYLEFORGE_PORTABLE float enlarged_tile(const MattingParams& p, const float* til
 STYLEFORGE_PORTABLE float unlike_scene(const MattingParams& p, int row, int column) {
     const long long at = 1ll * row * p.width + column;
     const Difference d = static_cast<const Difference*>(p.differences)[at];
-    const float length = length_of(p.colors + 3 * at);
-    const float shadow = least(greatest(-d.light, 0.f), (1 - kDarkest) * length);
-    const float unlike =
-        fabsf(d.light) - kShade * shadow * enlarged_tile(p, p.plain, row, column);
-    const float tint = kColor * d.color;
-    return least(sqrtf(unlike * unlike + tint * tint) / p.noise[at], kEnough);
+    const float plain = enlarged_tile(p, p.plain, row, column);
+    return unlike_by(d, length_of(p.colors + 3 * at), 1 / p.noise[at], plain);
 }
 
 STYLEFORGE_PORTABLE float rough_by_difference(const MattingParams& p, int row, int column) {
@@ -154,7 +194,7 @@ STYLEFORGE_PORTABLE float rough_by_difference(const MattingParams& p, int row, i
         sum += line[reflected_often(column - 1, p.width)] + line[column] +
                line[reflected_often(column + 1, p.width)];
     }
-    return clipped((sum / 9 - kLeast) / (kMost - kLeast));
+    return rough_by(sum);
 }
 
 // Averages a rough matte with the last one, where the picture has not changed, and keeps it.
@@ -166,23 +206,23 @@ STYLEFORGE_PORTABLE void steady_pixel(const MattingParams& p, int row, int colum
 
 // Fits the matte around a pixel by a linear function of the luma.
 STYLEFORGE_PORTABLE MatteSlope fitted_at(const MattingParams& p, int row, int column) {
-    float means[4];  // luma, matte, luma squared, luma times matte
-    window_means(row, column, p.height, p.width, means, [&](long long at, float (&some)[4]) {
+    float sums[4];
+    const auto values = [&](long long at, float (&some)[4]) {
         const float gray = p.gray[at], rough = p.rough[at];
         some[0] = gray, some[1] = rough, some[2] = gray * gray, some[3] = gray * rough;
-    });
-    const float variance = means[2] - means[0] * means[0];
-    const float slope = (means[3] - means[0] * means[1]) / (variance + kSoft);
-    return {slope, means[1] - slope * means[0]};
+    };
+    sums_around<kFitReach>(row, column, p.height, p.width, sums, values);
+    return fitted_by(sums[0], sums[1], sums[2], sums[3]);
 }
 
 STYLEFORGE_PORTABLE MatteSlope slope_at(const MattingParams& p, int row, int column) {
     const auto* fitted = static_cast<const MatteSlope*>(p.fitted);
-    float means[2];
-    window_means(row, column, p.height, p.width, means, [&](long long at, float (&some)[2]) {
+    float sums[2];
+    const auto values = [&](long long at, float (&some)[2]) {
         some[0] = fitted[at].slope, some[1] = fitted[at].base;
-    });
-    return {means[0], means[1]};
+    };
+    sums_around<kMeanReach>(row, column, p.height, p.width, sums, values);
+    return {sums[0] * share_of(kMeanReach), sums[1] * share_of(kMeanReach)};
 }
 
 STYLEFORGE_PORTABLE Color mixed_pixel(const MixParams& p, int row, int column) {

@@ -1,13 +1,16 @@
 // Smooths a stream of frames on the CPU, by rows, bit for bit like smooth.cu (arithmetic in
 // smooth.h), moves paintings with the scene (smoothing/moving.h), enlarges results to displayed
-// pictures like frame.cu (smoothing/finishing.h), and cuts people out of them (smoothing/matting.h).
+// pictures like frame.cu (smoothing/finishing.h), and cuts people out of them (smoothing/matting.h,
+// smoothing/guiding.h, smoothing/mixing.h).
 // The memory of each is one block, which Python owns.
 #include <cstring>
 
 #include "include/common/exact.h"
 #include "smoothing/cells.h"
 #include "smoothing/finishing.h"
+#include "smoothing/guiding.h"
 #include "smoothing/matting.h"
+#include "smoothing/mixing.h"
 #include "smoothing/moving.h"
 #include "smoothing/result.h"
 
@@ -230,8 +233,7 @@ STYLEFORGE_EXPORT int styleforge_matting_scene(int64_t threads, void* memory, co
                                                const float* noise, int64_t height,
                                                int64_t width) {
     const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
-    m.rows(threads, [&](int row) { take_scene_row(m, colors, noise, row); });
-    m.tile_rows(threads, [&](int at) { take_scene_tiles(m, at); });
+    m.tile_rows(threads, [&](int at) { take_scene_tiles(m, colors, noise, at); });
     return 0;
 }
 
@@ -243,20 +245,18 @@ STYLEFORGE_EXPORT int styleforge_matting_rough(int64_t threads, void* memory, co
                                                int64_t width, int first) {
     const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
     m.taps.fill(m.width, m.plain.columns);
+    const bool compares = lights != nullptr;
+    float inverse[3] = {};
+    if (compares)
+        for (int k = 0; k < 3; ++k) inverse[k] = 1 / lights[k];
     m.tile_rows(threads, [&](int at) {
-        see_tiles(m, frame, at);
-        if (lights != nullptr) compare_tiles(m, frame, lights, at);
-    });
-    if (lights != nullptr) m.rows(threads, [&](int row) { unlike_row(m, row); });
-    m.rows(threads, [&](int row) {
-        float *to = m.rough.row(row), *given = rough + row * width;
-        if (lights != nullptr)
-            rough_row(m, row);
+        if (compares)
+            see_tiles<true>(m, frame, inverse, at);
         else
-            std::memcpy(to, given, width * sizeof(float));
-        if (!first) steady_row(m, row);
-        std::memcpy(m.before.row(row), to, width * sizeof(float));
-        std::memcpy(given, to, width * sizeof(float));
+            see_tiles<false>(m, frame, inverse, at);
+    });
+    m.parts(threads, [&](int begin, int end) {
+        rough_rows(m, compares, !first, rough, begin, end);
     });
     return 0;
 }
@@ -267,12 +267,8 @@ STYLEFORGE_EXPORT int styleforge_matting_guide(int64_t threads, void* memory, co
                                                float* slope, float* base, int64_t height,
                                                int64_t width) {
     const Matting m(memory, static_cast<int>(height), static_cast<int>(width));
-    const int64_t bytes = width * static_cast<int64_t>(sizeof(float));
-    m.rows(threads, [&](int row) { std::memcpy(m.rough.row(row), rough + row * width, bytes); });
-    guide(m, threads);
-    m.rows(threads, [&](int row) {
-        std::memcpy(slope + row * width, m.slope.row(row), bytes);
-        std::memcpy(base + row * width, m.base.row(row), bytes);
+    m.parts(threads, [&](int first, int end) {
+        guide_rows(m, rough, slope, base, first, end);
     });
     return 0;
 }

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from app.engine.matting import reference
 from kernels.frames import matting
 from kernels.frames.native_matting import NativeMatting, native_mixed
 from tests.conftest import picture
@@ -81,4 +80,3 @@ def test_the_reference_and_the_header_have_the_same_constants():
         for name in vars(matting)
         if name.isupper()
     }
-    assert (2 * int(constants("window.h")["TrustReach"]) + 1,) * 2 == reference._WINDOW

@@ -66,6 +66,21 @@ def test_mattes_from_elsewhere_are_steadied_in_the_same_way(native_smoothing):
         assert np.array_equal(made, given) == (n == 0)
 
 
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 127), (3, 126), (6, 253), (4, 257)], ids=str)
+def test_windows_beyond_the_edges_mirror_frames_of_any_size(native_smoothing, size):
+    native, reference = NativeMatting(*size), ReferenceMatting(*size)
+    rng = np.random.default_rng(5)
+    frame = rng.integers(0, 256, (*size, 3), np.uint8)
+    given = rng.uniform(0, 1, size).astype(np.float32)
+    made, light = [], np.ones(3, np.float32)
+    for each in (native, reference):
+        each.take_scene(*scene_of(*size))
+        rough = each.rough(frame, light, None, first=True)
+        made.append((rough, matte_at(frame, *each.guided(given))))
+    np.testing.assert_allclose(made[0][0], made[1][0], atol=2e-3)
+    np.testing.assert_allclose(made[0][1], made[1][1], atol=5e-3)
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("factor", [1, 3])
 def test_pictures_are_mixed_as_in_the_reference(native_smoothing, swapped, factor):

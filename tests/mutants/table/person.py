@@ -21,9 +21,9 @@ _STYLIZE = "tests/app/commands/test_mattes.py"
 MUTANTS = (
     Mutant(
         "a shadow is a person",
-        "kernels/frames/native/smoothing/matting.h",
-        "fabsf(light[i]) - kShade * shadow * plain[i]",
-        "fabsf(light[i])",
+        "kernels/frames/native/matting.h",
+        "fabsf(d.light) - kShade * shadow * plain;",
+        "fabsf(d.light);",
         (f"{_NATIVE}::test_mattes_are_those_of_the_reference",),
     ),
     Mutant(
@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "a matte forgets the last one in the native library",
         "kernels/frames/native/smoothing.cpp",
-        "        if (!first) steady_row(m, row);\n",
-        "",
+        "rough_rows(m, compares, !first, rough, begin, end);",
+        "rough_rows(m, compares, false, rough, begin, end);",
         (f"{_NATIVE}::test_mattes_from_elsewhere_are_steadied_in_the_same_way",),
     ),
     Mutant(
@@ -46,6 +46,20 @@ MUTANTS = (
         "FOLLOWED = 0.5 ",
         "FOLLOWED = 0.0 ",
         (f"{_SCENE}::test_light_that_changes_slowly_is_no_person",),
+    ),
+    Mutant(
+        "a camera is checked in the pixels of the small copy",
+        "app/engine/matting/difference.py",
+        "max(abs(along) * scale for along, scale",
+        "max(abs(along) for along, scale",
+        (f"{_SCENE}::test_a_camera_may_shake_by_a_pixel",),
+    ),
+    Mutant(
+        "mattes do not mirror the picture beyond its edges",
+        "kernels/frames/native/smoothing/sliding.h",
+        "fill(all.begin, there.begin), fill(there.end, all.end);",
+        "fill(all.begin, there.begin);",
+        (f"{_NATIVE}::test_windows_beyond_the_edges_mirror_frames_of_any_size",),
     ),
     Mutant(
         "a moved camera is no trouble",
@@ -329,8 +343,8 @@ MUTANTS = (
     Mutant(
         "a GPU takes every shadow for a person",
         "kernels/frames/native/matting.h",
-        "fabsf(d.light) - kShade * shadow * enlarged_tile(p, p.plain, row, column);",
-        "fabsf(d.light);",
+        "const float plain = enlarged_tile(p, p.plain, row, column);",
+        "const float plain = 0;",
         (f"{_KERNELS}::test_mattes_by_difference_have_the_bits_of_the_cpu",),
     ),
     Mutant(

@@ -23,6 +23,11 @@ struct ColumnTaps {
     }
 };
 
+// The rows of a plane that are mixed in a row of the enlarged plane.
+inline LinearTaps lines_of(const Plane& plane, int row, int height) {
+    return linear_taps(source_of(row, height, plane.rows), plane.rows);
+}
+
 // The rows of a plane around a block of columns of the enlarged plane. Callers request rows from
 // top to bottom, so that each is enlarged along the block only once.
 class EnlargedRows {
