@@ -20,6 +20,7 @@ LEAST_FITTING = 0.12  # share of the pixels: below it, the frame shows another s
 DARK = 12.0  # of 255: darker colors do not measure the light
 
 CHECKED = 6  # frames between two checks whether the camera stands still
+COARSE = 2  # pixels per pixel of the copy that is checked
 SHIFT = 1.5  # pixels of the matte's size that it may have moved
 SURE = 0.15  # peak of the phase correlation, of 1
 CHECKS = 3  # in a row that must fail
@@ -42,12 +43,16 @@ class SceneWatch:
 
     def __init__(self, scene: Scene) -> None:
         every = np.s_[::MEASURED, ::MEASURED]
-        known = scene.colors[every].reshape(-1, 3).T
-        self._useful = ((known > DARK) & (known < BRIGHT)).all(0)
-        self._known = known[:, self._useful]  # [3, n]
-        self._noise = scene.noise[every].ravel()[self._useful]
-        self._window = cv2.createHanningWindow(scene.size[::-1], cv2.CV_32F)
+        known = scene.colors[every].reshape(-1, 3)
+        useful = ((known > DARK) & (known < BRIGHT)).all(1)
+        pixels = np.arange(scene.noise.size).reshape(scene.size)
+        self._measured = pixels[every].ravel()[useful]  # [n]
+        self._known = np.ascontiguousarray(known[useful].T)  # [3, n]
+        self._fitting = FITTING * scene.noise[every].ravel()[useful]
         self._edges = _edges(scene.colors)
+        height, width = self._edges.shape
+        self._window = cv2.createHanningWindow((width, height), cv2.CV_32F)
+        self._scale = scene.size[1] / width, scene.size[0] / height
         self.forget()
 
     def forget(self) -> None:
@@ -69,29 +74,32 @@ class SceneWatch:
 
     def _follow_light(self, small: Pixels) -> float:
         """Measure the light of a frame; return the share of pixels that fit the scene."""
-        now = small[::MEASURED, ::MEASURED].reshape(-1, 3).T[:, self._useful].astype(np.float32)
-        shown = (now < BRIGHT).all(0)
-        if not shown.any():
+        now = np.ascontiguousarray(small.reshape(-1, 3)[self._measured].T, np.float32)
+        shown = now.max(0, initial=0) < BRIGHT
+        count, known = np.count_nonzero(shown), self._known
+        if count == 0:
             return 1.0
-        now, known, noise = now[:, shown], self._known[:, shown], self._noise[shown]
         rounds, followed = (FIRST_ROUNDS, 1.0) if self._begins else (1, FOLLOWED)
         if self._begins:  # a first guess that a person in half of the frame does not spoil
-            self.light = np.median(now / known, axis=1).astype(np.float32)
+            guess = np.median(now[:, shown] / known[:, shown], axis=1)
+            self.light = guess.astype(np.float32)
             self._begins = False
-        fitting = np.zeros(now.shape[1], bool)
+        fits = 0.0
         for _ in range(rounds):
             apart = np.abs(now - known * self.light[:, None]).max(0)
-            fitting = apart < FITTING * noise
-            if fitting.mean() < LEAST_FITTING:
+            fitting = ((apart < self._fitting) & shown).astype(np.float32)
+            fits = float(fitting.sum()) / count
+            if fits < LEAST_FITTING:
                 break
-            measured = now[:, fitting].sum(1) / known[:, fitting].sum(1)
+            measured = (now @ fitting) / (known @ fitting)
             self.light = (self.light + followed * (measured - self.light)).astype(np.float32)
-        return float(fitting.mean())
+        return fits
 
     def _check(self, small: Pixels, fits: float) -> None:
-        (right, down), peak = cv2.phaseCorrelate(self._edges, _edges(small), self._window)
+        shift, peak = cv2.phaseCorrelate(self._edges, _edges(small), self._window)
+        moved = max(abs(along) * scale for along, scale in zip(shift, self._scale, strict=True))
         found = None
-        if peak > SURE and max(abs(right), abs(down)) > SHIFT:
+        if peak > SURE and moved > SHIFT:
             found = Trouble.MOVED
         elif fits < LEAST_FITTING:
             found = Trouble.OTHER_LIGHT
@@ -103,6 +111,9 @@ class SceneWatch:
 
 
 def _edges(picture: NDArray[np.uint8] | Floats) -> Floats:
-    gray = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), np.float32)
+    """Return the edges of a picture, [h, w, 3], in a copy of [h / COARSE, w / COARSE]."""
+    height, width = (max(2, side // COARSE) for side in picture.shape[:2])
+    coarse = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    gray = np.asarray(cv2.cvtColor(coarse, cv2.COLOR_RGB2GRAY), np.float32)
     right, down = cv2.Sobel(gray, -1, 1, 0), cv2.Sobel(gray, -1, 0, 1)
     return np.asarray(np.minimum(cv2.magnitude(right, down), 60), np.float32)

@@ -180,12 +180,15 @@ def closed(rough: Floats) -> Floats:
     person = (coarse > 0.5).astype(np.uint8)
     square = np.ones((3, 3), np.uint8)
     person = np.asarray(cv2.morphologyEx(person, cv2.MORPH_CLOSE, square), np.uint8)
-    parts = _small_parts(1 - person, LARGEST_HOLE), _small_parts(person, LEAST_PERSON)
-    if not any(part.any() for part in parts):
-        return rough
-    grown = [cv2.dilate(part, square).astype(np.float32) for part in parts]
-    filled, cleared = (cv2.resize(each, (width, height)) for each in grown)
-    return np.asarray(np.maximum(rough, filled) * (1 - cleared), np.float32)
+    holes, spots = _small_parts(1 - person, LARGEST_HOLE), _small_parts(person, LEAST_PERSON)
+
+    def enlarged(parts: Pixels) -> Floats:
+        grown = cv2.dilate(parts, square).astype(np.float32)
+        return np.asarray(cv2.resize(grown, (width, height)), np.float32)
+
+    if holes is not None:
+        rough = np.maximum(rough, enlarged(holes))
+    return rough if spots is None else rough * (1 - enlarged(spots))
 
 
 def softened(matte: Floats, feather: float) -> Matte:
@@ -196,9 +199,12 @@ def softened(matte: Floats, feather: float) -> Matte:
     return Matte(np.zeros_like(matte), matte)
 
 
-def _small_parts(mask: Pixels, share: float) -> Pixels:
-    """Return the parts of a mask, [h, w] of 0 and 1, that are smaller than a share of it."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=4)
+def _small_parts(mask: Pixels, share: float) -> Pixels | None:
+    """Return the parts of a mask, [h, w] of 0 and 1, that are smaller than a share of it.
+
+    None if there are none.
+    """
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=4)
     small = np.asarray(stats[:, cv2.CC_STAT_AREA] < share * mask.size, np.uint8)
     small[0] = 0  # the rest
-    return small[np.asarray(labels, np.int32)] if count > 1 else np.zeros_like(mask)
+    return small[np.asarray(labels, np.int32)] if small.any() else None

@@ -139,6 +139,14 @@ def test_a_camera_that_moves_is_named_as_the_trouble(mattes):
     assert mattes.trouble == ""
 
 
+@pytest.mark.parametrize(("pixels", "trouble"), [(1, ""), (2, Trouble.MOVED.value)])
+def test_a_camera_may_shake_by_a_pixel(mattes, pixels, trouble):
+    moved = np.roll(room(), pixels, 1)
+    for n in range(CHECKED * CHECKS):
+        mattes.of(noisy(moved.astype(float), n), 0.0, continues=n > 0)
+    assert mattes.trouble == trouble
+
+
 def test_light_that_jumps_is_named_as_the_trouble(mattes):
     other = 255 - room().astype(float)
     for n in range(CHECKED * CHECKS):
