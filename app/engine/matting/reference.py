@@ -87,7 +87,9 @@ class ReferenceMatting:
             _tiles(each) for each in (brightness * length, brightness**2, color, length**2)
         )
         structure = np.sqrt(np.maximum(square - scaled * scaled / full, 0)) + tint
-        plain = self._enlarged(np.clip(PLAIN - structure / _tiles(self._noise), 0, 1))
+        plain = np.clip(PLAIN - structure / _tiles(self._noise), 0, 1)
+        # A tile at the edge of a person has structure, and the shadow beside the edge has none.
+        plain = self._enlarged(cv2.dilate(plain, np.ones((3, 3), np.uint8)))
         shadow = np.minimum(np.maximum(-brightness, 0), (1 - DARKEST) * self._length)
         unlike = cv2.magnitude(np.abs(brightness) - SHADE * shadow * plain, COLOR * color)
         deviations = cv2.blur(np.minimum(unlike / self._noise, ENOUGH), (3, 3))
@@ -119,7 +121,7 @@ def _luma(frame: Pixels) -> Floats:
     return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2YCrCb)[..., 0], np.float32)
 
 
-def _means(values: Floats, reach: int) -> Floats:
+def _means(values: NDArray[Any], reach: int) -> Floats:
     """Return the means of the windows around each pixel."""
     return np.asarray(cv2.blur(values, (2 * reach + 1, 2 * reach + 1)), np.float32)
 

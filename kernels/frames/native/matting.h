@@ -168,22 +168,34 @@ STYLEFORGE_PORTABLE void compare_tile(const MattingParams& p, int row, int colum
         plain_by(means[0], means[1], means[2], means[3], means[4]);
 }
 
-// A value of a plane of tiles, enlarged to a pixel.
-STYLEFORGE_PORTABLE float enlarged_tile(const MattingParams& p, const float* tiles, int row,
-                                        int column) {
+// The most of a plane of tiles around a tile: what a shadow may explain next to a person's edge.
+STYLEFORGE_PORTABLE float most_around(const MattingParams& p, const float* tiles, int row,
+                                      int column) {
+    float most = 0;
+    for (int i = -1; i <= 1; ++i)
+        for (int j = -1; j <= 1; ++j)
+            most = greatest(most, tiles[clamp(row + i, 0, p.tile_rows - 1) * p.tile_columns +
+                                        clamp(column + j, 0, p.tile_columns - 1)]);
+    return most;
+}
+
+// A value of tiles, `tile(row, column)`, enlarged to a pixel.
+template <typename Tile>
+STYLEFORGE_PORTABLE float enlarged_tile(const MattingParams& p, int row, int column,
+                                        const Tile& tile) {
     const LinearTaps down = linear_taps(source_of(row, p.height, p.tile_rows), p.tile_rows);
     const LinearTaps across =
         linear_taps(source_of(column, p.width, p.tile_columns), p.tile_columns);
-    const float *upper = tiles + down.first * p.tile_columns,
-                *lower = tiles + down.second * p.tile_columns;
-    return interpolated(down, across, upper[across.first], upper[across.second],
-                        lower[across.first], lower[across.second]);
+    return interpolated(down, across, tile(down.first, across.first),
+                        tile(down.first, across.second), tile(down.second, across.first),
+                        tile(down.second, across.second));
 }
 
 STYLEFORGE_PORTABLE float unlike_scene(const MattingParams& p, int row, int column) {
     const long long at = 1ll * row * p.width + column;
     const Difference d = static_cast<const Difference*>(p.differences)[at];
-    const float plain = enlarged_tile(p, p.plain, row, column);
+    const auto tile = [&](int i, int j) { return most_around(p, p.plain, i, j); };
+    const float plain = enlarged_tile(p, row, column, tile);
     return unlike_by(d, length_of(p.colors + 3 * at), 1 / p.noise[at], plain);
 }
 
@@ -200,7 +212,8 @@ STYLEFORGE_PORTABLE float rough_by_difference(const MattingParams& p, int row, i
 // Averages a rough matte with the last one, where the picture has not changed, and keeps it.
 STYLEFORGE_PORTABLE void steady_pixel(const MattingParams& p, int row, int column, float rough) {
     const long long at = 1ll * row * p.width + column;
-    if (!p.first) rough += enlarged_tile(p, p.kept, row, column) * (p.before[at] - rough);
+    const auto tile = [&](int i, int j) { return p.kept[i * p.tile_columns + j]; };
+    if (!p.first) rough += enlarged_tile(p, row, column, tile) * (p.before[at] - rough);
     p.rough[at] = p.before[at] = rough;
 }
 

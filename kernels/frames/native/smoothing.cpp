@@ -255,6 +255,10 @@ STYLEFORGE_EXPORT int styleforge_matting_rough(int64_t threads, void* memory, co
         else
             see_tiles<false>(m, frame, inverse, at);
     });
+    if (compares)
+        parallel_rows(m.plain.rows, m.plain.columns, threads, [&](int at) {
+            around_tiles(m, at);
+        });
     m.parts(threads, [&](int begin, int end) {
         rough_rows(m, compares, !first, rough, begin, end);
     });

@@ -343,7 +343,7 @@ MUTANTS = (
     Mutant(
         "a GPU takes every shadow for a person",
         "kernels/frames/native/matting.h",
-        "const float plain = enlarged_tile(p, p.plain, row, column);",
+        "const float plain = enlarged_tile(p, row, column, tile);",
         "const float plain = 0;",
         (f"{_KERNELS}::test_mattes_by_difference_have_the_bits_of_the_cpu",),
     ),

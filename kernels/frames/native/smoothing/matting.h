@@ -20,6 +20,7 @@ struct Matting {
     Plane certain;                    // one by the scene's usual deviation
     Plane tile_noise, tile_square;  // of tiles: the scene's noise, and its brightness squared
     Plane plain, kept;  // of tiles: how much a shadow may explain, and how much stays
+    Plane around;       // the most of `plain` in the tiles around
     Plane gray, light, color, before;
     ColumnTaps taps;  // from tiles to pixels
     int64_t bytes;
@@ -29,7 +30,7 @@ struct Matting {
         for (Plane* each : {&scene[0], &scene[1], &scene[2], &length, &inverse, &certain, &gray,
                             &light, &color, &before})
             *each = parts.plane(tall, wide);
-        for (Plane* each : {&tile_noise, &tile_square, &plain, &kept})
+        for (Plane* each : {&tile_noise, &tile_square, &plain, &kept, &around})
             *each = parts.plane(tiles_along(tall), tiles_along(wide));
         taps = ColumnTaps::in(parts, wide);
         bytes = parts.used();
@@ -162,6 +163,18 @@ void see_tiles(const Matting& m, const uint8_t* frame, const float* lights, int 
                                         square[i]);
             }
         });
+    if constexpr (kCompares) m.plain.extend(at);
+}
+
+// Finds the most that a shadow may explain in the tiles around each tile of a row.
+inline void around_tiles(const Matting& m, int at) {
+    const int last = m.plain.rows - 1;
+    const float *above = m.plain.row(clamp(at - 1, 0, last)), *here = m.plain.row(at),
+                *below = m.plain.row(clamp(at + 1, 0, last));
+    float* to = m.around.row(at);
+    const auto most = [&](int i) { return greatest(greatest(above[i], here[i]), below[i]); };
+    for (int i = 0; i < m.plain.columns; ++i)
+        to[i] = greatest(greatest(most(i - 1), most(i)), most(i + 1));
 }
 
 // Computes how unlike the scene the pixels of some rows are, and the rough matte from that, by
@@ -171,10 +184,10 @@ void rough_block(const Matting& m, int first, int end, Columns block, const F& e
     const Columns all = block.with(1), there = all.within(m.width);
     const int left = there.begin, size = there.size();
     Window<1> window;
-    EnlargedRows plains(m.plain, m.taps, left, size);
+    EnlargedRows plains(m.around, m.taps, left, size);
     const auto make = [&](int row) {
         float plain[kBlock];
-        plains.between(lines_of(m.plain, row, m.height), 1.f, plain);
+        plains.between(lines_of(m.around, row, m.height), 1.f, plain);
         const float *light = m.light.row(row) + left, *color = m.color.row(row) + left,
                     *length = m.length.row(row) + left, *certain = m.certain.row(row) + left;
         float* to = window.row(row) + (left - all.begin);
