@@ -212,6 +212,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--new-window",
         action="store_true",
+        default=None,  # like other unset flags of the window, which no command records
         help="open another window; otherwise a window that is open takes the files (Ctrl+Shift+N)",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")

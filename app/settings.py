@@ -62,7 +62,8 @@ class Settings(Parameters):
         language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, regardless of the system's setting.
         wall_camera: whether the wall opens the camera by itself: "ask", "always" or "never".
-        remember_source: whether `source` is stored; otherwise it is empty in the file.
+        remember_source: whether `source` and what the palette ran are stored; otherwise both are
+            empty in the file.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the user's order, one per line; others follow.
         favorite_styles: keys of the styles that come first, one per line.

@@ -76,7 +76,7 @@ class WindowSettings:
         settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
         if not settings.remember_source:
-            settings = replace(settings, source="")
+            settings = replace(settings, source="", palette_recent="")
         elif kept and not self._is_pasted(kept):
             settings = replace(settings, source=kept)
         if not self._window.isFullScreen():

@@ -14,10 +14,14 @@ from utils.translation.texts import mark, tr
 
 HEAD = 28  # px
 ROW = 32  # px
-VALUE = "7680 px"  # the widest value beside a slider
 LARGER = 1.12  # the heading's font, of the labels'
 TIP = mark("Fold this group or open it")
 _CHEVRON = 4  # px
+
+
+def widest_value() -> str:
+    """Return the widest value beside a slider."""
+    return tr("{size} px", size=7680)
 
 
 class GroupHead(QToolButton):
@@ -86,7 +90,7 @@ class PanelGroup(QWidget):
         super().__init__()
         self.head = described(GroupHead(title), title, tr(TIP))
         self.body = QWidget()
-        self.form = FormLayout(self.body, row=ROW, value=VALUE)
+        self.form = FormLayout(self.body, row=ROW, value=widest_value())
         self.form.setContentsMargins(0, 0, 0, 0)
         head = fill(QHBoxLayout(), (self.head, 1), *beside, margins=(0, 0, 0, 0), spacing=SPACE)
         fill(QVBoxLayout(self), head, self.body, margins=(0, 0, 0, 0), spacing=0)

@@ -16,7 +16,7 @@ from app.parameters import AUTO, PARAMETERS, Group
 from app.ui.layouts import fill
 from app.ui.panel.brushwork import BrushworkRow
 from app.ui.panel.detail import DetailSlider
-from app.ui.panel.group import ROW, VALUE, PanelGroup
+from app.ui.panel.group import ROW, PanelGroup, widest_value
 from app.ui.panel.mixing import MixControls
 from app.ui.panel.sources import SourceRows
 from app.ui.panel.stroke_width import TIP as WIDTH_TIP
@@ -127,7 +127,7 @@ class ControlPanel(QScrollArea):
         content = QFrame()
         content.setObjectName("panel")
         top = QWidget()
-        form = FormLayout(top, row=ROW, value=VALUE)
+        form = FormLayout(top, row=ROW, value=widest_value())
         form.setContentsMargins(0, 0, 0, 0)
         form.add(tr("S&ource"), self.sources.list)
         form.add_below(self.sources.address_row, whole=True)

@@ -33,7 +33,6 @@ SOURCES = {
     "style_picture": ("add", mark("Your own painting")),
 }
 _PRIMARY = "open_camera"
-_PALETTE = "palette"  # the action behind "Find anything"; without it, the button is hidden
 _SIDE = 5 * SPACE  # px, of the smallest target
 
 
@@ -53,14 +52,11 @@ class WallBar(QWidget):
         self._source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.dots = PageDots(self)
         self.dots.clicked.connect(self.page_wanted)
-        self.find_button = QPushButton(tr("Find anything"), self)
+        self.find_button = QPushButton(self)
         self.find_button.setObjectName("quiet")
-        palette = actions.get(_PALETTE)
-        self.find_button.setVisible(palette is not None)
-        if palette is not None:
-            key = palette.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            self.find_button.setText(tr("Find anything  {key}", key=key))
-            self.find_button.clicked.connect(palette.trigger)
+        key = actions["palette"].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        self.find_button.setText(tr("Find anything  {key}", key=key))
+        self.find_button.clicked.connect(actions["palette"].trigger)
         tip = tr("Find every command, style, setting and page by words")
         described(self.find_button, tr("Find anything"), tip)
         self.menu_button = described(
@@ -91,7 +87,7 @@ class WallBar(QWidget):
 
     def show_icons(self, tokens: Tokens) -> None:
         self.menu_button.setIcon(icon("menu", tokens))
-        self.find_button.setIcon(icon("info", tokens))
+        self.find_button.setIcon(icon("search", tokens))
 
 
 class SourceRow(QWidget):

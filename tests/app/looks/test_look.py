@@ -74,7 +74,7 @@ def test_a_look_has_the_handles_of_strokes_that_are_combed_by_hand_alone():
         ('{"styles": {"a": 0.5}}', "the shares of its styles do not add up to 1"),
         ('{"styles": {"a": NaN}}', "it has a number that is not finite or too large"),
         ('{"styles": {"a": 1}, "strength": 2.5}', "its strength cannot be 2.5"),
-        ('{"styles": {"a": 1}, "strokes": "wild"}', "its strokes cannot be 'wild'"),
+        ('{"styles": {"a": 1}, "strokes": "wild"}', "its stroke width cannot be 'wild'"),
         ('{"styles": {"a": 1}, "texture": "some"}', "its texture cannot be 'some'"),
         ('{"styles": {"a": 1}, "strokes_handles": "1,2"}', "its strokes by hand cannot be '1,2'"),
         ('{"styles": {"a": 1}, "strokes_handles": [1]}', r"its strokes by hand cannot be \[1\]"),

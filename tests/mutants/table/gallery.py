@@ -50,8 +50,8 @@ MUTANTS = (
     Mutant(
         "a comparison is measured while previews are painted",
         "app/live/frame_loop.py",
-        "self._held or config.compare:",
-        "self._held:",
+        "self._held or config.compare\n",
+        "self._held\n",
         (
             "tests/app/live/test_frame_loop.py::"
             "test_the_thread_is_free_between_frames_but_not_in_comparisons_and_recordings",

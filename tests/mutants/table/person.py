@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "holes in a person stay open",
         "app/engine/matting/refining.py",
-        "np.maximum(rough, filled)",
-        "rough",
+        "        rough = np.maximum(rough, enlarged(holes))\n",
+        "        pass\n",
         (f"{_SCENE}::test_a_small_hole_in_a_person_is_closed",),
     ),
     Mutant(

@@ -164,6 +164,14 @@ def test_the_recently_used_come_first_and_stay(streaming):
     assert keys_of(streaming.settings.current().palette_recent) == wanted
 
 
+def test_nothing_is_stored_while_nothing_is_remembered(streaming):
+    streaming.settings.update(remember_source=False)
+    view = opened(streaming)
+    found(view, "strength")
+    QTest.keyClick(view.field, Qt.Key.Key_Return)
+    assert streaming.settings.current().palette_recent == ""
+
+
 def test_the_queue_is_searched_while_it_is_shown(window):
     count = len(found(opened(window)))
     window.commands.palette.view.close_up()
