@@ -196,6 +196,7 @@ def test_a_narrow_low_window_holds_it(streaming):
     QApplication.processEvents()
     assert view.rect() == streaming.workspace.rect()
     card = view.field.parentWidget()
+    assert card is not None
     assert view.rect().contains(card.geometry())
     assert card.rect().contains(view.list.geometry())
     assert not found(view, "no such words")

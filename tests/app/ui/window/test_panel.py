@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog
 
 from app.engine.config import EngineConfig
-from app.parameters import AUTO, PARAMETERS, Group
+from app.parameters import AUTO, PARAMETERS, AmountParameter, Group
 from app.settings import Settings
 from app.sources import CameraName
 from app.ui.actions.table import ACTIONS
@@ -522,11 +522,12 @@ def test_the_end_stop_tells_what_the_style_chose_at_the_moment(window, session):
 
 @pytest.mark.parametrize("name", ["texture", "strokes_length"])
 def test_the_left_end_of_an_amount_makes_it_automatic_again(window, session, name):
-    slider = window.panel.controls[name]
+    slider, row = window.panel.controls[name], PARAMETERS[name]
+    assert isinstance(row, AmountParameter)
     slider.setFocus()
     QTest.keyClick(slider, Qt.Key.Key_Right)
     assert (getattr(session.config, name), slider.value()) == (0.0, 0)
-    assert slider.reading.text() == slider.accessibleDescription() == PARAMETERS[name].zero
+    assert slider.reading.text() == slider.accessibleDescription() == row.zero
     QTest.keyClick(slider, Qt.Key.Key_End)
     assert getattr(session.config, name) == 1.0
     assert slider.accessibleDescription() == "100 %"

@@ -78,7 +78,7 @@ def test_a_whole_second_start_ends_without_a_window(monkeypatch, tmp_path, pictu
     process = QProcess()
     process.start(sys.executable, ["-m", "app", "--open", str(picture)])
     qtbot.waitUntil(lambda: process.state() == QProcess.ProcessState.NotRunning, timeout=60_000)
-    assert process.exitCode() == 0, process.readAllStandardError().data().decode()
+    assert process.exitCode() == 0, bytes(process.readAllStandardError().data()).decode()
     assert [request.paths for request in taken] == [(str(picture),)]
     requests.close()
 
