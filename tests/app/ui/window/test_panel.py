@@ -623,6 +623,7 @@ def test_remarks_and_rates_that_come_by_themselves_move_no_control(streaming, se
     panel.speed.show_steps(("a", "b", "c"), 1, FrameTime(50.0, True), FrameTime(90.0, False))
     session.styled.emit(replace(styled, running=replace(styled.running, lite=True)))
     assert bar.version_remark.text().strip()
+    QApplication.processEvents()  # the layout
     assert [place(streaming, control) for control in controls] == before
 
 

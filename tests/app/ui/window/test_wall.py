@@ -204,6 +204,7 @@ def test_escape_leaves_full_screen_and_messages_before_the_picture(streaming, qt
     assert (streaming.notices.text, streaming.wall.shown) == ("", False)
     press(streaming, "back")
     assert streaming.wall.shown
+    assert streaming.wall.page.isVisible()
 
 
 def test_one_key_opens_the_wall_from_anywhere(streaming):
