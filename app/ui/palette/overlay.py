@@ -114,13 +114,13 @@ class Palette(QWidget):
         self.show()
         self._search()
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)
-        QApplication.instance().focusChanged.connect(self._follow_focus)  # type: ignore[union-attr]
+        _application().focusChanged.connect(self._follow_focus)
 
     def close_up(self) -> None:
         """Hide the palette, and return the focus unless another control has it."""
         if self.isHidden():
             return
-        QApplication.instance().focusChanged.disconnect(self._follow_focus)  # type: ignore[union-attr]
+        _application().focusChanged.disconnect(self._follow_focus)
         inside = self.isAncestorOf(self.window().focusWidget() or self.window())
         self.hide()
         before, self._before = self._before, None
@@ -218,3 +218,9 @@ class Palette(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(event.rect(), _SHADE)
+
+
+def _application() -> QApplication:
+    application = QApplication.instance()
+    assert isinstance(application, QApplication)
+    return application

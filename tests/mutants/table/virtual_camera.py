@@ -150,7 +150,7 @@ MUTANTS = (
         (f"{_WINDOW}::test_a_test_picture_stands_in_for_the_stream_for_a_while",),
     ),
     Mutant(
-        "a machine with a camera is told to install one",
+        "the dialog asks for a driver that is there",
         "app/virtual_camera/installing.py",
         '        if any(devices.glob("video*")):\n',
         "        if False:\n",
