@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from argparse import Namespace
+from contextlib import closing
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +25,7 @@ from app.options import ONLY_PERSON, format_parts, mixed_parts
 from app.parameters import given_values
 from app.settings import Settings, settings_path
 from app.ui.languages import apply_language
-from app.ui.second_start import ACTIVATION, StartRequest, claim
+from app.ui.second_start import ACTIVATION, StartRequest, StartRequests, claim
 from app.ui.startup_view import StartupView
 from utils.system import has_display, missing, sentence
 from utils.translation.texts import mark, said, tr
@@ -65,6 +66,30 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
     settings = Settings.load(path, damage.append)
     if not path.exists():  # the first start opens on paintings alone
         settings = replace(settings, show_panel=False)
+    settings = _with_given(settings, options)
+    if packages := missing():
+        sys.stderr.write(sentence(packages) + "\n")  # Qt may abort without one of these
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("StyleForge")
+    app.setDesktopFileName("styleforge")
+    apply_language(app, settings.language)
+    requests = claim(path, _request(options), alone=_wants_own_window(options))
+    if requests is None:
+        return 0
+    with closing(requests):
+        starting = StartupView(app, settings)
+        starting.show()
+        if not _import_torch(starting):
+            return 0
+        return _run_window(app, starting, requests, settings, options, damage)
+
+
+def _with_given(settings: Settings, options: Namespace) -> Settings:
+    """Return the settings with what the command line names.
+
+    Raises:
+        StyleForgeError: If the shares of a mix are none.
+    """
     settings = replace(settings, **given_values(options))
     for name in ("style", "source"):
         if (value := getattr(options, name)) is not None:
@@ -79,27 +104,23 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
             raise StyleForgeError(str(exc)) from exc
         mixed = format_parts(more)
         settings = replace(settings, mix=mix, mix_amount=amount, mix_more=mixed)
-    if packages := missing():
-        sys.stderr.write(sentence(packages) + "\n")  # Qt may abort without one of these
-    app = QApplication(sys.argv[:1])
-    app.setApplicationName("StyleForge")
-    app.setDesktopFileName("styleforge")
-    apply_language(app, settings.language)
-    requests = claim(path, _request(options), alone=_wants_own_window(options))
-    if requests is None:
-        return 0
-    app.aboutToQuit.connect(requests.close)
-    starting = StartupView(app, settings)
-    starting.show()
-    if not _import_torch(starting):
-        return 0
+    return settings
 
+
+def _run_window(
+    app: QApplication,
+    starting: StartupView,
+    requests: StartRequests,
+    settings: Settings,
+    options: Namespace,
+    damage: list[str],
+) -> int:
+    """Open the window in place of `starting`, and run the event loop; see `run`."""
     # These import PyTorch, so the startup window is shown first.
-    from app.live.session import Session
     from app.styles.catalog import Catalog
     from app.ui.controllers.gpu_offer import look_for_unused_gpu
-    from app.ui.controllers.settings_mapping import config_from_settings, source_from_settings
-    from app.ui.main_window import MainWindow
+    from app.ui.controllers.settings_mapping import source_from_settings
+    from app.ui.reopening import REOPEN, OpenWindow
     from kernels.jit import build
 
     catalog = Catalog.default()
@@ -107,30 +128,28 @@ def _open_window(options: Namespace, damage: list[str]) -> int:
         catalog.get(options.style)  # reports a misspelled key at once
     for key, _ in options.mix:
         catalog.get(key)
-    session = Session(
-        catalog, config_from_settings(settings, catalog), budget_ms=settings.budget_ms
-    )
+    opened = OpenWindow(app, catalog, settings, lambda changed: changed.save(settings_path()))
     try:
-        window = MainWindow(session, settings, lambda changed: changed.save(path))
+        window, session = opened.window, opened.session
         starting.hand_over_to(window)
         for words in damage:
             window.problems.add(Problem(said(words), advice=tr(DAMAGE_ADVICE)))
         if options.pictures:
             _close_after(window, session, options.pictures)
-        stored = source_from_settings(settings)
-        _begin(window, options, stored)
-        requests.deliver_to(lambda request: _show_request(window, request))
+        _begin(window, options, source_from_settings(settings))
+        requests.deliver_to(lambda request: _show_request(opened.window, request))
         look_for_unused_gpu(session.run, window.notices)
-        session.prepare_kernels()
-        _measure_gpu_when_painted(session)
-        freeze_garbage_collector(session)
         # Python handles signals only while it runs code; the window's timers ensure that.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: window.closing.leave())
-        return app.exec()
+            signal.signal(number, lambda *_: opened.window.closing.leave())
+        _prepare(session)
+        while (status := app.exec()) == REOPEN:
+            opened.reopen()
+            _prepare(opened.session)
+        return status
     finally:
         build.stop()  # a running build would keep the process alive
-        session.shutdown()
+        opened.close()
 
 
 def _begin(window: MainWindow, options: Namespace, stored: str | list[str]) -> None:
@@ -166,6 +185,13 @@ def _show_request(window: MainWindow, request: StartRequest) -> None:
     window.activateWindow()
     if spec := source_from_paths(request.paths) if request.paths else request.source:
         window.session.open(spec)
+
+
+def _prepare(session: Session) -> None:
+    """Prepare the kernels, and measure the GPU once the first picture is painted."""
+    session.prepare_kernels()
+    _measure_gpu_when_painted(session)
+    freeze_garbage_collector(session)
 
 
 def _measure_gpu_when_painted(session: Session) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu
 
 from app.ui.window_context import WindowContext
 from utils.translation.files import available, share
-from utils.translation.joints import sentences
 from utils.translation.languages import LANGUAGES, SYSTEM
 from utils.translation.numbers import number
-from utils.translation.texts import tr
+from utils.translation.texts import chosen, tr
 
 
 class LanguageMenu(QMenu):
-    """Shows and stores the language, which applies from the next start."""
+    """Shows and stores the language; `picked` asks for a window in it."""
+
+    picked = Signal()
 
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context.window)
@@ -25,12 +26,12 @@ class LanguageMenu(QMenu):
         group = QActionGroup(self)
         for key in (SYSTEM, *available()):
             made = self.addAction(_title(key))
-            made.setToolTip(tr("Use this language from the next start"))
+            made.setToolTip(tr("Show the window in this language"))
             made.setData(key)
             made.setCheckable(True)
             made.setChecked(key == context.settings().language)
             group.addAction(made)
-        group.triggered.connect(lambda chosen: self._choose(chosen.data()))
+        group.triggered.connect(lambda entry: self._choose(entry.data()))
         context.actions["language"].setMenu(self)
 
     def pop_up(self) -> None:
@@ -40,19 +41,20 @@ class LanguageMenu(QMenu):
 
     def _choose(self, key: str) -> None:
         self._update(language=key)
+        self.picked.emit()
+
+    def tell_share(self) -> None:
+        """Say how many texts are translated, unless all are."""
 
         def done(translated: float) -> None:
-            said = tr("The language changes when StyleForge starts again")
             if translated < 1:
                 percent = f"{number(int(100 * translated))} %"
-                said = sentences(
-                    said,
-                    tr("{share} of the texts are translated; the rest are English", share=percent),
+                self._say(
+                    tr("{share} of the texts are translated; the rest are English", share=percent)
                 )
-            self._say(said)
 
-        work = (lambda: 1.0) if key == SYSTEM else (lambda: share(key))
-        self._run(work, done, failure="Could not read the translation")
+        language = chosen()
+        self._run(lambda: share(language), done, failure="Could not read the translation")
 
 
 def _title(key: str) -> str:

@@ -161,6 +161,10 @@ class SourceOpener(QObject):
 
         self._session.run(work, self._session.open, failure="Could not paste the picture")
 
+    def keep_pasted_of(self, earlier: SourceOpener) -> None:
+        """Keep the pasted pictures of a window that this one replaces."""
+        self._pasted = earlier._pasted
+
     def is_pasted(self, spec: str) -> bool:
         """Return whether the source is a temporary file, deleted when the program ends."""
         return spec.startswith(self._pasted.path())

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from app.frame import SourceInfo
-from app.live.session import Session
+from app.live.session import Session, Spec
 from app.sources import SCENE
 
 
@@ -24,7 +24,7 @@ class StartupSource(QObject):
     The object does nothing once a source is open.
     """
 
-    def __init__(self, session: Session, spec: str | list[str]) -> None:
+    def __init__(self, session: Session, spec: Spec) -> None:
         super().__init__(session)
         self._session = session
         self._done = not spec

@@ -33,6 +33,11 @@ class UndoController(QObject):
         session.styles_changed.connect(self._keep_styles)
         self._show()
 
+    def take(self, history: History) -> None:
+        """Undo and redo what another window recorded up to the same config."""
+        self.history = history
+        self._show()
+
     def undo(self) -> None:
         self._record_now()
         self._use(self.history.undo())

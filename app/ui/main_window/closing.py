@@ -43,6 +43,11 @@ class Closing(QObject):
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
 
+    @property
+    def would_ask(self) -> bool:
+        """Whether work runs that quitting would stop."""
+        return bool(self._said())
+
     def may_close(self) -> bool:
         """Return whether the window may close.
 
@@ -51,7 +56,7 @@ class Closing(QObject):
         """
         if self._ends_at is not None:
             return self._has_ended()
-        said = [words for work in self._works if work.runs() and (words := work.words())]
+        said = self._said()
         if said and not self._asks():
             self._ask(clauses(said))
             return False
@@ -61,6 +66,10 @@ class Closing(QObject):
         """End all work without asking, then close the window."""
         if self._ends_at is None and self._begin():
             self._window.close()
+
+    def _said(self) -> list[str]:
+        """Return what quitting does to the running work, in clauses."""
+        return [words for work in self._works if work.runs() and (words := work.words())]
 
     def _asks(self) -> bool:
         questions = self._window.questions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray
+from PySide6.QtCore import QByteArray, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 
 from app.errors import ADVICE, Problem
@@ -25,8 +25,11 @@ class MainWindow(WindowParts):
     """The main window.
 
     A worker thread calls `save_settings` shortly after settings change; closing calls it once
-    more. The window does not shut the session down.
+    more. The window does not shut the session down. `reopen_wanted` asks for another window with
+    the same content, in the language of the settings.
     """
+
+    reopen_wanted = Signal()
 
     def __init__(
         self, session: Session, settings: Settings, save_settings: Callable[[Settings], None]
@@ -73,6 +76,7 @@ class MainWindow(WindowParts):
         self.engine_bar.left.connect(self.viewport.setFocus)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.queue.words_changed.connect(self.toolbar.show_queue)
+        self.languages.picked.connect(self._change_language)
         for covered in (self.queue.shown_changed, self.wall.shown_changed):
             covered.connect(self.visibility.update)
         session.opening_changed.connect(lambda opening: opening and self.queue.hide())
@@ -89,6 +93,15 @@ class MainWindow(WindowParts):
 
     def _offer_failed_gpu(self, sentence: str) -> None:
         offer_failed_gpu(sentence, self.notices, self.session.gpu.try_again)
+
+    def _change_language(self) -> None:
+        """Ask for a window in the chosen language, which would end running work."""
+        if self.closing.would_ask:
+            self.notices.show_notice(
+                tr("The language changes at the next start, since work is still running")
+            )
+        else:
+            self.reopen_wanted.emit()
 
     def _restore(self) -> None:
         settings = self.settings.value

@@ -9,6 +9,7 @@ _START = "tests/app/ui/languages/test_start.py"
 _FONTS = "tests/app/ui/languages/test_fonts.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
 _TURNED = "tests/app/ui/window/test_right_to_left.py"
+_REOPENED = "tests/app/ui/window/test_reopening.py"
 _TOOL = "tests/tools/test_translations.py"
 _NUMBERS = "tests/utils/translation/test_numbers.py"
 _WINDOW = "tests/app/ui/window/test_languages.py"
@@ -151,8 +152,29 @@ MUTANTS = (
         "pass",
         (
             "tests/app/ui/window/test_languages.py::"
-            "test_a_chosen_language_is_kept_and_said_to_need_another_start",
+            "test_a_chosen_language_is_kept_and_asks_for_another_window",
         ),
+    ),
+    Mutant(
+        "a window in another language forgets what can be undone",
+        "app/ui/reopening.py",
+        "window.undo.take(self.history)",
+        "pass",
+        (f"{_REOPENED}::test_changes_before_the_language_can_be_undone_after_it",),
+    ),
+    Mutant(
+        "a window in another language begins a film anew",
+        "app/ui/reopening.py",
+        "session.seek(self.position)",
+        "pass",
+        (f"{_REOPENED}::test_a_film_goes_on_where_it_was_and_stays_paused",),
+    ),
+    Mutant(
+        "another language ends running work",
+        "app/ui/main_window/window.py",
+        "if self.closing.would_ask:\n            self.notices",
+        "if False:\n            self.notices",
+        (f"{_REOPENED}::test_running_work_puts_the_language_off_until_the_next_start",),
     ),
     Mutant(
         "a bare f-string is taken for no text",

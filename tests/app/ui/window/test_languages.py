@@ -1,4 +1,4 @@
-"""The window's language is chosen in a menu and applies from the next start on."""
+"""The window's language is chosen in a menu, and its texts are whole sentences in it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from app.looks.look import Look
 from app.settings import Settings
 from app.sources import open_source
 from app.ui.camera.dialog import CameraModeDialog
+from app.ui.controllers import language_menu
 from app.ui.controllers.drop_parser import parse_drop
 from app.ui.durations import format_duration, format_remaining
 from app.ui.film.dialog import FilmDialog
@@ -88,12 +89,21 @@ def test_the_key_opens_the_menu_of_languages_and_so_does_the_main_menu(window, q
     assert window.actions_by_key["language"].menu() is window.languages
 
 
-def test_a_chosen_language_is_kept_and_said_to_need_another_start(window, saved, qtbot):
+def test_a_chosen_language_is_kept_and_asks_for_another_window(window, saved, qtbot):
     assert entries(window)[SYSTEM].isChecked()
-    entries(window)["de"].trigger()
-    qtbot.waitUntil(lambda: "starts again" in window.notices.text)
+    with qtbot.waitSignal(window.reopen_wanted):
+        entries(window)["de"].trigger()
     window.close()
     assert saved[-1].language == "de"
+
+
+@pytest.mark.parametrize("german", ["ja"], indirect=True)
+def test_a_language_with_untranslated_texts_says_how_many_are_translated(
+    german, monkeypatch, qtbot
+):
+    monkeypatch.setattr(language_menu, "share", lambda _: 0.5)
+    german.languages.tell_share()
+    qtbot.waitUntil(lambda: "50" in german.notices.text)
 
 
 def test_the_window_is_in_the_language_it_was_started_in(german):
