@@ -65,7 +65,13 @@ PAINTED: dict[str, Option] = {
     ONLY_BACKGROUND: Option("Only the background", "People stay as they are"),
 }
 
-# The same, if a mask that the user brushed chooses the part.
+SCENE_AS_IT_IS, GREEN = "picture", "green"  # what is where nothing is painted
+RESTS: dict[str, Option] = {
+    SCENE_AS_IT_IS: Option("As it is", "The picture without paint"),
+    GREEN: Option("Green", "For programs that replace green, as OBS does by Chroma Key"),
+}
+
+# PAINTED, if a mask that the user brushed chooses the part.
 PAINTED_BY_MASK: dict[str, Option] = {
     EVERYTHING: PAINTED[EVERYTHING],
     ONLY_PERSON: Option("Only inside the mask", "The rest stays as it is"),

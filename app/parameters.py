@@ -23,6 +23,8 @@ from app.options import (
     NAMED_DIRECTIONS,
     NETWORKS,
     PAINTED,
+    RESTS,
+    SCENE_AS_IT_IS,
     STROKES,
     UPSAMPLING,
     Option,
@@ -408,6 +410,20 @@ class Parameters:
             window_flag=False,
             metadata="Painted",
             persisted=False,
+        ),
+    )
+    rest: str = _row(
+        SCENE_AS_IT_IS,
+        ChoiceParameter(
+            label="Res&t",
+            tip="What is around the painted part",
+            group=Group.PERSON,
+            stage=Stage.FINISHING,
+            options=RESTS,
+            help="what is around the painted part: the picture, or green for programs that replace "
+            "it",
+            window_flag=False,
+            metadata="Rest",
         ),
     )
     feather: float = _row(

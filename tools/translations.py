@@ -18,14 +18,17 @@ from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL
 from app.options import (
     CAMERA_FITS,
     CAMERA_FORMATS,
-    NETWORKS,
-    PAINTED,
     PAINTED_BY_MASK,
     STROKE_DIRECTIONS,
-    STROKES,
-    UPSAMPLING,
 )
-from app.parameters import PARAMETERS, AmountParameter, DirectionParameter, FractionParameter, Group
+from app.parameters import (
+    CHOICES,
+    PARAMETERS,
+    AmountParameter,
+    DirectionParameter,
+    FractionParameter,
+    Group,
+)
 from app.ui.actions import ACTIONS, GROUPS, SECTIONS, ActionEntry
 from app.ui.queue.actions import GROUP, QUEUE_ACTIONS
 from models import precision
@@ -61,7 +64,7 @@ def _of_parameters() -> Iterator[str]:
 
 
 def _of_options() -> Iterator[str]:
-    drawn = NETWORKS, STROKES, STROKE_DIRECTIONS, PAINTED, PAINTED_BY_MASK, UPSAMPLING
+    drawn = *CHOICES.values(), STROKE_DIRECTIONS, PAINTED_BY_MASK
     for table in (*drawn, CAMERA_FORMATS, CAMERA_FITS):
         for option in table.values():
             yield from (option.title, option.remark)

@@ -296,7 +296,7 @@ def _lasting(inferred: Inferred) -> Inferred:
 def _mixed(
     parts: Parts, pixels: Pixels, there: PictureThere | None, screen: Size | None
 ) -> tuple[Pixels, Pixels | None]:
-    """Mix a painting with its frame, on the GPU if it is there.
+    """Mix a painting with its frame, on the GPU if it is there and the rest is not green.
 
     Args:
         pixels: The painting, [H, W, 3].
@@ -305,7 +305,7 @@ def _mixed(
     Returns:
         The picture and the copy.
     """
-    if there is None:
+    if there is None or parts.green:
         return parts.mixed(pixels), None
     painted = parts.mixed_there(there, screen)
     return painted.pixels, painted.screen

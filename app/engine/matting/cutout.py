@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from app.engine.config import EngineConfig
 from app.engine.matting.files import is_of_source
 from app.engine.matting.refining import Matte, MatteThere
-from app.engine.matting.scene import Pixels
+from app.engine.matting.scene import Floats, Pixels
 from app.engine.matting.source import MatteSource, matte_source
-from app.options import EVERYTHING, ONLY_PERSON
+from app.options import EVERYTHING, GREEN, ONLY_PERSON
 from kernels.frames.stream_state import StateError, StreamState
 from models.inference.frame_matting import PictureThere, Place
 from models.inference.painted_frames import Painted
+from utils.opencv import cv2
 from utils.translation.texts import tr
 
 D = TypeVar("D", np.uint8, np.uint16)
 ROWS = 256  # of a deep picture, mixed at once
+DEEP = 257  # levels of 16 bits per level of 8
+KEY_COLOR = (0, 255, 0)  # of 255; OBS removes it unless told otherwise
 
 
 class Cutout:
@@ -93,44 +96,66 @@ class Cutout:
     ) -> Parts | None:
         """Return which parts of a frame, [H, W, 3], are painted; None for all of it.
 
-        `place` is the GPU that makes the matte; with None, the processor does.
+        `place` is the GPU that makes the matte; with None, the processor does, as for a green rest.
 
         Raises:
             MatteError: If the file has another shape than the frame, or its network fails.
         """
         if config.paint == EVERYTHING or self._source is None:
             return None
-        self._source.compute_on(place)
+        green = config.rest == GREEN
+        self._source.compute_on(None if green else place)
         swapped = (config.paint == ONLY_PERSON) == config.swap_matte
         return Parts(
-            self._source.of(frame, config.feather, continues=continues), frame, swapped=swapped
+            self._source.of(frame, config.feather, continues=continues),
+            frame,
+            swapped=swapped,
+            green=green,
         )
 
 
 class Parts:
-    """The parts of one frame that are painted: the person, or the rest if `swapped`."""
+    """The parts of one frame that are painted: the person, or the rest if `swapped`.
 
-    def __init__(self, matte: Matte | MatteThere, frame: Pixels, *, swapped: bool) -> None:
+    Attributes:
+        green: Whether all else is KEY_COLOR and not the frame.
+    """
+
+    def __init__(
+        self, matte: Matte | MatteThere, frame: Pixels, *, swapped: bool, green: bool
+    ) -> None:
         self._matte, self._frame, self._swapped = matte, frame, swapped
+        self.green = green
 
     def mixed(self, painted: Pixels) -> Pixels:
-        """Return the frame with these parts of a painting, [H, W, 3]."""
+        """Return the frame or green with these parts of a painting, [H, W, 3]."""
+        if self.green:
+            share = self._share()
+            return cv2.blendLinear(painted, np.full_like(painted, KEY_COLOR), share, 1 - share)
         return self._matte.mixed(painted, self._frame, swapped=self._swapped)
 
     def mixed_there(self, there: PictureThere, screen: tuple[int, int] | None = None) -> Painted:
-        """Return the frame with these parts of a painting on a GPU, see `PictureThere.mix`."""
+        """Return the frame with these parts of a painting on a GPU, see `PictureThere.mix`.
+
+        Not for a green rest.
+        """
         slopes = self._matte.on(there.place)
         return there.mix(slopes, swapped=self._swapped, screen=screen)
 
     def mixed_deep(
         self, painted: NDArray[np.uint16], frame: NDArray[np.uint16]
     ) -> NDArray[np.uint16]:
-        """Return the frame, with 16 bits per channel, with these parts of a painting."""
-        share = self._matte.at(self._frame)
+        """Return `mixed` with 16 bits per channel."""
+        share = self._share()
+        green = np.array(KEY_COLOR, np.float32) * DEEP
         mixed = np.empty_like(painted)
         for top in range(0, len(frame), ROWS):
             rows = np.s_[top : top + ROWS]
-            there, here = frame[rows].astype(np.float32), share[rows, :, None]
-            here = 1 - here if self._swapped else here
-            mixed[rows] = np.rint(there + here * (painted[rows] - there))
+            there = green if self.green else frame[rows].astype(np.float32)
+            mixed[rows] = np.rint(there + share[rows, :, None] * (painted[rows] - there))
         return mixed
+
+    def _share(self) -> Floats:
+        """Return how much of each pixel is painted, [H, W] float32 from 0 to 1."""
+        share = self._matte.at(self._frame)
+        return 1 - share if self._swapped else share

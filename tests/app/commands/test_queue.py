@@ -386,7 +386,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--strokes-handles", "0.25,0.4,30;0.7,0.6,120.5",
         "--strokes-length", "0.7", "--upsampling", "smooth",
         "--smoothing", "0.25", "--paint", "background", "--feather", "0.5", "--swap-matte",
-        "--matte", "plate.png",
+        "--rest", "green", "--matte", "plate.png",
     ]  # fmt: skip
     args = job_parser().parse_args(words)
     given = {action.dest for action in job_parser()._actions}

@@ -43,6 +43,7 @@ CHANGES = [
     {"upsampling": "smooth"},
     {"paint": "person"},
     {"paint": "background", "feather": 0.5},
+    {"paint": "person", "rest": "green"},
     {"paint": "person", "swap_matte": True},
 ]
 

@@ -126,6 +126,13 @@ MUTANTS = (
         (f"{_CUTOUT}::test_only_the_person_is_painted",),
     ),
     Mutant(
+        "a green rest shows the frame",
+        "app/engine/matting/cutout.py",
+        "green = config.rest == GREEN",
+        "green = False",
+        (f"{_CUTOUT}::test_the_rest_is_green_if_wanted",),
+    ),
+    Mutant(
         "a moved painting covers the whole frame",
         "app/engine/engine/finishing.py",
         "        pixels, copy = _mixed(parts, styled.frame.pixels, there, shown)\n",

@@ -75,6 +75,25 @@ def test_only_the_background_is_painted(engine, config, painted):
     assert (made[_far(wall)] == whole[_far(wall)]).all()
 
 
+@pytest.mark.parametrize("paint", ["person", "background"])
+def test_the_rest_is_green_if_wanted(engine, config, painted, paint):
+    whole, frame, *places = painted
+    kept, rest = map(_far, places if paint == "person" else reversed(places))
+    engine.configure(replace(config, paint=paint, rest="green"))
+    made = engine.process(frame, LIVE).frame.pixels
+    assert np.abs(made[rest].astype(int) - (0, 255, 0)).max() <= 1
+    assert np.abs(made[kept].astype(int) - whole[kept]).max() <= 1
+
+
+def test_a_deep_picture_is_green_where_nothing_is_painted(engine, config, painted):
+    _, frame, _, wall = painted
+    deep = frame.pixels.astype(np.uint16) * 257
+    engine.configure(replace(config, paint="person", rest="green"))
+    made = engine.process(Frame(frame.pixels, deep=deep), ProcessMode.SINGLE).frame
+    assert made.deep is not None
+    assert np.abs(made.deep[_far(wall)].astype(int) - (0, 65535, 0)).max() <= 257
+
+
 def test_strength_and_colors_act_on_the_painted_part(engine, config, painted):
     _, frame, person, wall = painted
     chosen = replace(config, strength=0.4, keep_colors=True)
@@ -231,13 +250,15 @@ def test_a_stream_that_leaves_the_gpu_goes_on_with_its_matte(
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("feather", [0.0, 0.4], ids=str)
+@pytest.mark.parametrize(
+    ("feather", "rest"), [(0.0, "picture"), (0.4, "picture"), (0.0, "green")], ids=str
+)
 def test_on_a_gpu_a_person_is_cut_out_as_on_the_cpu(
-    feather, catalog, config, native_kernels, native_smoothing, monkeypatch
+    feather, rest, catalog, config, native_kernels, native_smoothing, monkeypatch
 ):
     chosen = replace(
         config, style="candy", device="cuda", precision=Precision.fp16, size=320, paint="person",
-        feather=feather,
+        feather=feather, rest=rest,
     )  # fmt: skip
     taken = display_path.frame_kernels(torch.device("cuda"))
     pictures: list[list[NDArray[np.uint8]]] = []

@@ -132,7 +132,7 @@ def test_every_control_of_the_dialog_has_a_name_a_tip_and_a_key(dialog):
     texts = [each.text() for each in dialog.findChildren(QAbstractButton)]
     texts += [label.text() for label in dialog.findChildren(QLabel)]
     keys = [text[text.index("&") + 1].lower() for text in texts if "&" in text]
-    assert len(keys) == len(set(keys)) == 11
+    assert len(keys) == len(set(keys)) == 12
 
 
 def test_another_source_ends_the_learned_scene(moving, person, session, picture, qtbot):

@@ -43,7 +43,8 @@ CHANGES = (
         "keep_strokes": True, "texture": 0.7, "strokes_direction": "follow",
         "strokes_handles": (Handle(0.2, 0.3, 40.0),),
         "strokes_length": 0.7, "upsampling": "smooth", "smoothing": 0.5,
-        "fluid": False, "paint": "person", "feather": 0.5, "swap_matte": True, "matte": "x.png",
+        "fluid": False, "paint": "person", "rest": "green", "feather": 0.5, "swap_matte": True,
+        "matte": "x.png",
     }.items()),
 )  # fmt: skip
 
