@@ -25,7 +25,7 @@ REOPEN = 2  # exit status of the event loop after which the window opens again
 
 @dataclass(frozen=True, slots=True)
 class OpenState:
-    """What a window shows, for the one that takes its place.
+    """The content of a window, for the one that takes its place.
 
     Attributes:
         spec: The open source; empty without one.
