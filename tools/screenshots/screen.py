@@ -19,15 +19,19 @@ SIZE = 1280, 800
 QUALITY = 90  # of the WebP
 
 
-def go_into(folder: Path) -> None:
+def go_into(folder: Path, size: tuple[int, int] = SIZE, scale: int = 1) -> None:
     """Redirect the program's files to a folder, and its window to a separate screen.
 
     Call it before importing Qt.
+
+    Args:
+        size: Width and height of the screen in pixels.
+        scale: Pixels of the screen per pixel of the window.
     """
     for name in ("CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())
-    screen = {"name": "Screen", "x": 0, "y": 0, "width": SIZE[0], "height": SIZE[1]}
-    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
+    screen = {"name": "Screen", "x": 0, "y": 0, "width": size[0], "height": size[1]}
+    dots = {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": scale}
     (folder / "screen.json").write_text(json.dumps({"screens": [screen | dots]}))
     os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={folder / 'screen.json'}"
 
