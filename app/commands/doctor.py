@@ -33,7 +33,7 @@ from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from app.version import styleforge_version
 from models.network_config import CONFIGS
 from models.precision import Precision
-from utils.devices import cuda_unavailable_reason, devices, resolve
+from utils.devices import cuda_unavailable_reason, devices, resolve, title
 from utils.files.writable import write_error
 from utils.system import WINDOW, has_display, missing, sentence
 
@@ -171,10 +171,25 @@ def _predict(args: argparse.Namespace) -> int:
 
 def _print(findings: dict[str, list[Finding]], *, in_json: bool) -> None:
     if not in_json:
+        Console().print(verdict(findings), markup=False, highlight=False, soft_wrap=True)
         print_findings(findings)
         return
     report = {topic: [asdict(finding) for finding in found] for topic, found in findings.items()}
     sys.stdout.write(json.dumps(report, indent=2) + "\n")
+
+
+def verdict(findings: dict[str, list[Finding]]) -> str:
+    """Return whether StyleForge works on this machine, and where PyTorch computes, as sentences."""
+    faulty = [topic for topic, found in findings.items() if any(f.state == FAULT for f in found)]
+    if faulty:
+        return f"StyleForge cannot do everything here. Look for 'fault' under {', '.join(faulty)}."
+    noted = sum(finding.state == NOTE for found in findings.values() for finding in found)
+    device = resolve("auto")
+    where = "the processor" if device.type == "cpu" else title(device)
+    return (
+        f"StyleForge works here; PyTorch computes on {where}. "
+        f"{'1 note says' if noted == 1 else f'{noted} notes say'} what this machine cannot do."
+    )
 
 
 def _print_report(findings: dict[str, list[Finding]]) -> None:

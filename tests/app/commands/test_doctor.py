@@ -32,6 +32,16 @@ def says(findings: list[doctor.Finding]) -> str:
     return "\n".join(f"{finding.state}: {finding.says}" for finding in findings)
 
 
+def test_the_verdict_comes_first_and_names_the_topics_with_faults():
+    fine = {"Program": [doctor.Finding(doctor.OK, "it runs")], "Films": []}
+    assert mentions(doctor.verdict(fine), "works here", "0 notes")
+    fine["Films"].append(doctor.Finding(doctor.NOTE, "no encoder"))
+    assert mentions(doctor.verdict(fine), "works here", "1 note")
+    fine["Window"] = [doctor.Finding(doctor.FAULT, "no plug-in")]
+    assert mentions(doctor.verdict(fine), "Window")
+    assert "Films" not in doctor.verdict(fine)
+
+
 def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys):
     status = main(["doctor", "--json"])
     report = json.loads(capsys.readouterr().out)
@@ -57,6 +67,7 @@ def test_the_report_covers_every_part_as_text_and_as_json(native_kernels, capsys
 
     main(["doctor"])
     text = capsys.readouterr().out
+    assert text.startswith("StyleForge ")
     assert all(topic in text for topic in report)
 
 
