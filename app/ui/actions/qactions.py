@@ -33,11 +33,11 @@ def build_actions(
         action = QAction(tr(entry.title), parent)
         if entry.short:
             action.setIconText(tr(entry.short))
+        action.setCheckable(entry.checkable)
+        action.setAutoRepeat(entry.repeats)  # with shortcuts, it would register each of them anew
         action.setShortcuts([QKeySequence(key) for key in entry.keys])
         action.setToolTip(tooltip_with_shortcut(tr(entry.tip), action.shortcut()))
         action.setObjectName(entry.key)
-        action.setCheckable(entry.checkable)
-        action.setAutoRepeat(entry.repeats)
         if entry.exclusive:
             group = groups.setdefault(entry.exclusive, QActionGroup(parent))
             group.addAction(action)
