@@ -15,7 +15,7 @@ from PySide6.QtCore import QEventLoop
 from tests.stress.gui_gaps import LONG_MS, Watch, most_computed_ms
 from tests.stress.random_actions import Report, run
 
-SEED, ACTIONS = 11, 80
+SEED, ACTIONS = 11, 120
 
 
 @pytest.fixture(scope="module")
