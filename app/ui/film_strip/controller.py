@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
@@ -81,6 +81,8 @@ class FilmStripController(QObject):
         painter: Styles the thumbnails; None creates one with its own engine.
     """
 
+    wanted_changed = Signal(bool)  # whether the strip should be shown
+
     def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
         super().__init__(parent)
         self._session = session
@@ -138,4 +140,4 @@ class FilmStripController(QObject):
         )
 
     def _update(self) -> None:
-        self.strip.setVisible(self._wanted and self._count > 1)
+        self.wanted_changed.emit(self._wanted and self._count > 1)

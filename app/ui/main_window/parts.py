@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QVBoxLayout, QWidget
@@ -64,10 +65,12 @@ from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.message_stack import MessageStack, Toast
 from app.ui.widgets.prompt_bar import PromptBar
 from app.ui.widgets.status_bar import StatusBar
+from app.ui.widgets.strip_tabs import StripTabs
 from app.ui.widgets.toolbar import Toolbar, tool_button
 from app.ui.window_context import WindowContext
 from app.ui.window_geometry import WindowGeometry
 from app.ui.workspace import Workspace
+from utils.translation.texts import tr
 
 
 class WindowParts(QMainWindow):
@@ -205,8 +208,14 @@ class WindowParts(QMainWindow):
 
     def _lay_out(self) -> None:
         self.bottom_bars = QWidget(self)
-        strips = self.film_strip.strip, self.playback_bar, self.looks.strip, self.gallery
-        below = self.engine_bar, *strips
+        strips = {
+            "gallery": (tr("Styles"), self.gallery),
+            "film_strip": (tr("Pictures"), self.film_strip.strip),
+            "looks": (tr("Looks"), self.looks.strip),
+        }
+        self.strips = StripTabs(strips, self.bottom_bars)
+        self.film_strip.wanted_changed.connect(partial(self.strips.set_wanted, "film_strip"))
+        below = self.engine_bar, self.playback_bar, self.strips
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
         self.quick_bars = self.job, self.painting, self.saving, self.learning
         bars = self.problems, self.questions, *self.quick_bars, self.film

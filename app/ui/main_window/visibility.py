@@ -41,9 +41,9 @@ class Visibility:
         window.overlay.setVisible(settings.overlay and not wall)
         window.engine_bar.set_wanted(settings.advanced)
         window.badge.set_wanted(settings.badge and not (settings.overlay or full or wall))
-        window.gallery.setVisible(settings.show_gallery)
         window.film_strip.set_wanted(settings.show_strip)
-        window.looks.strip.setVisible(settings.show_looks)
+        window.strips.set_wanted("gallery", settings.show_gallery)
+        window.strips.set_wanted("looks", settings.show_looks)
         bare = full or wall
         window.workspace.show_panel(settings.show_panel, full=bare)
         for part in (window.toolbar, window.status):
@@ -55,6 +55,14 @@ class Visibility:
         checked = self._window.actions_by_key[action].isChecked()
         self._window.settings.update(**{setting: checked})
         self.update()
+
+    def toggle_strip(self, key: str, setting: str) -> None:
+        """Bring a strip to the front of the others, or show or hide it."""
+        if self._window.strips.is_behind(key):
+            self._window.strips.bring_up(key)
+            self.update()
+        else:
+            self.store_checked(key, setting)
 
     def toggle_layers(self) -> None:
         """Start timing every layer, which also shows the figures, or stop."""
@@ -93,6 +101,7 @@ class Visibility:
             self._window.wall.leave()
             self._window.settings.update(show_gallery=True)
             self.update()
+            self._window.strips.bring_up("gallery")
 
     def show_engine(self) -> None:
         """Show the engine's lists, which the queue and full screen hide, and focus the first."""

@@ -13,6 +13,13 @@ _CARDS = "tests/app/ui/window/test_card_previews.py::"
 
 MUTANTS = (
     Mutant(
+        "pictures that open stay behind the styles",
+        "app/ui/widgets/strip_tabs.py",
+        "if wanted and self.isVisible():",
+        "if False:",
+        ("tests/app/ui/window/test_strip_tabs.py::test_opened_pictures_come_before_the_styles",),
+    ),
+    Mutant(
         "previews take as much time as the stream",
         "app/live/previews/budget.py",
         "self._due = ended + seconds * (1 / SHARE - 1)",
