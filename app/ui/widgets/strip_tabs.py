@@ -28,6 +28,7 @@ class StripTabs(QWidget):
         )
         self.bar.setDrawBase(False)
         self.bar.setExpanding(False)
+        self.bar.setUsesScrollButtons(False)
         self.bar.currentChanged.connect(self._pick)
         parts = self.bar, *self._strips.values()
         fill(QVBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=0)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QTabBar,
     QWidget,
 )
 
@@ -31,7 +32,7 @@ def controls(window: QWidget) -> list[QWidget]:
 def _is_ours(widget: QWidget) -> bool:
     parent = widget.parentWidget()
     while parent is not None:
-        if isinstance(parent, QComboBox):
+        if isinstance(parent, QComboBox | QTabBar):  # its scroll buttons are never shown
             return False
         parent = parent.parentWidget()
     return True
