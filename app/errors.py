@@ -40,18 +40,20 @@ class Problem:
     Attributes:
         summary: One line for the user.
         advice: What to do next, as a sentence; empty only if the summary says it.
+        at_fault: Whether the program is at fault, so that a report helps.
     """
 
     summary: str
     details: str = ""
     advice: str = ""
+    at_fault: bool = False
 
     @classmethod
     def of(cls, exc: BaseException, *, failure: str) -> Problem:
         """Make a problem in the window's language; `failure` says what failed."""
         said = labeled(tr(failure), str(exc))
-        summary = printable(said, MAX_MESSAGE_LENGTH)
-        return cls(summary, format_details(exc), tr(advice_for(exc)))
+        summary, advice = printable(said, MAX_MESSAGE_LENGTH), advice_for(exc)
+        return cls(summary, format_details(exc), tr(advice), at_fault=advice == ASK_FOR_HELP)
 
 
 def advice_for(exc: BaseException) -> str:

@@ -30,6 +30,7 @@ from utils.translation.texts import defer
 log = logging.getLogger(__name__)
 
 APP_NAME = "styleforge"
+ASK, ALWAYS, NEVER = "ask", "always", "never"  # answers to a question that is asked once
 MAX_BYTES = 1 << 20  # size limit of the settings file; a long strip of pictures takes some KB
 
 
@@ -62,8 +63,9 @@ class Settings(Parameters):
         language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, regardless of the system's setting.
         wall_camera: whether the wall opens the camera by itself: "ask", "always" or "never".
-        remember_source: whether `source` and what the palette ran are stored; otherwise both are
-            empty in the file.
+        remember_source: whether `source` and what the palette ran are stored: "ask", "always" or
+            "never". Only "always" stores them; otherwise both are empty in the file. Older files
+            hold true or false.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the user's order, one per line; others follow.
         favorite_styles: keys of the styles that come first, one per line.
@@ -119,8 +121,8 @@ class Settings(Parameters):
     show_looks: bool = False
     show_panel: bool = True
     show_strip: bool = True
-    wall_camera: str = "ask"
-    remember_source: bool = True
+    wall_camera: str = ASK
+    remember_source: str = ASK
     try_styles: bool = True
     style_order: str = ""
     favorite_styles: str = ""
@@ -184,6 +186,8 @@ class Settings(Parameters):
         damaged: list[str] = []
         for field in (field for field in fields(cls) if field.name in _PERSISTED):
             value = restored_value(field.name, stored.get(field.name, field.default))
+            if field.name == "remember_source" and isinstance(value, bool):
+                value = ALWAYS if value else NEVER  # as older versions stored it
             if _is_number(field.name, field.default) and type(value) is int and abs(value) < 2**53:
                 value = float(value)
             if not _valid(field.name, value, field.default):
@@ -219,7 +223,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "view": ("styled", "split", "compare"),
     "theme": ("system", "light", "dark"),
     "language": (SYSTEM, *LANGUAGES),
-    "wall_camera": ("ask", "always", "never"),
+    "wall_camera": (ASK, ALWAYS, NEVER),
+    "remember_source": (ASK, ALWAYS, NEVER),
     "camera_size": CAMERA_SIZES,
     "camera_format": tuple(CAMERA_FORMATS),
     "camera_fit": tuple(CAMERA_FITS),

@@ -13,8 +13,8 @@ from app.live.session import Session
 from app.settings import Settings
 from app.ui.file_dialogs import FileDialogs, FileKind
 from app.ui.viewport.viewport import Viewport
-from app.ui.widgets.message_bars import NoticeBar
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.widgets.question_card import QuestionCard
+from app.ui.widgets.toasts import NoticeToast
 from utils.translation.texts import mark, tr
 
 NO_PICTURE = mark("There is no picture yet")
@@ -38,8 +38,8 @@ class WindowContext:
     settings: Callable[[], Settings]
     keep: Callable[..., None]
     dialogs: FileDialogs
-    questions: PromptBar
-    notices: NoticeBar
+    questions: QuestionCard
+    notices: NoticeToast
 
     def say(self, text: str) -> None:
         """Show a notice."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QLinearGradient, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QStyle, QVBoxLayout, QWidget
@@ -9,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QStyle, QVBoxLayout, QWidget
 from app.ui.layouts import fill
 from app.ui.shortcut_filter import is_own_key
 from app.ui.theme.tokens import SPACE
-from app.ui.widgets.message_stack import MessageStack
+from app.ui.widgets.floating import Floating
 
 MIN_PICTURE_WIDTH = 680  # px; if the panel leaves less for the picture, it becomes a drawer
 _SHADOW = QColor(0, 0, 0, 90)
@@ -19,7 +21,7 @@ class Workspace(QWidget):
     """Lays out the parts of the window.
 
     `panel_changed` is emitted when the panel is shown, hidden or turned into a drawer. A drawer
-    with the focus stays open.
+    with the focus stays open. What floats over the picture stays beside the drawer.
     """
 
     panel_changed = Signal()
@@ -27,17 +29,16 @@ class Workspace(QWidget):
     def __init__(
         self,
         toolbar: QWidget,
-        messages: MessageStack,
-        toast: MessageStack,
         picture: QWidget,
         foot: QWidget,
         panel: QWidget,
         status: QWidget,
+        floating: Sequence[Floating],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self._toolbar, self._picture = toolbar, picture
-        self._stacks = (messages, toast)
+        self._floating = floating
         self._panel = panel
         self._panel_wanted = True  # show the panel if space allows
         self._drawer_open = False
@@ -56,9 +57,8 @@ class Workspace(QWidget):
         self._grid.setColumnStretch(0, 1)
         self._grid.setRowStretch(1, 1)
         self._click_catcher.raise_()
-        for stack in self._stacks:
-            stack.setParent(self)
-            stack.raise_()
+        for each in floating:
+            each.float_over(self)
         self._arrange()
 
     @property
@@ -144,8 +144,8 @@ class Workspace(QWidget):
             self._panel.raise_()
             self._click_catcher.setGeometry(rest)
             room = room.intersected(QRect(rest.left(), 0, rest.width(), self.height()))
-        for stack in self._stacks:
-            stack.set_area(room)
+        for each in self._floating:
+            each.set_area(room)
 
 
 class _ClickCatcher(QWidget):

@@ -127,7 +127,7 @@ class HeldPicture(PictureCover):
 
     def __init__(self, picture: QWidget) -> None:
         super().__init__(picture, tr("Why the picture stands still"))
-        self._dimmed, self._covered = False, 0
+        self._dimmed = False
 
     @property
     def dimmed(self) -> bool:
@@ -137,11 +137,6 @@ class HeldPicture(PictureCover):
         """Show why the picture stands still, or "" to hide it; `dimmed` darkens an old picture."""
         self._dimmed = dimmed
         self.set_text(text)
-
-    def set_covered_height(self, covered: int) -> None:
-        """Move the message below other messages that cover the top `covered` pixels."""
-        self._covered = covered
-        self.update()
 
     def showEvent(self, event: QEvent) -> None:
         super().showEvent(event)
@@ -154,5 +149,5 @@ class HeldPicture(PictureCover):
         painter.setFont(scaled(painter.font(), 1.15, bold=True))
         metrics = painter.fontMetrics()
         wanted, most = pill_size(metrics, self.text).width(), self.width() - 4 * SPACE
-        corner = QPoint((self.width() - min(wanted, most)) // 2, 7 * SPACE + self._covered)
+        corner = QPoint((self.width() - min(wanted, most)) // 2, 7 * SPACE)
         draw_pill(painter, corner, self.text, widest=most if wanted > most else None)

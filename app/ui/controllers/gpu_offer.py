@@ -7,12 +7,12 @@ from collections.abc import Callable
 from PySide6.QtGui import QGuiApplication
 
 from app.background_jobs import RunJob
-from app.ui.widgets.message_bars import NoticeBar
+from app.ui.widgets.toasts import NoticeToast
 from app.unused_gpu import SENTENCE, has_unused_gpu, mending_command
 from utils.translation.texts import tr
 
 
-def offer_failed_gpu(sentence: str, notices: NoticeBar, try_again: Callable[[], object]) -> None:
+def offer_failed_gpu(sentence: str, notices: NoticeToast, try_again: Callable[[], object]) -> None:
     """Show why a GPU failed, with a button that tries it again."""
     notices.show_offer(
         sentence,
@@ -22,7 +22,7 @@ def offer_failed_gpu(sentence: str, notices: NoticeBar, try_again: Callable[[], 
     )
 
 
-def look_for_unused_gpu(run: RunJob, notices: NoticeBar) -> None:
+def look_for_unused_gpu(run: RunJob, notices: NoticeToast) -> None:
     """Ask the NVIDIA driver in the background; if its card is unused, offer a remedy.
 
     The command is copied, not run: it replaces files that this process has loaded.

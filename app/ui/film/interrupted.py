@@ -78,6 +78,7 @@ class InterruptedExports(QObject):
             no=tr("&Not now"),
             other=tr("&Delete"),
             on_other=lambda: self._delete(order),
+            unasked=True,
         )
 
     def _delete(self, order: ExportOrder) -> None:

@@ -78,13 +78,17 @@ class Closing(QObject):
     def _ask(self, what: str) -> None:
         self._question = tr("If you quit now: {what}", what=what)
         self._window.questions.ask(
-            self._question, tr("&Quit"), lambda _: self.leave(), no=tr("&Keep running")
+            self._question,
+            tr("&Quit"),
+            lambda _: self.leave(),
+            no=tr("&Keep running"),
+            modal=True,
         )
 
     def _begin(self) -> bool:
         """Start ending all work; return whether it has already ended."""
         self._ends_at = time.monotonic() + LIMIT_S
-        self._window.questions.dismiss()
+        self._window.questions.clear()
         if self._has_ended():
             return True
         self._window.training_launcher.close()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QLineEdit
 
+from app.settings import ALWAYS, NEVER
 from app.ui.actions import STYLE_KEYS
 from app.ui.controllers.exporter import RECORDED, films_folder
 from app.ui.controllers.gallery_controller import GALLERY_ACTIONS
@@ -19,7 +20,7 @@ from app.ui.second_start import open_another
 from app.ui.showing.controller import SHOW_ACTIONS
 from app.ui.theme.theme import CHOICES
 from app.ui.viewport.viewport import VIEWS
-from app.ui.wall.sources import ALWAYS, NEVER, OPENERS
+from app.ui.wall.sources import OPENERS
 from utils.translation.texts import tr
 
 SEEK_S = 5.0
@@ -49,8 +50,8 @@ class Commands:
             "paste": self._paste,
             "sources": lambda: window.toolbar.pop_up_sources(),
             "camera_mode": lambda: window.camera.ask(),
-            "wall_camera": self._toggle_wall_camera,
-            "remember_source": lambda: visible.store_checked("remember_source", "remember_source"),
+            "wall_camera": lambda: self._keep_answer("wall_camera"),
+            "remember_source": lambda: self._keep_answer("remember_source"),
             "pause": self._pause,
             "previous": lambda: self._seek_or_step(-1),
             "next": lambda: self._seek_or_step(1),
@@ -143,10 +144,12 @@ class Commands:
         window = self._window
         (window.styles.pictures if window.gallery.has_focus else window.drop_handler).paste()
 
-    def _toggle_wall_camera(self) -> None:
+    def _keep_answer(self, key: str) -> None:
+        """Store whether an action is checked as the answer that a question would have got."""
         window = self._window
-        allowed = window.actions_by_key["wall_camera"].isChecked()
-        window.settings.update(wall_camera=ALWAYS if allowed else NEVER)
+        answer = ALWAYS if window.actions_by_key[key].isChecked() else NEVER
+        window.settings.update(**{key: answer})
+        window.remembering.settle()
 
     def _pause(self) -> None:
         window = self._window
@@ -191,7 +194,8 @@ class Commands:
             window.styles.trial.stop()
         elif window.questions.isVisible():
             window.questions.dismiss()
-            window.viewport.setFocus()
+            if window.focusWidget() is None or window.questions.isAncestorOf(window.focusWidget()):
+                window.viewport.setFocus()
         elif working := [bar for bar in window.quick_bars if bar.isVisible()]:
             working[0].cancel.click()
         elif window.focusWidget() is window.panel.sources.address:
@@ -200,14 +204,10 @@ class Commands:
             window.viewport.setFocus()  # letter keys are shortcuts again there
         elif window.workspace.narrow and window.workspace.panel_shown:
             window.workspace.close_drawer()
-        elif window.problems.problems:
-            window.problems.dismiss()
-        elif window.saved_card.isVisible():
-            window.saved_card.dismiss()
-        elif window.queue.shown and not window.notices.text:
+        elif window.toast.shown:
+            window.toast.dismiss()
+        elif window.queue.shown:
             window.queue.hide()
-        elif window.notices.text:
-            window.notices.dismiss()
         else:
             window.wall.show()
 

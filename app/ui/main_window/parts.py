@@ -19,6 +19,7 @@ from app.ui.controllers.full_quality import FullQuality
 from app.ui.controllers.gallery_controller import GalleryController
 from app.ui.controllers.language_menu import LanguageMenu
 from app.ui.controllers.loading_message import LoadingMessage
+from app.ui.controllers.remembering import Remembering
 from app.ui.controllers.source_opener import SourceOpener
 from app.ui.controllers.style_installer import StyleInstaller
 from app.ui.controllers.style_mixer import StyleMixer
@@ -59,13 +60,14 @@ from app.ui.viewport.stats_overlay import Overlay
 from app.ui.viewport.viewport import Viewport
 from app.ui.virtual_camera.switch import CameraSwitch
 from app.ui.wall.controller import WallController
+from app.ui.widgets.floating import BottomCards, CenteredCard
 from app.ui.widgets.form_layout import NoWheelSlider
 from app.ui.widgets.job_bar import IN_BANDS, IN_FULL_QUALITY, FilmBar, JobBar, SceneBar, ShareBar
-from app.ui.widgets.message_bars import NoticeBar, ProblemBar
-from app.ui.widgets.message_stack import MessageStack, Toast
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.widgets.question_card import QuestionCard
 from app.ui.widgets.status_bar import StatusBar
 from app.ui.widgets.strip_tabs import StripTabs
+from app.ui.widgets.toast import Toast
+from app.ui.widgets.toasts import NoticeToast, ProblemToast
 from app.ui.widgets.toolbar import Toolbar, tool_button
 from app.ui.window_context import WindowContext
 from app.ui.window_geometry import WindowGeometry
@@ -115,10 +117,10 @@ class WindowParts(QMainWindow):
         self.sources_menu = QMenu(self)
         self.styles_menu = QMenu(self)
         self.toolbar = Toolbar(self.actions_by_key, self.sources_menu, self.styles_menu, self)
-        self.problems = ProblemBar(self)
-        self.notices = NoticeBar(self)
-        self.questions = PromptBar(self)
+        self.questions = QuestionCard(self)
+        self.problems, self.notices = ProblemToast(self), NoticeToast(self)
         self.saved_card = SavedCard(self)
+        self.toast = Toast(self.problems, self.notices, self.saved_card, parent=self)
         self.job, self.film = JobBar(self), FilmBar(self)
         self.painting, self.saving = ShareBar(IN_BANDS, self), ShareBar(IN_FULL_QUALITY, self)
         self.learning = SceneBar(self)
@@ -129,7 +131,7 @@ class WindowParts(QMainWindow):
             lambda: self.viewport.styled,
         )
         self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
-        self.overlay = Overlay(*shown, self._reserve_headroom, self.viewport)
+        self.overlay = Overlay(*shown, self.viewport.set_headroom, self.viewport)
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
         self.playback_bar = PlaybackBar(self.actions_by_key, self)
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
@@ -196,6 +198,8 @@ class WindowParts(QMainWindow):
         self.combing = CombController(self.session, self.panel, self.viewport.comb, gestures)
         arranging = self.styles.arranging
         self.wall = WallController(context, self.theme, self.gallery, lambda: arranging.styles)
+        asked = self.wall.sources
+        self.remembering = Remembering(context, self.opener.is_pasted, lambda: asked.asked)
         self.film_strip = FilmStripController(self.session, self)
         self.camera = CameraController(context)
         self.brushing = BrushController(context, gestures)
@@ -218,28 +222,23 @@ class WindowParts(QMainWindow):
         below = self.engine_bar, self.playback_bar, self.strips
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
         self.quick_bars = self.job, self.painting, self.saving, self.learning
-        bars = self.problems, self.questions, *self.quick_bars, self.film
-        self.messages = MessageStack(*bars, parent=self)
-        self.toast = Toast(self.saved_card, self.notices, parent=self)
+        toasts = self.problems, self.notices, self.saved_card
+        cards = *toasts, *self.quick_bars, self.film
+        self.cards = BottomCards(*cards, parent=self)
+        asking = CenteredCard(self.questions, self)
         self.workspace = Workspace(
             self.toolbar,
-            self.messages,
-            self.toast,
             self.queue.pages,
             self.bottom_bars,
             self.panel,
             self.status,
+            (self.cards, asking),
             self,
         )
         self.setCentralWidget(self.workspace)
-        shown = self.toolbar, self.viewport, *bars, self.saved_card, self.notices
+        shown = self.toolbar, self.viewport, *cards, self.questions
         for part in (*shown, self.bottom_bars, self.panel, self.status):
             self.theme.add_widget(part)
-
-    def _reserve_headroom(self, height: int) -> None:
-        """Reserve the top of a comparison for the overlay."""
-        self.viewport.set_headroom(height)
-        self.messages.set_headroom(height + SPACE if height else 0)
 
     def _show_recording(self, on: bool) -> None:
         self.actions_by_key["record"].setChecked(on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.settings import ALWAYS
 from app.ui.main_window.parts import WindowParts
 
 
@@ -20,8 +21,8 @@ class Visibility:
         settings = window.settings.value
         layers = settings.overlay and settings.layers
         for action, on in (
-            ("wall_camera", settings.wall_camera == "always"),
-            ("remember_source", settings.remember_source),
+            ("wall_camera", settings.wall_camera == ALWAYS),
+            ("remember_source", settings.remember_source == ALWAYS),
             ("mirror", settings.mirror),
             ("reduce_motion", settings.reduce_motion),
             ("overlay", settings.overlay),

@@ -83,9 +83,7 @@ class MainWindow(WindowParts):
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)
         self.workspace.panel_changed.connect(self.visibility.update_panel_action)
-        held, wall = self.camera.held, self.wall.page
-        for part in (self.viewport, self.overlay, self.badge, self.queue, held, wall):
-            self.messages.covered_height_changed.connect(part.set_covered_height)
+        self.cards.covered_height_changed.connect(self.queue.set_covered_height)
         self.viewport.split_changed.connect(lambda split: self.settings.update(split=split))
         self.theme.changed.connect(
             lambda tokens: self._icons.start(actions.apply_icons(self.actions_by_key, tokens))

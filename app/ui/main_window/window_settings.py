@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.background_jobs import RunJob
 from app.engine.config import EngineConfig
 from app.live.session import Session
-from app.settings import Settings
+from app.settings import ALWAYS, NEVER, Settings
 from app.ui.controllers.settings_mapping import settings_with_config, stored_source
 
 SAVE_DELAY_MS = 1000  # from the last change to saving
@@ -60,7 +60,7 @@ class WindowSettings:
 
     def save(self) -> None:
         """Save in the background; report a failure as a problem."""
-        self._saver.save(self.current())
+        self._saver.save(permitted(self.current()))
 
     def save_now(self) -> None:
         """Save and wait for completion.
@@ -69,13 +69,13 @@ class WindowSettings:
             OSError: If the settings cannot be written.
         """
         self._later.stop()
-        self._saver.save_now(self.current())
+        self._saver.save_now(permitted(self.current()))
 
     def current(self) -> Settings:
         """Update `value` from the session and the window's geometry, and return it."""
         settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
-        if not settings.remember_source:
+        if settings.remember_source == NEVER:
             settings = replace(settings, source="", palette_recent="")
         elif kept and not self._is_pasted(kept):
             settings = replace(settings, source=kept)
@@ -84,6 +84,13 @@ class WindowSettings:
             settings = replace(settings, geometry=geometry)
         self.value = settings
         return settings
+
+
+def permitted(settings: Settings) -> Settings:
+    """Return `settings` without the traces that the user has not allowed the file to keep."""
+    if settings.remember_source == ALWAYS:
+        return settings
+    return replace(settings, source="", palette_recent="")
 
 
 class SettingsSaver:

@@ -118,7 +118,7 @@ class QueueController(QObject):
             self.shown_changed.emit()
 
     def set_covered_height(self, height: int) -> None:
-        """Keep the page below messages that cover its top `height` pixels."""
+        """Let the rows be scrolled above messages that cover the bottom `height` pixels."""
         self._covered = height
         if self.page is not None:
             self.page.set_covered_height(height)

@@ -79,7 +79,7 @@ class QueuePage(QFrame):
             set_text_shown(each, True)
         self._foot = FoldingRow(buttons, buttons[1], self)
         head = (self._heading, SPACE, (self._summary, 1), self.finish, self.start)
-        self._column = fill(
+        fill(
             QVBoxLayout(self),
             fill(QHBoxLayout(), *head, spacing=SPACE),
             self.progress,
@@ -87,10 +87,10 @@ class QueuePage(QFrame):
             (self.list, 1),
             self._stream,
             self._foot,
+            margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE),
             spacing=SPACE,
         )
         self._stream.hide()
-        self.set_covered_height(0)
 
     @property
     def summary(self) -> str:
@@ -118,8 +118,9 @@ class QueuePage(QFrame):
         self._stream.setVisible(bool(text))
 
     def set_covered_height(self, height: int) -> None:
-        """Keep the page below messages that cover its top `height` pixels."""
-        self._column.setContentsMargins(2 * SPACE, SPACE + height, 2 * SPACE, SPACE)
+        """Let the rows be scrolled above messages that cover the bottom `height` pixels."""
+        below = self.height() - self.list.geometry().bottom() - 1
+        self.list.keep_free(max(0, height - below))
 
     # Drag and drop
 

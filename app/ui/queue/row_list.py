@@ -43,6 +43,10 @@ class RowList(QListView):
         self.setToolTip(tr("Drag entries to change their order"))
         self.verticalScrollBar().setToolTip(tr("Scroll the queue"))
 
+    def keep_free(self, height: int) -> None:
+        """Keep the bottom `height` pixels free of rows; no row moves unless the last is shown."""
+        self.setViewportMargins(0, 0, 0, height)
+
     def chosen(self) -> list[Row]:
         indexes = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
         return [index.data(ROW) for index in indexes]

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleEvent,
     QAction,
     QDrag,
     QImage,
@@ -16,7 +14,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QApplication,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QMenu,
@@ -29,6 +26,7 @@ from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import breakable
 from app.ui.widgets.message_bars import make_button, message_label
+from app.ui.widgets.toast import CloseCross, ToastCard, in_use
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import tr
 
@@ -36,10 +34,11 @@ THUMBNAIL = QSize(128, 80)  # px, the most that it takes
 SHOWN_MS = 30_000
 
 
-class SavedCard(QFrame):
+class SavedCard(ToastCard):
     """A card about the last saved picture.
 
-    It disappears after SHOWN_MS, or later while the pointer or the focus is in it.
+    It disappears after SHOWN_MS, or later while the pointer or the focus is in it. Newer messages
+    cover it meanwhile.
 
     Signals:
         copy_wanted, before_after_wanted, folder_wanted: A button was pressed.
@@ -69,8 +68,9 @@ class SavedCard(QFrame):
         self.folder = make_button(
             tr("Show in &folder"), tr("Show the file in its folder"), self.folder_wanted.emit
         )
-        close = make_button(tr("&OK"), tr("Close this message (Esc)"), self.dismiss)
-        buttons = self.copy, self.before_after, self.wipe, self.folder, close
+        close = CloseCross()
+        close.clicked.connect(self.dismiss)
+        buttons = self.copy, self.before_after, self.wipe, self.folder
         column = fill(
             QVBoxLayout(),
             None,
@@ -80,27 +80,41 @@ class SavedCard(QFrame):
             spacing=SPACE // 2,
         )
         margins = (SPACE, SPACE, SPACE, SPACE)
-        fill(QHBoxLayout(self), self.thumbnail, (column, 1), margins=margins, spacing=2 * SPACE)
+        row = fill(QHBoxLayout(self), self.thumbnail, (column, 1), close, margins=margins)
+        row.setSpacing(2 * SPACE)
+        row.setAlignment(close, Qt.AlignmentFlag.AlignTop)
+        self._said = ""
+        self._file: Path | None = None
+        self._picture = QImage()
         self._timer = QTimer(self, interval=SHOWN_MS, singleShot=True)
         self._timer.timeout.connect(self._on_time_up)
         self.hide()
 
     @property
     def text(self) -> str:
-        return "" if self.isHidden() else self.accessibleDescription()
+        return self._said
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._said)
 
     def show_saved(self, path: Path, text: str, picture: QImage) -> None:
-        """Show a saved file, with a small copy of its picture; screen readers read `text` out."""
-        self.thumbnail.show_file(path, picture)
-        self._text.setText(breakable(text))
-        self.setAccessibleDescription(text)
+        """Show a saved file, with a small copy of its picture."""
+        self._said, self._file, self._picture = text, path, picture
         self._timer.start()
+        self.came.emit()
+
+    def present(self) -> None:
+        if self._file is not None:
+            self.thumbnail.show_file(self._file, self._picture)
+        self._text.setText(breakable(self._said))
+        self.setAccessibleDescription(self._said)
         self.show()
-        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def dismiss(self) -> None:
         self._timer.stop()
-        self.hide()
+        self._said = ""
+        self.closed.emit()
 
     def _wipe_button(self) -> QToolButton:
         """Make the button of the two shapes of a wipe."""
@@ -122,8 +136,7 @@ class SavedCard(QFrame):
         return button
 
     def _on_time_up(self) -> None:
-        focused = self.window().focusWidget()
-        if self.underMouse() or (focused is not None and self.isAncestorOf(focused)):
+        if in_use(self):
             self._timer.start()
         else:
             self.dismiss()

@@ -60,7 +60,7 @@ class SpeedBadge(QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.clicked.connect(figures.trigger)
-        self.set_covered_height(0)
+        self.move(2 * SPACE, 2 * SPACE)
         self.hide()
         self._timer = QTimer(self, interval=REDRAW_MS)
         self._timer.timeout.connect(self.refresh)
@@ -70,10 +70,6 @@ class SpeedBadge(QPushButton):
         """Show the badge whenever a stream runs, or never."""
         self._wanted = wanted
         self.refresh()
-
-    def set_covered_height(self, covered: int) -> None:
-        """Move below messages that cover the top `covered` pixels of the picture."""
-        self.move(2 * SPACE, 2 * SPACE + covered)
 
     def refresh(self) -> None:
         styled = self._styled()

@@ -194,11 +194,13 @@ QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outlin
 #panelScroll {{ border-left: 1px solid {t.line}; }}
 #problem {{ background: {t.alert}; }}
 #problem QLabel {{ color: {t.on_alert}; }}
-#notice, #offer, #job {{ background: {t.calm}; }}
-#notice QLabel, #offer QLabel, #job QLabel {{ color: {t.on_calm}; }}
-#problem, #offer, #job {{ border-bottom: 1px solid {t.line}; }}
-#notice, #saved {{ border: 1px solid {t.outline}; border-radius: {RADIUS}px; }}
-#saved {{ background: {t.panel}; }}
+#notice, #job {{ background: {t.calm}; }}
+#notice QLabel, #job QLabel {{ color: {t.on_calm}; }}
+#saved, #question {{ background: {t.panel}; }}
+#problem, #notice, #job, #saved {{ border: 1px solid {t.outline};
+    border-radius: {RADIUS + 2}px; }}
+#question {{ border: 1px solid {t.outline}; border-radius: {2 * RADIUS}px; }}
+#question QLabel {{ color: {t.text}; font-size: {points * 1.1:.1f}pt; }}
 #card {{ background: {t.panel}; border-radius: {RADIUS + 2}px; }}
 QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
@@ -215,10 +217,11 @@ QToolButton {{ padding: 4px 7px; }}
 QFileDialog QToolButton {{ padding: 0; min-height: 0; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
-#wallBar QToolButton, QPushButton#quiet {{ background: transparent; border-color: transparent; }}
+#cross, #wallBar QToolButton, QPushButton#quiet {{ background: transparent;
+    border-color: transparent; }}
 #wallSources QPushButton {{ padding: 10px 20px; font-size: {points * 1.1:.1f}pt; }}
-QToolButton:hover, QPushButton:hover, #toolbar QToolButton:hover, #transport QToolButton:hover
-    {{ background: {t.hover}; }}
+QToolButton:hover, QPushButton:hover, #cross:hover, #toolbar QToolButton:hover,
+    #transport QToolButton:hover {{ background: {t.hover}; }}
 QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
 QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checked
     {{ background: {t.raised}; border-color: {t.raised}; }}
@@ -228,7 +231,7 @@ QPushButton[role="tool"]:checked {{ background: {t.accent}; color: {t.on_accent}
     border-color: {t.accent}; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton{keys}:focus, QPushButton{keys}:focus, #toolbar QToolButton{keys}:focus,
-    #transport QToolButton{keys}:focus {{ border-color: {t.accent}; }}
+    #transport QToolButton{keys}:focus, #cross{keys}:focus {{ border-color: {t.accent}; }}
 QToolButton{keys}:checked:focus, #toolbar QToolButton{keys}:checked:focus
     {{ border-color: {t.accent}; }}
 #segments QToolButton{keys}:checked:focus, QPushButton[role="tool"]{keys}:checked:focus

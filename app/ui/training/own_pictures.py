@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths
 
-from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.choice_card import Answer, ChoiceCard
 from app.ui.training.form import TrainingForm
 from utils.translation.texts import tr
 
@@ -17,7 +17,7 @@ _TOPIC = "pictures"
 class OwnPictures:
     """Sets the pictures folder in the form; asks for permission once and keeps the answer."""
 
-    def __init__(self, form: TrainingForm, bar: ChoiceBar, keep: Callable[..., None]) -> None:
+    def __init__(self, form: TrainingForm, bar: ChoiceCard, keep: Callable[..., None]) -> None:
         self._form, self._bar, self._keep = form, bar, keep
         self.allowed = False  # whether the pictures folder may be read
 

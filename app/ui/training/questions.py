@@ -8,7 +8,7 @@ from app.live.session import Session
 from app.training.run_store import RunDirectory
 from app.training.state import Phase, State
 from app.ui.durations import format_duration
-from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.choice_card import Answer, ChoiceCard
 from app.ui.training.formatting import (
     cancel_text,
     confirmation_text,
@@ -33,7 +33,7 @@ class Topic(StrEnum):
 class Questions:
     """Asks one question at a time in the bar, and withdraws questions that the state settles."""
 
-    def __init__(self, session: Session, starter: Starter, bar: ChoiceBar) -> None:
+    def __init__(self, session: Session, starter: Starter, bar: ChoiceCard) -> None:
         self._session, self._studio = session, session.studio
         self._starter, self._bar = starter, bar
 

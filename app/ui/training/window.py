@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QRect, Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -19,7 +19,7 @@ from app.training.state import Phase, State
 from app.ui.controllers.drop_handler import accept_as_copy
 from app.ui.controllers.dropped_material import material_of
 from app.ui.file_dialogs import FileDialogs
-from app.ui.training.choice_bar import ChoiceBar
+from app.ui.training.choice_card import ChoiceCard
 from app.ui.training.foot import Foot
 from app.ui.training.form import TrainingForm
 from app.ui.training.formatting import busy_text, status_text
@@ -28,7 +28,9 @@ from app.ui.training.questions import Questions
 from app.ui.training.results import Results
 from app.ui.training.starting import Starter
 from app.ui.widgets.dialogs import ModelessDialog
-from app.ui.widgets.message_bars import ProblemBar
+from app.ui.widgets.floating import BottomCards, CenteredCard, Floating
+from app.ui.widgets.toast import Toast
+from app.ui.widgets.toasts import ProblemToast
 from app.ui.window_geometry import WindowGeometry
 from models.training.presets import PRESETS
 from utils.devices import resolve
@@ -42,6 +44,8 @@ class TrainingWindow(ModelessDialog):
 
     `frame` returns the current picture, [H, W, 3] uint8 RGB, or None.
     """
+
+    _floating: tuple[Floating, ...] = ()  # until it is laid out
 
     def __init__(
         self,
@@ -57,12 +61,13 @@ class TrainingWindow(ModelessDialog):
         self.setWindowFlag(Qt.WindowType.WindowMinMaxButtonsHint)
         self.setAcceptDrops(True)
         self.form = TrainingForm(session.run, picker, self)
-        self.problems = ProblemBar(self)
-        self.choice_bar = ChoiceBar(self)
+        self.problems = ProblemToast(self)
+        Toast(self.problems, parent=self)
+        self.choice_card = ChoiceCard(self)
         self.results = Results(session, frame, self)
         self.starter = Starter(session, self.form, frame, keep)
-        self.questions = Questions(session, self.starter, self.choice_bar)
-        self.own_pictures = OwnPictures(self.form, self.choice_bar, keep)
+        self.questions = Questions(session, self.starter, self.choice_card)
+        self.own_pictures = OwnPictures(self.form, self.choice_card, keep)
         self.foot = Foot(
             self._start, self._studio.resume, self._studio.pause, self.questions.cancel, self
         )
@@ -79,13 +84,17 @@ class TrainingWindow(ModelessDialog):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(0)
-        grid.addWidget(self.problems, 0, 0, 1, 2)
-        grid.addWidget(self.choice_bar, 1, 0, 1, 2)
-        grid.addWidget(self.form, 2, 0)
-        grid.addWidget(self.results, 2, 1)
-        grid.addWidget(self.foot, 3, 0, 1, 2)
+        grid.addWidget(self.form, 0, 0)
+        grid.addWidget(self.results, 0, 1)
+        grid.addWidget(self.foot, 1, 0, 1, 2)
         grid.setColumnStretch(1, 1)
-        grid.setRowStretch(2, 1)
+        grid.setRowStretch(0, 1)
+        self._floating = (
+            BottomCards(self.problems, parent=self),
+            CenteredCard(self.choice_card, self),
+        )
+        for each in self._floating:
+            each.float_over(self)
         self.resize(1020, 720)
         WindowGeometry(self)
 
@@ -99,6 +108,14 @@ class TrainingWindow(ModelessDialog):
         self.results.frame_used.connect(self._show_frame_used)
         self.form.own_pictures_wanted.connect(self.own_pictures.use)
         self.form.changed.connect(self._on_form_changed)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep messages over the part above the foot."""
+        done = super().event(event)
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            for each in self._floating:
+                each.set_area(QRect(0, 0, self.width(), self.foot.y()))
+        return done
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look for unfinished runs whenever the window is shown."""

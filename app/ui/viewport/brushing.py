@@ -74,15 +74,15 @@ class BrushControl(PictureTool):
 
     # Painting
 
-    def paint(self, painter: QPainter, top: int) -> None:
-        """Paint the circle, and the hint at least `top` pixels down."""
+    def paint(self, painter: QPainter) -> None:
+        """Paint the circle and the hint."""
         if not self._open:
             return
         at = self._pointer
         if at is not None and (self.dragging or self._seen.contains(at.toPoint())):
             self._paint_circle(painter, at)
         if not self.dragging:
-            self._paint_hint(painter, top)
+            self._paint_hint(painter)
 
     def _paint_circle(self, painter: QPainter, at: QPointF) -> None:
         """Paint a bright circle in a dark one, legible on any picture; dashed for the eraser."""

@@ -82,8 +82,8 @@ class CombControl(PictureTool):
 
     # Painting
 
-    def paint(self, painter: QPainter, top: int) -> None:
-        """Paint the handles and the drag, or the hint at least `top` pixels down."""
+    def paint(self, painter: QPainter) -> None:
+        """Paint the handles and the drag, or the hint."""
         if not self._open:
             return
         painter.save()
@@ -96,7 +96,7 @@ class CombControl(PictureTool):
             _draw_stroke(painter, middle - along, middle + along, INK if lit else _ACCENT)
         painter.restore()
         if self._start is None:
-            self._paint_hint(painter, top)
+            self._paint_hint(painter)
 
     def cursor(self, at: QPointF) -> Qt.CursorShape | None:
         """Return the pointer's shape at a place; None if combing does not set it."""

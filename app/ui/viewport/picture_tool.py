@@ -44,13 +44,13 @@ class PictureTool(QObject):
         """Set where the picture is painted: all of it, its visible part, and whether mirrored."""
         self._whole, self._seen, self._mirrored = whole, seen, mirrored
 
-    def _paint_hint(self, painter: QPainter, top: int) -> None:
-        """Paint the hint in the middle, at least `top` pixels down."""
+    def _paint_hint(self, painter: QPainter) -> None:
+        """Paint the hint in the middle of the top."""
         if not self.hint:
             return
         widest = self._seen.width() - 2 * SPACE
         width = min(widest, pill_size(painter.fontMetrics(), self.hint).width())
-        down = max(top, self._seen.top()) + 2 * SPACE
+        down = max(0, self._seen.top()) + 2 * SPACE
         corner = QPoint(self._seen.center().x() - width // 2, down)
         draw_pill(painter, corner, self.hint, widest=widest)
 

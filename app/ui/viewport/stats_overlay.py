@@ -55,7 +55,6 @@ class Overlay(QWidget):
         self._reading, self._styled, self._keep_free = reading, styled, set_headroom
         self._viewport = parent
         self._pixmap = QPixmap()
-        self._covered = 0
         self._layers = False
         # Widths only grow, so that changing digits do not move the columns.
         self._max_widths: dict[str, int] = {}
@@ -72,11 +71,6 @@ class Overlay(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         self._keep_free(0)
 
-    def set_covered_height(self, covered: int) -> None:
-        """Move below messages that cover the top `covered` pixels of the viewport."""
-        self._covered = covered
-        self.refresh()
-
     def show_layers(self, on: bool) -> None:
         """Show the time of every layer, or hide it, which is the default."""
         self._layers = on
@@ -88,7 +82,7 @@ class Overlay(QWidget):
         reading, styled = self._reading(), self._styled()
         title = bottleneck_words(reading.bottleneck)
         compared = styled is not None and styled.comparison is not None
-        self.move(2 * SPACE, 2 * SPACE + (0 if compared else self._covered))
+        self.move(2 * SPACE, 2 * SPACE)
         rows: Rows = []
         if styled is not None and compared:
             (rows,) = overlay_columns(reading, styled, brief=True, layers=self._layers)

@@ -78,7 +78,6 @@ class Viewport(QWidget):
         self._figures: Comparison | None = None  # the comparison whose figures are shown
         self._figures_since = 0.0
         self._headroom = 0
-        self._covered = 0
         self._area = QRect()  # the painted picture's area, in device pixels
         self._picture = QRect()  # the visible part of the picture, which the divider crosses
         self.zoom = ZoomControl(self)
@@ -162,11 +161,6 @@ class Viewport(QWidget):
             self._headroom = headroom
             self.update()
 
-    def set_covered_height(self, covered: int) -> None:
-        """Move texts and the compare view below messages that cover the top `covered` pixels."""
-        self._covered = covered
-        self.update()
-
     def set_style_title(self, title: str) -> None:
         self._title = title
         self.update()
@@ -242,7 +236,7 @@ class Viewport(QWidget):
         else:
             self._paint_result(painter, self._styled)
             if self._waiting_text:
-                corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
+                corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
                 widest = self.width() - 4 * SPACE
                 draw_pill(painter, corner, self._waiting_text, right=True, widest=widest)
         if self._drop_hint:
@@ -277,14 +271,14 @@ class Viewport(QWidget):
         if self._view == "split":
             self._paint_split(painter, styled, place)
         elif self._view == "compare" and not self._waiting_text:
-            corner = QPoint(self.width() - 2 * SPACE, self._covered + 2 * SPACE)
+            corner = QPoint(self.width() - 2 * SPACE, 2 * SPACE)
             said = tr("Measuring plain PyTorch and StyleForge...")
             draw_pill(painter, corner, said, right=True)
         if self._view != "compare":
             whole = on_widget(place, self.devicePixelRatioF())
             for tool in self._tools:
                 tool.place(whole, self._picture, mirrored=self.mirrored)
-                tool.paint(painter, self._covered)
+                tool.paint(painter)
         self._paint_zoom(painter)
 
     def _paint_zoom(self, painter: QPainter) -> None:

@@ -60,7 +60,7 @@ class WallPage(QWidget):
             grid.setRowStretch(line, 1)
             grid.setColumnStretch(line, 1)
         parts = self.bar, (grid, 1), self.sources
-        self._column = fill(QVBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=0)
+        fill(QVBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=0)
         parent.installEventFilter(self)
         self.hide()
 
@@ -134,13 +134,6 @@ class WallPage(QWidget):
             tile.show_painting(QPixmap())
 
     # Place
-
-    def set_covered_height(self, covered: int) -> None:
-        """Move the tiles below messages that cover the top `covered` pixels and more than the bar.
-
-        Tiles of another size are painted again, so a message of one line moves none.
-        """
-        self._column.setContentsMargins(0, max(0, covered - self.bar.height()), 0, 0)
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize:

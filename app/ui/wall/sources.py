@@ -7,8 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QPoint
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.settings import ALWAYS, ASK, NEVER
 from app.sources import SCENE
-from app.sources.camera import CameraName
+from app.sources.camera import CameraName, is_camera
 from app.ui.controllers.source_opener import camera_spec
 from app.ui.controllers.startup_source import StartupSource
 from app.ui.file_dialogs import OPEN_FILM, OPEN_PICTURE
@@ -17,8 +18,10 @@ from utils.translation.texts import mark, tr
 
 # The actions that `act` runs.
 OPENERS = ("open_camera", "open_photo", "open_film", "open_demo")
+SEE_YOURSELF = mark(
+    "See yourself in every style? The pictures of your camera never leave this computer."
+)
 NO_CAMERA = mark("No camera found. Plug one in, and choose Camera again")
-ASK, ALWAYS, NEVER = "ask", "always", "never"  # values of Settings.wall_camera
 
 
 class WallSources(QObject):
@@ -38,9 +41,13 @@ class WallSources(QObject):
         self._shown, self._button = shown, button
         self._wanted = False  # whether the user chose Camera
         self._first: str | list[str] | None = None  # opens unless there is an allowed camera
-        self._asking = self._asked = False
+        self._asked = False
         self._session.cameras_found.connect(self._on_cameras_found)
-        context.questions.cancel.clicked.connect(self._refuse)
+
+    @property
+    def asked(self) -> bool:
+        """Whether the wall has asked for the camera since the start."""
+        return self._asked
 
     def open_first(self, spec: str | list[str]) -> None:
         """Open the allowed camera, or else `spec`; the scene follows if that fails."""
@@ -70,7 +77,7 @@ class WallSources(QObject):
         elif first is not None:
             allowed = self._context.settings().wall_camera == ALWAYS and cameras
             StartupSource(self._session, camera_spec(cameras[0]) if allowed else first)
-        elif cameras and self._shown() and not self._asked:
+        elif cameras and self._shown() and not (self._asked or self._camera_is_open):
             self._ask(cameras[0])
 
     def _open_wanted(self, cameras: tuple[CameraName, ...]) -> None:
@@ -93,33 +100,36 @@ class WallSources(QObject):
     # The question
 
     def _ask(self, camera: CameraName) -> None:
-        """Ask once whether the wall may show a camera, unless the user has answered before."""
+        """Ask once whether the wall may show a camera, unless the user has answered before.
+
+        Without an answer, the next start asks again.
+        """
         if self._context.settings().wall_camera != ASK:
             return
-        self._asked = self._asking = True
+        self._asked = True
 
-        def once(_: object = None) -> None:
-            self._asking = False
+        def once() -> None:
             self._session.open(camera_spec(camera))
 
-        def always() -> None:
+        def always(_: object) -> None:
             self._keep(ALWAYS)
             once()
 
         self._context.questions.ask(
-            tr("See yourself on the wall? Your camera's picture stays on this computer."),
-            tr("&Only now"),
-            once,
-            no=tr("No&t now"),
-            other=tr("&Always"),
-            on_other=always,
+            tr(SEE_YOURSELF),
+            tr("&Always"),
+            always,
+            other=tr("&This time"),
+            on_other=once,
+            no=tr("&Never", "camera"),
+            on_no=lambda: self._keep(NEVER),
+            unasked=True,
         )
 
-    def _refuse(self) -> None:
-        """Note that the user answered no, so that the next start does not ask again."""
-        if self._asking:
-            self._asking = False
-            self._keep(NEVER)
+    @property
+    def _camera_is_open(self) -> bool:
+        spec = self._session.spec
+        return self._session.info is not None and isinstance(spec, str) and is_camera(spec)
 
     def _keep(self, answer: str) -> None:
         self._context.keep(wall_camera=answer)

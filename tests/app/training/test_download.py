@@ -55,8 +55,8 @@ def test_the_layers_alone_are_downloaded_and_it_is_said_what_was_checked(
     filled(window, without_vgg, qtbot)
     assert window.form.vgg.toolTip() == "9 MB to download"
     window.foot.start.click()
-    assert "checks the server's identity" in window.choice_bar.question
-    window.choice_bar.buttons[0].click()
+    assert "checks the server's identity" in window.choice_card.question
+    window.choice_card.buttons[0].click()
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
         pass
     assert PART_BYTES < served.sent < PART_BYTES + 100_000 < len(served.data)
@@ -70,16 +70,16 @@ def test_the_whole_file_is_downloaded_only_when_that_is_agreed(
     served.ranges = False
     filled(window, without_vgg, qtbot)
     window.foot.start.click()
-    window.choice_bar.buttons[0].click()
+    window.choice_card.buttons[0].click()
     qtbot.waitUntil(
-        lambda: "cannot be downloaded alone" in window.choice_bar.question, timeout=PATIENCE
+        lambda: "cannot be downloaded alone" in window.choice_card.question, timeout=PATIENCE
     )
-    assert "cannot send parts" in window.choice_bar.question
-    assert "575 MB" in window.choice_bar.question
+    assert "cannot send parts" in window.choice_card.question
+    assert "575 MB" in window.choice_card.question
     assert until(qtbot, session.studio, Phase.IDLE).problem is None
     assert not list(runs.iterdir())
     assert all(served.requests)  # only ranges were requested
-    whole = window.choice_bar.buttons[0]
+    whole = window.choice_card.buttons[0]
     assert whole.text() == "&Whole file, 575 MB"
     whole.click()
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
@@ -93,7 +93,7 @@ def test_a_file_chosen_in_the_question_is_trained_with_at_once(
 ):
     filled(window, without_vgg, qtbot)
     window.foot.start.click()
-    window.choice_bar.buttons[2].click()
+    window.choice_card.buttons[2].click()
     window.form._picker._chosen["Choose VGG-19's weights"]([str(order.vgg)])
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE):
         pass

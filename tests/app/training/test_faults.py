@@ -112,9 +112,9 @@ def test_weights_are_downloaded_only_with_consent(window, session, order, qtbot,
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # no server listens there
     filled(window, TrainingRequest(**{**fields(order), "vgg": None}), qtbot)
     window.foot.start.click()
-    assert mentions(window.choice_bar.question, "9 MB", "download.pytorch.org")
+    assert mentions(window.choice_card.question, "9 MB", "download.pytorch.org")
     assert session.studio.state.phase is Phase.IDLE
-    window.choice_bar.buttons[0].click()
+    window.choice_card.buttons[0].click()
     problem = until(qtbot, session.studio, Phase.IDLE).problem
     while problem is None:
         qtbot.wait(50)

@@ -41,18 +41,18 @@ def test_the_pictures_folder_is_read_only_when_allowed_and_asked_for_once(
     window = opened(session, qtbot, kept)
     window.restore("", "", own_pictures=False)
     window.form.own_pictures.click()
-    assert str(own_pictures) in window.choice_bar.question
+    assert str(own_pictures) in window.choice_card.question
     assert window.form.folder.path is None
-    window.choice_bar.buttons[2].click()
+    window.choice_card.buttons[2].click()
     assert (window.form.folder.path, kept) == (None, {})
     window.form.own_pictures.click()
-    window.choice_bar.buttons[0].click()
+    window.choice_card.buttons[0].click()
     assert window.form.folder.path == own_pictures
     assert kept == {"own_pictures": True}
     later = opened(session, qtbot, kept)
     later.restore("", "", own_pictures=True)
     assert later.form.folder.path == own_pictures
-    assert later.choice_bar.question == ""
+    assert later.choice_card.question == ""
     qtbot.waitUntil(lambda: "5 photographs" in later.form.folder_remark.text())
 
 
@@ -62,7 +62,7 @@ def test_a_painting_with_photographs_known_needs_one_click(session, own_pictures
     window.form.show_vgg(order.vgg)
     window.use_picture(order.picture, "")
     qtbot.waitUntil(window.foot.start.isEnabled)
-    assert window.choice_bar.question == ""
+    assert window.choice_card.question == ""
     assert not window.form.advanced.isVisible()
     assert window.form.preset.currentData().key == "sketch"  # without a GPU
 

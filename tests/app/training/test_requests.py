@@ -128,12 +128,12 @@ def test_a_long_run_is_asked_about_and_can_be_declined(
     state = until(qtbot, session.studio, Phase.AWAITING_CONFIRMATION)
     assert state.forecast is not None
     assert not state.forecast.on_gpu
-    assert window.choice_bar.question == confirmation_text(state.forecast)
-    no = window.choice_bar.buttons[-1]
+    assert window.choice_card.question == confirmation_text(state.forecast)
+    no = window.choice_card.buttons[-1]
     assert no.text() == "Do &not train"
     no.click()
     until(qtbot, session.studio, Phase.IDLE)
-    assert not window.choice_bar.isVisible()
+    assert not window.choice_card.isVisible()
     assert not list(runs.iterdir())
 
 

@@ -78,7 +78,7 @@ def test_what_was_learned_so_far_becomes_a_style(window, session, order, qtbot, 
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.foot.cancel.click()
-    keep = window.choice_bar.buttons[1]
+    keep = window.choice_card.buttons[1]
     assert keep.text() == "&Keep as a style"
     with qtbot.waitSignal(session.studio.finished, timeout=PATIENCE) as told:
         keep.click()

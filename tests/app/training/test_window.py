@@ -23,7 +23,7 @@ from app.training.request import TrainingRequest
 from app.training.run_store import LossPoint, RunStore
 from app.training.state import Phase, State
 from app.ui.main_window import MainWindow
-from app.ui.training.choice_bar import Answer, ChoiceBar
+from app.ui.training.choice_card import Answer, ChoiceCard
 from app.ui.training.formatting import caption_text, shows_new_style
 from app.ui.training.loss_plot import LossPlot
 from tests.app.training.conftest import LONG, PATIENCE, fields, filled, learning, until
@@ -41,7 +41,7 @@ def controls(window: QWidget) -> list[QWidget]:
 
 
 def test_every_control_has_an_accessible_name_and_a_tooltip(window):
-    window.choice_bar.ask("x", "Why?", Answer("&Yes", "Answer yes", lambda: None))
+    window.choice_card.ask("x", "Why?", Answer("&Yes", "Answer yes", lambda: None))
     found = controls(window)
     assert len(found) > 12
     assert [w for w in found if not w.accessibleName() or not w.toolTip()] == []
@@ -98,13 +98,13 @@ def test_what_was_learned_is_thrown_away_only_after_asking(window, session, orde
     session.studio.start(TrainingRequest(**{**fields(order), "preset": LONG}), None)
     learning(qtbot, session.studio)
     window.foot.cancel.click()
-    go_on, _, _ = window.choice_bar.buttons
-    assert "Stop training 'Red stripes'" in window.choice_bar.question
+    go_on, _, _ = window.choice_card.buttons
+    assert "Stop training 'Red stripes'" in window.choice_card.question
     assert go_on.hasFocus()
     go_on.click()
     assert session.studio.state.phase is Phase.TRAINING
     window.foot.cancel.click()
-    _, _, delete = window.choice_bar.buttons
+    _, _, delete = window.choice_card.buttons
     delete.click()
     until(qtbot, session.studio, Phase.IDLE)
     assert not list(runs.iterdir())
@@ -129,7 +129,7 @@ def test_the_curves_say_in_words_what_they_show(qtbot):
 
 
 def test_a_question_is_answered_once(qtbot):
-    bar = ChoiceBar()
+    bar = ChoiceCard()
     qtbot.addWidget(bar)
     given = []
     bar.ask("a", "Shall we?", Answer("&Yes", "Yes", lambda: given.append(1)))
@@ -188,7 +188,7 @@ def test_an_unfinished_run_is_told_of_at_the_start(order, session, qtbot, runs):
     qtbot.waitUntil(lambda: "'Red stripes' is not finished" in window.notices.text)
     window.actions_by_key["train"].trigger()
     assert window.training_launcher.window is not None
-    asking = window.training_launcher.window.choice_bar
+    asking = window.training_launcher.window.choice_card
     qtbot.waitUntil(lambda: asking.topic == "unfinished")
     asking.buttons[1].click()
     qtbot.waitUntil(lambda: not run.path.exists())

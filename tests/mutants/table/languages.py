@@ -126,9 +126,9 @@ MUTANTS = (
     ),
     Mutant(
         "an answer that is not named is not translated",
-        "app/ui/widgets/prompt_bar.py",
-        'no or tr("Cance&l")',
-        'no or "Cance&l"',
+        "app/ui/widgets/question_card.py",
+        'asked.no or tr("Cance&l")',
+        'asked.no or "Cance&l"',
         (f"{_WINDOW}::test_a_question_that_names_no_answer_has_a_translated_one",),
     ),
     Mutant(

@@ -57,10 +57,10 @@ MUTANTS = (
     ),
     Mutant(
         "what was saved has no button",
-        "app/ui/widgets/message_bars.py",
-        "self.offer_button.setVisible(button is not None)",
-        "self.offer_button.setVisible(bool(self._offer))",
-        ("tests/app/ui/window/test_saved_files.py::test_a_snapshot_can_be_shown_in_its_folder",),
+        "app/ui/widgets/toasts.py",
+        "() if button is None else (button,)",
+        "()",
+        ("tests/app/ui/window/test_saved_files.py::test_a_recording_can_be_shown_in_its_folder",),
     ),
     Mutant(
         "before and after are exchanged",

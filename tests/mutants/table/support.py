@@ -58,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "an error of the window does not say what to do",
-        "app/ui/widgets/message_bars.py",
+        "app/ui/widgets/toasts.py",
         'f"{shown}\\n{advice}"',
         "shown",
         ("tests/app/ui/widgets/test_bars.py::test_a_problem_says_what_to_do_next",),
@@ -107,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "buttons of an error take the room of its text where letters are large",
-        "app/ui/widgets/message_bars.py",
+        "app/ui/widgets/toasts.py",
         "wide = 2 * self._buttons.sizeHint().width() < event.size().width()",
         "wide = True",
         (

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from app import unused_gpu
 from app.ui.controllers.gpu_offer import look_for_unused_gpu
-from app.ui.widgets.message_bars import NoticeBar
+from app.ui.widgets.toasts import NoticeToast
 from tests.helpers.driver_stub import driver_stub
 from tests.helpers.errors import mentions
 from utils.nvidia_driver import find_driver
@@ -24,10 +24,10 @@ def at_once(work, done, *, failure):
 
 
 @pytest.fixture
-def notices(qtbot) -> NoticeBar:
+def notices(qtbot) -> NoticeToast:
     parent = QWidget()
     qtbot.addWidget(parent)
-    bar = NoticeBar(parent)
+    bar = NoticeToast(parent)
     bar.keep_alive = parent  # type: ignore[attr-defined]
     return bar
 

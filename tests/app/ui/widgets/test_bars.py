@@ -1,4 +1,4 @@
-"""Bars and boxes: their messages, their questions, and their single answer."""
+"""Toasts, questions and boxes: their messages, and their single answer."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from app.errors import Problem
-from app.ui.widgets.message_bars import NoticeBar, ProblemBar
 from app.ui.widgets.option_box import Choice, OptionBox
-from app.ui.widgets.prompt_bar import PromptBar
+from app.ui.widgets.question_card import QuestionCard
+from app.ui.widgets.toast import Toast
+from app.ui.widgets.toasts import NoticeToast, ProblemToast
 
 
 @pytest.fixture
-def problems(qtbot) -> ProblemBar:
+def problems(qtbot) -> ProblemToast:
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
-    bar = ProblemBar(parent)
+    bar = ProblemToast(parent)
+    Toast(bar, parent=parent)
     bar.keep_alive = parent  # type: ignore[attr-defined]
     return bar
 
@@ -28,9 +30,9 @@ def test_problems_queue_with_a_counter_and_are_dismissed_one_by_one(problems):
     first, second = Problem("one", "trace"), Problem("two")
     for problem in (first, second, first):
         problems.add(problem)
-    assert problems.problems == (first, second)
+    assert problems.problems == (second, first)
     assert problems.isVisible()
-    assert problems.accessibleDescription() == "one"
+    assert problems.accessibleDescription() == "one", "it was the last that happened"
     assert any(label.text() == "1 of 2" for label in problems.findChildren(QLabel))
     problems.dismiss()
     assert problems.accessibleDescription() == "two"
@@ -58,14 +60,15 @@ def test_a_problem_says_what_to_do_next(problems):
 
 
 def test_a_notice_goes_by_itself_and_a_state_stays(qtbot, monkeypatch):
-    monkeypatch.setattr("app.ui.widgets.message_bars.NOTICE_MS", 30)
+    monkeypatch.setattr("app.ui.widgets.toasts.NOTICE_MS", 30)
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.resize(400, 200)
     field = QLineEdit(parent)
     parent.show()
     field.setFocus()
-    bar = NoticeBar(parent)
+    bar = NoticeToast(parent)
+    Toast(bar, parent=parent)
     bar.move(0, 100)  # away from the pointer, which would keep the notice open
     bar.show_state("The camera was unplugged")
     bar.show_notice("Saved it")
@@ -81,7 +84,7 @@ def test_a_question_gives_its_answer_once_and_a_no_gives_none(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
-    bar = PromptBar(parent)
+    bar = QuestionCard(parent)
     answers: list[str] = []
     bar.ask("Install?", "&Install", answers.append, label="&Title:", text="Waves")
     assert bar.field.accessibleName() == "Title"

@@ -22,7 +22,7 @@ SURFACES = ("window", "panel")
 BACKGROUNDS = {
     "#problem QLabel": ("alert",),
     "#notice QLabel": ("calm",),
-    "#offer QLabel": ("calm",),
+    "#question QLabel": ("panel",),
     "#job QLabel": ("calm",),
     "QMenu": ("raised",),
     "QComboBox": ("raised",),

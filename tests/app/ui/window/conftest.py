@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.engine.config import EngineConfig
 from app.live.session import Session
-from app.settings import Settings
+from app.settings import ALWAYS, Settings
 from app.styles.catalog import NETWORKS_FOLDER, Catalog
 from app.ui.main_window import MainWindow
 from tests.helpers.any_style import save_tiny
@@ -54,7 +54,7 @@ def saved() -> list[Settings]:
 
 @pytest.fixture
 def window(session, saved, qtbot):
-    window = MainWindow(session, Settings(), saved.append)
+    window = MainWindow(session, Settings(remember_source=ALWAYS), saved.append)
     qtbot.addWidget(window)
     show_window(window, qtbot)
     yield window

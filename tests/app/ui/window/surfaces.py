@@ -52,8 +52,8 @@ def _wall(window: MainWindow) -> QWidget:
 
 
 def _messages(window: MainWindow) -> QWidget:
-    window.problems.add(Problem("Could not open it", "trace", "Open another one."))
     window.notices.show_offer("Trained", "&Use it", "Use the style", print)
+    window.problems.add(Problem("Could not open it", "trace", "Open another one.", at_fault=True))
     window.questions.ask("Install it?", "&Install", print, label="&Title:")
     window.job.show_progress("Installing")
     window.painting.show_share(0.5)
@@ -65,6 +65,13 @@ def _messages(window: MainWindow) -> QWidget:
         window.actions_by_key["advanced"].trigger()
     QTest.qWait(350)  # progress bars appear after 300 ms
     return window
+
+
+def _toast(window: MainWindow) -> QWidget:
+    window.notices.show_offer(
+        "Open this again?", "&Remember", "Open it", print, other=("Do&n't", "Do not", print)
+    )
+    return window.notices
 
 
 def _queue(window: MainWindow) -> QWidget:
@@ -90,7 +97,7 @@ def _studio(window: MainWindow) -> QWidget:
     studio = window.training_launcher.window
     assert studio is not None
     studio.form.advanced_button.setChecked(True)
-    studio.problems.add(Problem("Could not train it", "trace", "Resume it."))
+    studio.problems.add(Problem("Could not train it", "trace", "Resume it.", at_fault=True))
     return studio
 
 
@@ -152,6 +159,7 @@ def _palette(window: MainWindow) -> QWidget:
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "wall": _wall,
     "messages and panel": _messages,
+    "toast": _toast,
     "queue": _queue,
     "keys": _keys,
     "answers": _answers,

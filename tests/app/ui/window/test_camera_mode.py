@@ -230,14 +230,6 @@ def test_nothing_is_said_of_a_single_picture_that_is_paused(streaming):
     assert not streaming.camera.held.isVisible()
 
 
-def test_the_words_go_below_messages(window, session, network, qtbot):
-    with qtbot.waitSignal(session.styled, timeout=5000):
-        session.open(network.url("stream.mjpg"))
-    press(window, "pause")
-    window.messages.covered_height_changed.emit(80)
-    assert window.camera.held._covered == 80
-
-
 def test_the_mode_of_a_camera_opened_by_its_number_is_kept_by_its_name(
     device, window, session, qtbot
 ):

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractButton, QLabel, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QScrollArea,
+    QSizePolicy,
+    QWidget,
+)
 
+from app.errors import Problem
 from app.settings import Settings
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.surfaces import daily, opened
@@ -55,9 +63,11 @@ def test_no_label_and_no_button_is_cut_off(large, name):
 
 def test_an_error_has_half_of_the_bar_at_least_and_its_buttons_below(large):
     opened(large, "messages and panel")
+    large.problems.add(Problem("Could not open it", "trace", "Try again.", at_fault=True))
+    QApplication.processEvents()
     bar = large.problems
     assert 2 * bar._text.width() > bar.width()
-    assert bar._dismiss.y() > bar._text.geometry().bottom()
+    assert bar.copy.y() > bar._text.geometry().bottom()
 
 
 def _may_elide(widget: QWidget) -> bool:

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QRect
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QAccessible, QEnterEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.errors import Problem
 from app.live.previews.painter import Preview
 from app.ui.main_window import MainWindow
+from app.ui.widgets.toast import CloseCross
 from tests.app.ui.window.conftest import press
 from tests.helpers.errors import mentions
 
@@ -25,9 +27,9 @@ def test_very_long_words_do_not_widen_the_window(streaming):
     assert streaming.minimumSizeHint().width() == before
 
 
-def test_problems_come_in_the_bar_and_escape_dismisses_them(window, session):
-    session.problem.emit(Problem("one", "trace"))
+def test_problems_come_as_a_toast_and_escape_dismisses_them(window, session):
     session.problem.emit(Problem("two"))
+    session.problem.emit(Problem("one", "trace"))
     assert window.problems.isVisible()
     press(window, "copy_details")
     assert "trace" in QGuiApplication.clipboard().text()
@@ -154,48 +156,36 @@ def test_no_message_moves_the_picture(streaming, session, qtbot, width):
         say()
         qtbot.wait(20)
         assert place_of_the_picture(streaming) == before
-    top = streaming.viewport.mapTo(streaming, QPoint()).y()
-    assert streaming.messages.mapTo(streaming, QPoint()).y() == top
-    assert all(bar.isVisible() for bar in (streaming.problems, streaming.questions))
-    streaming.problems.dismiss()
-    streaming.notices.dismiss()
+    assert streaming.notices.isVisible()
+    assert streaming.questions.isVisible()
     streaming.questions.dismiss()
     session.source_status.emit("")
+    streaming.problems.dismiss()
     qtbot.wait(20)
-    assert not streaming.messages.isVisible()
+    assert not streaming.toast.shown
     assert place_of_the_picture(streaming) == before
 
 
 def test_a_message_that_grows_is_shown_whole(streaming, session, qtbot):
     session.notice.emit("Saved")
-    low, bottom = streaming.toast.height(), streaming.toast.geometry().bottom()
+    low, bottom = streaming.notices.height(), streaming.notices.geometry().bottom()
     session.notice.emit("Saved as " + "a long name " * 60)
-    qtbot.waitUntil(lambda: streaming.toast.height() > low)
-    assert streaming.toast.geometry().bottom() == bottom, "its buttons stay where they are"
+    qtbot.waitUntil(lambda: streaming.notices.height() > low)
+    assert streaming.notices.geometry().bottom() == bottom, "it grows upward"
     assert streaming.notices.height() >= streaming.notices.heightForWidth(streaming.notices.width())
-
-
-def test_figures_are_written_below_the_messages(streaming, session):
-    press(streaming, "overlay")
-    before = streaming.overlay.y()
-    session.problem.emit(Problem("something"))
-    assert streaming.overlay.y() == before + streaming.messages.height()
-    press(streaming, "back")
-    assert streaming.overlay.y() == before
 
 
 def test_messages_keep_clear_of_the_figures_of_a_comparison(streaming, session, qtbot):
     press(streaming, "overlay")
     streaming.views.choose("compare")
-    overlay, messages = streaming.overlay, streaming.messages
+    overlay, toast = streaming.overlay, streaming.problems
     qtbot.waitUntil(lambda: streaming.viewport._headroom > 0)
     before = overlay.geometry()
     session.problem.emit(Problem("something"))
-    assert messages.isVisible()
-    assert not messages.geometry().intersects(overlay.geometry())
+    assert toast.isVisible()
+    place = QRect(overlay.mapTo(streaming.workspace, QPoint()), overlay.size())
+    assert not toast.geometry().intersects(place)
     assert overlay.y() == before.y()
-    press(streaming, "overlay")
-    assert messages.y() == streaming.viewport.mapTo(streaming.workspace, QPoint(0, 0)).y()
 
 
 def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
@@ -205,11 +195,12 @@ def test_what_the_status_line_has_no_room_for_is_in_its_tooltip(streaming):
 
 
 def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
-    bars = (streaming.problems, streaming.notices, streaming.questions)
+    bars = (streaming.questions, streaming.notices, streaming.problems)
     session.problem.emit(Problem("something"))
     session.notice.emit("Saved a picture")
     streaming.questions.ask("Install it?", "&Install", lambda _: None)
     for bar in bars:
+        assert bar.isVisible()
         button = bar.findChildren(QAbstractButton)[-1]
         button.setFocus()
         button.click()
@@ -221,7 +212,6 @@ def test_whoever_closes_a_message_is_at_the_picture_again(streaming, session):
 
 
 def test_a_notice_that_comes_and_goes_moves_no_button(streaming, session, qtbot):
-    session.problem.emit(Problem("something"))
     streaming.film.show_export("Exporting", 0.5)
     qtbot.waitUntil(streaming.film.isVisible)
     buttons = [b for b in streaming.findChildren(QAbstractButton) if b.isVisible()]
@@ -240,7 +230,7 @@ def test_a_notice_covers_the_picture_alone(streaming, session, qtbot, width):
     streaming._show_recording(True)
     session.notice.emit("Saved as " + "a long name " * 20)
     qtbot.wait(50)
-    toast = streaming.toast.geometry()
+    toast = streaming.notices.geometry()
     picture = streaming.viewport
     place = QRect(picture.mapTo(streaming.workspace, QPoint()), picture.size())
     assert place.contains(toast)
@@ -258,3 +248,210 @@ def test_a_notice_stays_while_the_keyboard_is_in_it(streaming, session):
     streaming.viewport.setFocus()
     streaming.notices._timer.timeout.emit()
     assert not streaming.notices.isVisible()
+
+
+# One toast
+
+
+def hold(card) -> None:
+    """Move the pointer onto a card, as the window system tells it."""
+    middle = QPointF(card.rect().center())
+    QApplication.sendEvent(card, QEnterEvent(middle, middle, middle))
+
+
+def let_go(card) -> None:
+    QApplication.sendEvent(card, QEvent(QEvent.Type.Leave))
+
+
+def offer(window: MainWindow, text: str, taken=print) -> None:
+    window.notices.show_offer(text, "&Use it", "Use it", taken)
+
+
+def shown(window: MainWindow) -> list[str]:
+    cards = window.problems, window.notices, window.saved_card
+    return [card.accessibleDescription() for card in cards if card.isVisible()]
+
+
+def test_there_is_one_toast_with_the_newest_message(streaming, session):
+    session.problem.emit(Problem("broken"))
+    offer(streaming, "trained")
+    session.notice.emit("copied")
+    assert shown(streaming) == ["copied"]
+    session.problem.emit(Problem("worse"))
+    assert shown(streaming) == ["worse"]
+
+
+def test_older_messages_that_need_an_answer_come_back_and_notices_do_not(streaming, session):
+    session.problem.emit(Problem("broken"))
+    offer(streaming, "trained")
+    session.notice.emit("copied")
+    session.source_status.emit("unplugged")
+    seen = []
+    while streaming.toast.shown:
+        seen += shown(streaming)
+        press(streaming, "back")
+    assert seen == ["unplugged", "trained", "broken"]
+
+
+def test_a_problem_that_happens_again_is_in_front_again(streaming, session):
+    for text in ("first", "second", "first"):
+        session.problem.emit(Problem(text))
+    assert shown(streaming) == ["first"]
+    assert len(streaming.problems.problems) == 2
+
+
+def test_no_button_changes_under_the_pointer(streaming, session):
+    taken: list[str] = []
+    offer(streaming, "first", lambda: taken.append("first"))
+    hold(streaming.notices)
+    offer(streaming, "second", lambda: taken.append("second"))
+    session.problem.emit(Problem("broken"))
+    assert shown(streaming) == ["first"]
+    streaming.notices.offer_button.click()
+    assert taken == ["first"]
+    assert shown(streaming) == ["broken"]
+
+
+def test_the_newest_message_comes_as_soon_as_the_pointer_has_left(streaming, session):
+    offer(streaming, "first")
+    hold(streaming.notices)
+    session.problem.emit(Problem("broken"))
+    let_go(streaming.notices)
+    assert shown(streaming) == ["broken"]
+
+
+def test_no_button_changes_under_the_keys(streaming, session):
+    offer(streaming, "first")
+    streaming.notices.offer_button.setFocus()
+    session.problem.emit(Problem("broken"))
+    assert shown(streaming) == ["first"]
+    streaming.viewport.setFocus()
+    assert shown(streaming) == ["broken"]
+
+
+def test_a_notice_does_not_end_under_the_pointer(streaming, session):
+    session.notice.emit("Saved a picture")
+    hold(streaming.notices)
+    streaming.notices._timer.timeout.emit()
+    assert shown(streaming) == ["Saved a picture"]
+    let_go(streaming.notices)
+    streaming.notices._timer.timeout.emit()
+    assert shown(streaming) == []
+
+
+def test_only_a_fault_of_the_program_asks_for_a_report(streaming, session):
+    session.problem.emit(Problem("broken.jpg is damaged", "trace"))
+    assert not streaming.problems.report.isVisible()
+    session.problem.emit(Problem.of(AssertionError("of ours"), failure="Could not save"))
+    assert streaming.problems.report.isVisible()
+    session.problem.emit(Problem.of(PermissionError("denied"), failure="Could not save"))
+    assert not streaming.problems.report.isVisible()
+
+
+def test_every_toast_has_a_cross_and_at_most_two_other_buttons(streaming, session):
+    for say in (
+        lambda: session.notice.emit("Saved a picture"),
+        lambda: streaming.notices.show_offer("a", "&B", "c", print, other=("&D", "e", print)),
+        lambda: session.problem.emit(Problem("broken", "trace", at_fault=True)),
+    ):
+        say()
+        (card,) = (c for c in (streaming.notices, streaming.problems) if c.isVisible())
+        visible = [each for each in card.findChildren(QAbstractButton) if each.isVisible()]
+        crosses = [each for each in visible if isinstance(each, CloseCross)]
+        assert len(crosses) == 1
+        assert len(visible) <= 3
+
+
+def test_screen_readers_are_told_each_message_once(streaming, session, monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr(
+        QAccessible,
+        "updateAccessibility",
+        lambda event: told.append(event.object().accessibleDescription()),
+    )
+    session.problem.emit(Problem("broken"))
+    session.notice.emit("copied")
+    streaming.toast.update()
+    press(streaming, "back")
+    assert [text for text in told if text in ("broken", "copied")] == ["broken", "copied", "broken"]
+
+
+def test_work_that_comes_and_goes_moves_no_card(streaming, session, qtbot):
+    session.notice.emit("Saved a picture")
+    streaming.film.show_export("Exporting", 0.5)
+    qtbot.waitUntil(streaming.film.isVisible)
+    notice, film = streaming.notices.geometry(), streaming.film.geometry()
+    assert not notice.intersects(film)
+    streaming.painting.show_share(0.5)
+    qtbot.waitUntil(streaming.painting.isVisible)
+    assert (streaming.notices.geometry(), streaming.film.geometry()) == (notice, film)
+    press(streaming, "back")
+    streaming.notices.dismiss()
+    assert streaming.film.geometry() == film
+    session.notice.emit("Saved another one")
+    assert streaming.notices.geometry() == notice
+
+
+# Questions
+
+
+def test_a_question_is_in_the_middle_and_its_first_button_is_the_primary_one(streaming, qtbot):
+    streaming.questions.ask("Install it?", "&Install", print, other="&Other")
+    card, picture = streaming.questions, streaming.viewport
+    qtbot.waitUntil(lambda: card.accept.x() < card.other.x() < card.cancel.x())
+    place = QRect(picture.mapTo(streaming.workspace, QPoint()), picture.size())
+    assert (card.geometry().center() - place.center()).manhattanLength() <= 2
+    assert card.accept.property("role") == "primary"
+
+
+def test_a_question_that_came_unasked_takes_no_key_and_no_click_meant_for_the_picture(
+    streaming, qtbot
+):
+    answers: list[str] = []
+    streaming.viewport.setFocus()
+    streaming.questions.ask("Resume it?", "&Resume", answers.append, unasked=True)
+    assert streaming.viewport.hasFocus()
+    accept = streaming.questions.accept
+    QTest.mouseClick(accept, Qt.MouseButton.LeftButton)
+    assert not answers
+    assert streaming.questions.isVisible()
+    qtbot.waitUntil(lambda: not streaming.questions.settling)
+    QTest.mouseClick(accept, Qt.MouseButton.LeftButton)
+    assert answers == [""]
+
+
+def test_a_question_that_came_unasked_waits_for_one_that_is_being_answered(streaming):
+    answers: list[str] = []
+    streaming.questions.ask("Name?", "&Save", print, label="&Name:")
+    streaming.questions.ask("Resume it?", "&Resume", answers.append, unasked=True)
+    assert streaming.questions.field.isVisible()
+    streaming.questions.ask("Remove it?", "&Remove", answers.append)
+    press(streaming, "back")
+    assert streaming.questions.accessibleDescription() == "Resume it?"
+    streaming.questions.accept.click()
+    assert answers == [""]
+    assert not streaming.questions.isVisible()
+
+
+def test_the_window_behind_a_question_stays_usable(streaming, session):
+    streaming.questions.ask("Install it?", "&Install", print)
+    press(streaming, "next_style")
+    assert session.config.style == "mosaic"
+
+
+def test_the_window_behind_a_closing_question_waits(streaming, session):
+    style = session.config.style
+    streaming.questions.ask("Quit?", "&Quit", print, no="&Keep", modal=True)
+    middle = streaming.toolbar.mapTo(streaming, streaming.toolbar.rect().center())
+    assert not streaming.toolbar.isAncestorOf(streaming.childAt(middle))
+    assert streaming.childAt(middle) is not streaming.toolbar
+    for _ in range(3):
+        QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_N)
+        QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_Tab)
+        assert streaming.questions.isAncestorOf(streaming.focusWidget())
+    assert session.config.style == style
+    QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_Escape)
+    assert not streaming.questions.isVisible()
+    assert streaming.toolbar.isAncestorOf(streaming.childAt(middle)) or (
+        streaming.childAt(middle) is streaming.toolbar
+    )

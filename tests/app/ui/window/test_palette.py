@@ -165,7 +165,7 @@ def test_the_recently_used_come_first_and_stay(streaming):
 
 
 def test_nothing_is_stored_while_nothing_is_remembered(streaming):
-    streaming.settings.update(remember_source=False)
+    streaming.settings.update(remember_source="never")
     view = opened(streaming)
     found(view, "strength")
     QTest.keyClick(view.field, Qt.Key.Key_Return)

@@ -176,7 +176,7 @@ def test_without_a_network_the_actions_are_disabled_and_a_drop_opens_the_studio(
     assert studio is not None
     qtbot.waitUntil(lambda: studio.form.title.text() == "Red Sea")
     assert studio.isVisible()
-    assert "May StyleForge search" in studio.choice_bar.question
+    assert "May StyleForge search" in studio.choice_card.question
     studio.close()
 
 

@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QWidget
 
 from app.batch.queue.job import JobState
 from app.batch.queue.job_queue import JobQueue
@@ -176,11 +176,25 @@ def test_everything_on_the_page_is_inside_the_window(window, queue, album, qtbot
     assert queue.page.list.height() > 180
 
 
-def test_messages_do_not_cover_the_page(window, queue, session, qtbot):
+def test_messages_move_nothing_on_the_page_and_cover_no_button(
+    window, queue, album, session, qtbot
+):
+    added(queue, qtbot, *album)
+    page = queue.page
+    before = [each.geometry() for each in controls(page) if each.isVisible()]
     session.notice.emit("Saved a picture")
-    qtbot.wait(50)
-    top = queue.page.start.mapTo(window, QPoint()).y()
-    assert top >= window.messages.mapTo(window, QPoint(0, window.messages.height())).y()
+    window.film.show_export("Exporting", 0.5)
+    qtbot.waitUntil(window.film.isVisible)
+    assert [each.geometry() for each in controls(page) if each.isVisible()] == before
+    buttons = [each for each in page.findChildren(QAbstractButton) if each.isVisible()]
+    for card in (window.notices, window.film):
+        for button in buttons:
+            place = QRect(button.mapTo(window.workspace, QPoint()), button.size())
+            assert not card.geometry().intersects(place), button.accessibleName()
+    page.list.scrollToBottom()
+    last = page.list.visualRect(page.list.model().index(len(queue.rows) - 1, 0))
+    bottom = page.list.viewport().mapTo(window.workspace, last.bottomLeft()).y()
+    assert bottom < window.film.geometry().top()
 
 
 # Adding

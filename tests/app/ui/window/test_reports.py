@@ -6,7 +6,6 @@ import threading
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
 
 from app.diagnostics.report_process import ReportError
 from app.errors import Problem
@@ -51,9 +50,9 @@ def test_an_error_offers_a_report(window, made, qtbot, of):
         bar = window.training_launcher.window.problems
     else:
         bar = window.problems
-    bar.add(Problem("Could not open it"))
-    (button,) = (b for b in bar.findChildren(QPushButton) if b.text() == "Copy a &report")
-    button.click()
+    bar.add(Problem("Could not open it", at_fault=True))
+    assert bar.report.isVisible()
+    bar.report.click()
     qtbot.waitUntil(lambda: window.notices.text == COPIED)
 
 

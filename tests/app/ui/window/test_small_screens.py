@@ -54,10 +54,9 @@ dialog.reject()
 REACH = """
 from app.frame import SourceInfo
 window.playback_bar.show_source(SourceInfo("film", 8, 8, 25.0, 9.0))
-session.problem.emit(Problem("Could not open 'broken.jpg': it is damaged"))
 session.notice.emit("Saved a picture")
 wait()
-parts = (window.toolbar, window.viewport, window.messages, window.playback_bar, window.gallery,
+parts = (window.toolbar, window.viewport, window.notices, window.playback_bar, window.gallery,
          window.status, *window.toolbar.findChildren(QWidget))
 told["outside"] = [part.accessibleName() for part in parts if part.isVisible() and not inside(part)]
 told["picture"] = window.viewport.height()
@@ -70,7 +69,7 @@ panel.ensureWidgetVisible(last)
 wait()
 told["last"] = panel.viewport().rect().contains(
     QRect(last.mapTo(panel.viewport(), last.rect().topLeft()), last.size()))
-told["buttons"] = inside(window.problems) and window.messages.geometry().right() < (
+told["buttons"] = inside(window.notices) and window.notices.geometry().right() < (
     panel.geometry().left() if window.workspace.narrow else window.width())
 """
 
@@ -243,7 +242,7 @@ def test_messages_are_not_under_the_drawer(narrow, session, qtbot):
     press(narrow, "panel")
     session.problem.emit(Problem("something"))
     qtbot.wait(20)
-    assert narrow.messages.geometry().right() < narrow.panel.geometry().left()
+    assert narrow.problems.geometry().right() < narrow.panel.geometry().left()
     button = narrow.problems.findChildren(QAbstractButton)[-1]
     place = button.mapTo(narrow, button.rect().center())
     assert narrow.childAt(place) is button

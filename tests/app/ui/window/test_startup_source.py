@@ -139,6 +139,7 @@ def test_a_file_manager_opens_files_whatever_their_names(session, monkeypatch, t
 @pytest.mark.full
 @pytest.mark.slow
 def test_the_program_shows_the_files_it_is_opened_with(picture, tmp_path):
+    Settings(remember_source="always").save(tmp_path / "settings" / "styleforge" / "settings.json")
     ran = subprocess.run(
         [sys.executable, "-m", "app", "--pictures", "1", "--open", str(picture)],
         env=os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "settings")},

@@ -12,6 +12,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 
+from app.frame import SourceInfo
 from app.live.previews.painter import Preview
 from app.settings import Settings
 from app.sources import CameraName
@@ -297,7 +298,7 @@ def test_the_wall_asks_once_and_opens_the_camera_always_if_told(
 ):
     window.wall.begin("")
     session.cameras_found.emit((CAMERA,))
-    window.questions.other.click()
+    window.questions.accept.click()
     assert script.opened == ["scene", "camera:HD Pro"]
     window.close()
     assert saved[-1].wall_camera == "always"
@@ -317,6 +318,37 @@ def test_an_allowed_camera_that_is_not_there_gives_way_to_the_picture(session, s
     session.cameras_found.emit(())
     assert script.opened == ["/waves.png"]
     window.theme.choice = "system"
+
+
+def test_this_time_opens_the_camera_and_keeps_no_answer(window, session, saved, script):
+    window.wall.begin("")
+    session.cameras_found.emit((CAMERA,))
+    window.questions.other.click()
+    session.cameras_found.emit((CAMERA,))
+    assert not window.questions.isVisible()
+    window.close()
+    assert script.opened == ["scene", "camera:HD Pro"]
+    assert saved[-1].wall_camera == "ask"
+
+
+def test_escape_opens_no_camera_and_the_next_start_asks_again(window, session, saved, script):
+    window.wall.begin("")
+    session.cameras_found.emit((CAMERA,))
+    assert window.wall.page.isAncestorOf(focused()), "the question takes no key of the wall"
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Escape)
+    assert not window.questions.isVisible()
+    assert window.wall.shown
+    window.close()
+    assert script.opened == ["scene"]
+    assert saved[-1].wall_camera == "ask"
+
+
+def test_a_camera_that_is_open_already_is_not_asked_about(window, session, monkeypatch):
+    monkeypatch.setattr(type(session), "spec", property(lambda _: "camera:HD Pro"))
+    monkeypatch.setattr(type(session), "info", property(lambda _: SourceInfo("HD Pro", 8, 8)))
+    window.wall.show()
+    session.cameras_found.emit((CAMERA,))
+    assert not window.questions.isVisible()
 
 
 def test_no_is_an_answer_that_is_kept(window, session, saved, script):
@@ -368,7 +400,7 @@ def test_the_last_source_is_stored_only_if_the_user_allows_it(streaming, saved, 
     assert saved[-1].source == str(picture)
     press(streaming, "remember_source")
     streaming.close()
-    assert (saved[-1].remember_source, saved[-1].source) == (False, "")
+    assert (saved[-1].remember_source, saved[-1].source) == ("never", "")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A bar with a modeless question and several answers."""
+"""A card with a modeless question and several answers, in the middle of the studio."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Answer:
     on_chosen: Callable[[], object]
 
 
-class ChoiceBar(QFrame):
+class ChoiceCard(QFrame):
     """Asks one question at a time; a new question replaces an unanswered one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("offer")
+        self.setObjectName("question")
         self.setAccessibleName(tr("Question"))
         self._question = message_label(self)
         self._buttons: list[QPushButton] = []
         self._row = fill(QHBoxLayout(), None, spacing=SPACE)
-        margins = (2 * SPACE, SPACE, SPACE, SPACE)
-        fill(QVBoxLayout(self), self._question, self._row, margins=margins, spacing=SPACE)
+        margins = (3 * SPACE, 3 * SPACE, 3 * SPACE, 5 * SPACE // 2)
+        fill(QVBoxLayout(self), self._question, self._row, margins=margins, spacing=2 * SPACE)
         self.topic = ""
         self.hide()
 
@@ -59,8 +59,9 @@ class ChoiceBar(QFrame):
             if number == 0:
                 made.setProperty("role", "primary")
             self._buttons.append(made)
-            self._row.addWidget(made)
+            self._row.insertWidget(number, made)
         self.show()
+        self.raise_()
         self._buttons[0].setFocus()
 
     def withdraw(self, topic: str = "") -> None:

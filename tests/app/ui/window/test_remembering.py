@@ -1,0 +1,121 @@
+"""The window remembers what was open only if the user lets it, and asks for that once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QTest
+
+from app.frame import SourceInfo
+from app.settings import Settings
+from app.ui.controllers.remembering import QUESTIONS
+from app.ui.main_window import MainWindow
+from tests.app.ui.window.conftest import press
+from tests.helpers.windows import show_window
+from utils.images.writing import write_pixels
+
+FILES, CAMERA = QUESTIONS["remember_source"], QUESTIONS["wall_camera"]
+
+
+@pytest.fixture
+def fresh(session, saved, qtbot):
+    """Yield a window whose user has answered nothing yet."""
+    window = MainWindow(session, Settings(), saved.append)
+    qtbot.addWidget(window)
+    show_window(window, qtbot)
+    yield window
+    window.theme.choice = "system"
+
+
+@pytest.fixture
+def opened(fresh, session, picture, qtbot) -> MainWindow:
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open(str(picture))
+    return fresh
+
+
+def act(window: MainWindow, answer: str) -> None:
+    notices = window.notices
+    answers: dict[str, Callable[[], object]] = {
+        "remember": notices.offer_button.click,
+        "do not": notices.other_button.click,
+        "Escape": lambda: press(window, "back"),
+    }
+    answers[answer]()
+
+
+def test_nothing_is_remembered_until_the_user_allows_it(opened, saved):
+    opened.settings.update(palette_recent="action:open")
+    opened.close()
+    kept = saved[-1]
+    assert (kept.remember_source, kept.source, kept.palette_recent) == ("ask", "", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"), [("remember", "always"), ("do not", "never"), ("Escape", "never")]
+)
+def test_the_first_source_of_ones_own_is_asked_about_once(
+    opened, session, saved, picture, tmp_path, qtbot, answer, kept
+):
+    assert opened.notices.text == FILES
+    act(opened, answer)
+    assert not opened.notices.text
+    assert opened.actions_by_key["remember_source"].isChecked() == (kept == "always")
+    write_pixels(tmp_path / "other.png", np.zeros((48, 64, 3), np.uint8))
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open(str(tmp_path / "other.png"))
+    assert not opened.notices.text
+    opened.close()
+    source = str(tmp_path / "other.png") if kept == "always" else ""
+    assert (saved[-1].remember_source, saved[-1].source) == (kept, source)
+
+
+def test_what_ran_before_the_answer_is_remembered_with_it(opened, saved):
+    opened.settings.update(palette_recent="action:open")
+    opened.settings.save_now()
+    act(opened, "remember")
+    opened.close()
+    assert saved[-1].palette_recent == "action:open"
+
+
+def test_the_switch_answers_the_question(opened, saved):
+    press(opened, "remember_source")
+    assert not opened.notices.text
+    opened.close()
+    assert saved[-1].remember_source == "always"
+
+
+def test_the_scene_and_a_pasted_picture_are_not_asked_about(fresh, session, qtbot):
+    with qtbot.waitSignal(session.source_changed, timeout=20_000):
+        session.open("scene")
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(QColor("blue"))
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        fresh.opener.open_image(image)
+    QTest.qWait(20)
+    assert not fresh.notices.text
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_camera_is_asked_about_unless_the_wall_has_asked(fresh, session, monkeypatch, asked):
+    fresh.wall.sources._asked = asked
+    monkeypatch.setattr(type(session), "spec", property(lambda _: "camera:HD Pro"))
+    session.source_changed.emit(SourceInfo("HD Pro", 8, 8))
+    assert fresh.notices.text == ("" if asked else CAMERA)
+    if not asked:
+        act(fresh, "remember")
+        assert fresh.settings.value.wall_camera == "always"
+        assert fresh.settings.value.remember_source == "ask"
+
+
+@pytest.mark.parametrize(("old", "meant"), [(True, "always"), (False, "never")])
+def test_older_settings_keep_their_meaning(tmp_path, old, meant):
+    complaints: list[str] = []
+    (tmp_path / "settings.json").write_text(json.dumps({"remember_source": old}))
+    settings = Settings.load(tmp_path / "settings.json", complaints.append)
+    assert settings.remember_source == meant
+    assert complaints == []
