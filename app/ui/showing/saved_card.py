@@ -102,6 +102,8 @@ class SavedCard(ToastCard):
         """Show a saved file, with a small copy of its picture."""
         self._said, self._file, self._picture = text, path, picture
         self._timer.start()
+        if self.isVisible():
+            self.present()  # also while it is in use, since its buttons are about the newest file
         self.came.emit()
 
     def present(self) -> None:

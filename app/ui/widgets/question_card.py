@@ -171,8 +171,13 @@ class QuestionCard(QFrame):
         no = asked.no or tr("Cance&l")
         answers = (self.accept, asked.yes), (self.other, asked.other), (self.cancel, no)
         for button, words in answers:
-            button.setText(words)
-            button.setAccessibleName(without_mnemonic(words))
+            if words:
+                button.setText(words)
+                button.setAccessibleName(without_mnemonic(words))
+        postponed = asked.on_no is not _nothing
+        self.cancel.setToolTip(
+            tr("Answer no; Esc asks again later") if postponed else tr("Answer no (Esc)")
+        )
         self.other.setVisible(bool(asked.other))
         self._shade.cover(self.parentWidget() if asked.modal else None)
         self.show()
