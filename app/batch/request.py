@@ -40,6 +40,7 @@ class Request:
         batch: Maximum pictures per batch; None for automatic.
         depth: Bits per channel of pictures, 8 or 16; None for their own.
         before_after: See app.batch.jobs.job.Job.
+        long_side: See app.batch.jobs.job.Job.
         name: Pattern of the results' names; None for the names of the inputs.
         shard: The part of the inputs that this process styles; None for all of them.
         cluster: Address of the Ray cluster that shares the run, see app.batch.cluster.pool.Pool;
@@ -62,6 +63,7 @@ class Request:
     batch: int | None = None
     depth: int | None = None
     before_after: str = ""
+    long_side: int | None = None
     name: NamePattern | None = None
     films: FilmOptions = FilmOptions()
     shard: Shard | None = None

@@ -87,6 +87,19 @@ def kept_exif(image: Image.Image, size: tuple[int, int]) -> bytes | None:
     return data
 
 
+def resized_exif(exif: bytes, size: tuple[int, int]) -> bytes:
+    """Return the data of `kept_exif` for the picture in another size, (width, height)."""
+    if not exif:
+        return exif
+    kept = Image.Exif()
+    kept.load(exif)
+    camera = kept.get_ifd(_EXIF_IFD)
+    for tag, side in zip(_SIDES, size, strict=True):
+        if tag in camera:
+            camera[tag] = side
+    return kept.tobytes()
+
+
 def exif_of(metadata: Mapping[str, str], kept: bytes = b"", most: float = math.inf) -> Image.Exif:
     """Convert metadata to EXIF: JSON in UserComment, and text in ImageDescription if it is free.
 

@@ -13,9 +13,11 @@ class Job:
     Attributes:
         before_after: Arrangement of a picture and its result, see
             app.export.before_after.composing.ARRANGEMENTS; "" for the result alone.
+        long_side: Most pixels of a picture's long side, to which reading reduces it; None for all.
     """
 
     source: Path
     target: Path
     film: bool = False
     before_after: str = ""
+    long_side: int | None = None

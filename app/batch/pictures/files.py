@@ -14,6 +14,7 @@ from app.export.picture_file import write_result
 from app.frame import Frame
 from utils.images.opening import ImageError
 from utils.images.reading import read_picture
+from utils.images.reducing import reduced
 from utils.text import printable
 
 # Errors that fail one picture while the others continue.
@@ -36,6 +37,8 @@ def read(job: Job, depth: int | None = None) -> Picture:
         ImageError: If the picture cannot be read.
     """
     picture = read_picture(job.source)
+    if job.long_side is not None:
+        picture = reduced(picture, job.long_side)
     deep, profile = picture.deep, picture.origin.profile
     if depth == 8:
         deep = None

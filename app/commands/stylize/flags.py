@@ -99,6 +99,13 @@ def add_look(parser: argparse.ArgumentParser) -> None:
         f"(default: the picture's own, at most {MAX_SIZE})",
     )
     parser.add_argument(
+        "--long-side",
+        type=_long_side,
+        metavar="PIXELS",
+        help="reduce larger pictures to this long side before they are painted, so that results "
+        "are smaller and made faster; films keep their size (default: the picture's own)",
+    )
+    parser.add_argument(
         "--depth",
         type=int,
         choices=(8, 16),
@@ -181,6 +188,10 @@ def add_telling(parser: argparse.ArgumentParser) -> None:
 
 def _size(text: str) -> int | str:
     return FULL if text == FULL else int_in_range(text, SHORTEST, MOST, "the size")
+
+
+def _long_side(text: str) -> int:
+    return int_in_range(text, SHORTEST, MOST, "the long side")
 
 
 def _batch(text: str) -> int:

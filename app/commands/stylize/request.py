@@ -32,6 +32,7 @@ def request_of(args: argparse.Namespace) -> Request:
         batch=args.batch,
         depth=args.depth,
         before_after=args.before_after,
+        long_side=args.long_side,
         name=args.name,
         films=FilmOptions(args.codec, args.quality, args.encoder, args.report),
         shard=args.shard,

@@ -380,6 +380,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--style-image", "a.jpg:0.25", "--style-image", "b.jpg", "--style-network", "n.safetensors",
         "--mix", "udnie:0.3", "--mix", "candy", "--kernels", "norm", "--precision", "fp16",
         "--device", "cuda:1", "--size", "512", "--depth", "16", "--batch", "3",
+        "--long-side", "900",
         "--strength", "0.123456789", "--keep-colors", "--network", "lite", "--strokes", "bold",
         "--codec", "hevc", "--quality", "best", "--encoder", "cpu", "--report", "films.json",
         "--before-after", "side", "--texture", "0.5", "--strokes-direction", "hand",

@@ -158,6 +158,16 @@ def test_where_sixteen_bits_become_eight_it_is_said_once(style, tmp_path, capsys
     assert read_picture(tmp_path / "out.png").bits == 8
 
 
+def test_larger_pictures_are_reduced_to_a_long_side_and_smaller_ones_are_not(
+    style, photo, tmp_path
+):
+    assert stylized(photo, "-o", tmp_path / "small.png", "--long-side", "20") == 0
+    assert read_pixels(tmp_path / "small.png").shape == (14, 20, 3)
+    assert read_metadata(tmp_path / "small.png")["Network size"] == "20x16"
+    assert stylized(photo, "-o", tmp_path / "whole.png", "--long-side", "40") == 0
+    assert read_pixels(tmp_path / "whole.png").shape == (26, 37, 3)
+
+
 def test_the_depth_of_results_can_be_chosen(style, photo, tmp_path):
     deep_picture(tmp_path / "deep.png")
     assert stylized(tmp_path / "deep.png", "-o", tmp_path / "eight.png", "--depth", "8") == 0
