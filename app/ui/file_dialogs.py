@@ -68,6 +68,7 @@ OPEN_PICTURE = FileKind("open_folder", _FILES, (_PICTURES, _ALL))
 OPEN_FILM = FileKind("open_folder", (Place.MoviesLocation,), ((mark("Films"), VIDEOS), _ALL))
 OPEN_FOLDER = FileKind("open_folder", _FILES)
 QUEUE_FOLDER = FileKind("queue_folder", _FILES)
+PAINT_FOLDER = FileKind("save_folder", _FILES)
 OPEN_STYLE = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),

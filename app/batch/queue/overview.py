@@ -22,12 +22,15 @@ class JobView:
 
     Attributes:
         state: A JobState, or INTERRUPTED.
-        pictures: Number of pictures and films; 0 before the job begins.
+        pictures: Number of pictures and films; 0 before the job begins, unless its
+            inputs are several files.
         done: How many of them have a result.
         kept: How many of `done` had their result before the job.
         failed: How many failed.
         share: The finished fraction of the work, 0 to 1; an unfinished film counts in part.
         result: Absolute path of the first result; "" if there is none.
+        faults: A path and a sentence for each file that failed, and a sentence alone for each input
+            that could not be used.
     """
 
     job: QueuedJob
@@ -39,6 +42,7 @@ class JobView:
     failed: int = 0
     share: float = 0.0
     result: str = ""
+    faults: tuple[tuple[str, str], ...] = ()
 
 
 class Overview:
@@ -71,7 +75,9 @@ class Overview:
         description = self._description(job)
         manifest = self._manifest(job.number)
         if manifest is None:
-            return JobView(job, state, description)
+            files = len(description.inputs)
+            known = files > 1 and files == len(job.stamps)
+            return JobView(job, state, description, files if known else 0)
         kept = manifest.count(State.KEPT)
         return JobView(
             job,
@@ -83,6 +89,7 @@ class Overview:
             manifest.count(State.FAILED),
             manifest.share,
             next((entry.result for entry in manifest.entries if entry.complete), ""),
+            _faults(manifest),
         )
 
     def _description(self, job: QueuedJob) -> Description:
@@ -107,6 +114,12 @@ class Overview:
         if known is None or known[0] != stamp:
             known = self._manifests[number] = stamp, read_manifest(path)
         return known[1]
+
+
+def _faults(manifest: Manifest) -> tuple[tuple[str, str], ...]:
+    failed = [entry for entry in manifest.entries if entry.state is State.FAILED]
+    files = [(entry.source, entry.error) for entry in failed]
+    return (*files, *(("", problem) for problem in manifest.problems))
 
 
 def why_failed(path: Path) -> str:

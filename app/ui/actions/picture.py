@@ -129,6 +129,15 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         section="Before and after",
     ),
     ActionEntry(
+        "paint_all",
+        "Paint all...",
+        ("Ctrl+A",),
+        "Paint all open pictures in one or several styles, into a folder",
+        "Picture",
+        "photo",
+        section="Many pictures",
+    ),
+    ActionEntry(
         "queue",
         "Queue",
         ("Ctrl+J",),
@@ -136,5 +145,6 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Picture",
         "queue",
         checkable=True,
+        section="Many pictures",
     ),
 )

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from app.engine.config import EngineConfig
@@ -78,17 +79,24 @@ class FilmStripController(QObject):
     """Connects the strip and the session.
 
     Args:
+        paint_all: The window's action that paints all pictures, for a button on the strip.
         painter: Styles the thumbnails; None creates one with its own engine.
     """
 
     wanted_changed = Signal(bool)  # whether the strip should be shown
 
-    def __init__(self, session: Session, parent: QWidget, painter: Painter | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        parent: QWidget,
+        paint_all: QAction,
+        painter: Painter | None = None,
+    ) -> None:
         super().__init__(parent)
         self._session = session
         self.painter: Painter = painter or StripPainter(session.catalog)
         self.thumbnails = StripThumbnails(session.run, self)
-        self.strip = FilmStrip(self.thumbnails, parent)
+        self.strip = FilmStrip(self.thumbnails, paint_all, parent)
         self._spec: Spec = ""  # the source of the listed pictures
         self._wanted, self._count = True, 0
         self._settled = QTimer(self, interval=SETTLED_MS, singleShot=True)

@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QAction, QPainter, QPainterPath, QPen, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -31,6 +31,7 @@ from app.ui.film_strip.thumbnails import SIZE, StripThumbnails
 from app.ui.layouts import described, fill
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.widgets.style_list import paint_focus
+from app.ui.widgets.toolbar import tool_button
 from utils.text import printable
 from utils.translation.texts import mark, tr
 
@@ -113,11 +114,17 @@ class StripDelegate(QStyledItemDelegate):
 
 
 class FilmStrip(QFrame):
-    """The strip widget, hidden until it has pictures; `picked` carries the row the user chose."""
+    """The strip widget, hidden until it has pictures; `picked` carries the row the user chose.
+
+    Args:
+        paint_all: The action of the button beside the pictures.
+    """
 
     picked = Signal(int)
 
-    def __init__(self, thumbnails: StripThumbnails, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, thumbnails: StripThumbnails, paint_all: QAction, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("transport")  # styled like the bar below
         self._updating = False  # suppresses `picked` for programmatic changes
@@ -134,7 +141,10 @@ class FilmStrip(QFrame):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setFixedHeight(SIZE.height() + 2 * PADDING + 2)
         self.view.selectionModel().currentChanged.connect(self._on_current_changed)
-        fill(QHBoxLayout(self), self.view, margins=(SPACE, SPACE // 2, SPACE, 0))
+        button = self.paint_all = tool_button(paint_all, self, words=True)
+        paint_all.changed.connect(lambda: button.setAccessibleName(paint_all.text().rstrip(".")))
+        margins = (SPACE, SPACE // 2, SPACE, 0)
+        fill(QHBoxLayout(self), (self.view, 1), button, margins=margins, spacing=SPACE)
         self.hide()
 
     def show_pictures(self, paths: Sequence[Path]) -> None:

@@ -75,6 +75,7 @@ class Commands:
             "export_film": lambda: window.film_exporter.ask(window, films_folder()),
             "copy": lambda: window.exporter.copy(),
             **{key: lambda key=key: window.showing.act(key) for key in SHOW_ACTIONS},
+            "paint_all": lambda: window.paint_all.ask(),
             "queue": lambda: window.queue.toggle(),
             **{key: lambda key=key: window.styles.act(key) for key in GALLERY_ACTIONS},
             **{f"style_{n}": lambda n=n: self._choose_style(n) for n in range(1, STYLE_KEYS + 1)},

@@ -28,6 +28,7 @@ from app.ui.file_dialogs import FileDialogs
 from app.ui.film.exporter import FilmExporter
 from app.ui.film.interrupted import InterruptedExports
 from app.ui.film_strip.controller import FilmStripController
+from app.ui.film_strip.paint_all.controller import PaintAll
 from app.ui.gallery.style_gallery import StyleGallery
 from app.ui.incremental_work import IncrementalWork
 from app.ui.layouts import fill
@@ -200,7 +201,14 @@ class WindowParts(QMainWindow):
         self.wall = WallController(context, self.theme, self.gallery, lambda: arranging.styles)
         asked = self.wall.sources
         self.remembering = Remembering(context, self.opener.is_pasted, lambda: asked.asked)
-        self.film_strip = FilmStripController(self.session, self)
+        self.film_strip = FilmStripController(self.session, self, self.actions_by_key["paint_all"])
+        self.paint_all = PaintAll(
+            context,
+            self.queue,
+            lambda: arranging.styles,
+            self.mixer.label,
+            self.styles.previews.whole,
+        )
         self.camera = CameraController(context)
         self.brushing = BrushController(context, gestures)
         self.brushing.toggled.connect(self.combing.suspend)

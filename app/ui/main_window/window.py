@@ -156,6 +156,7 @@ class MainWindow(WindowParts):
         self.virtual_camera.close()
         self.showing.close()
         self.film_strip.close()
+        self.paint_all.close()
         self.film_exporter.close()
         self.queue.close()
         try:

@@ -60,6 +60,14 @@ QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
         checkable=True,
     ),
     ActionEntry(
+        "results",
+        "Show the pictures",
+        ("Ctrl+P",),
+        "Open the folder of the newest paintings",
+        GROUP,
+        "folder",
+    ),
+    ActionEntry(
         "open",
         "Open result",
         ("Return", "Enter"),

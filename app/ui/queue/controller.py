@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QStackedWidget
 
+from app.batch.queue.job import QueuedJob
 from app.batch.queue.job_queue import JobQueue
 from app.batch.queue.overview import JobView
 from app.ui.actions import apply_icons
@@ -16,9 +17,11 @@ from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.control.adding import QueueAdding
 from app.ui.queue.control.enabling import enable_actions
 from app.ui.queue.control.entries import QueueEntries
-from app.ui.queue.control.words import counts, done_share, end_words, stream_words, summary_words
+from app.ui.queue.control.results import QueueResults
+from app.ui.queue.control.words import counts, done_share, size_of, stream_words, summary_words
 from app.ui.queue.page import QueuePage
-from app.ui.queue.row_model import RowModel
+from app.ui.queue.result_page import ResultPage
+from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row, RowState, rows_of, with_progress
 from app.ui.queue.runner import QueueRunner
 from app.ui.queue.store import QueueStore
@@ -45,6 +48,7 @@ class QueueController(QObject):
         super().__init__(context.window)
         session, picture = self._session, self._picture = context.session, context.viewport
         self._questions, self._notices, self._theme = context.questions, context.notices, theme
+        self._offer = context.actions["paint_all"]
         self.pages = QStackedWidget(context.window)
         self.pages.addWidget(picture)
         self.pages.setFocusProxy(picture)
@@ -55,7 +59,16 @@ class QueueController(QObject):
         self._adding = QueueAdding(context, self.store, look)
         self.watching = self._adding.watching
         self.model = RowModel(Thumbnails(session.run, self), self)
-        self._entries = QueueEntries(session, self.store, lambda: self.rows, self._chosen)
+        entries = self._entries = QueueEntries(session, self.store, lambda: self.rows, self._chosen)
+        self.results = QueueResults(
+            session,
+            self._notices,
+            self.store,
+            entries,
+            self.pages,
+            self._begin_results,
+            self.show,
+        )
         self._finished: set[int] = set()  # jobs that ended since the queue was idle
         self._looked = False
         self._timer = QTimer(self, interval=LOOK_MS)
@@ -83,7 +96,8 @@ class QueueController(QObject):
 
     @property
     def shown(self) -> bool:
-        return self.page is not None and self.pages.currentWidget() is self.page
+        """Whether the page, or a result of the queue, takes the place of the picture."""
+        return self.pages.currentWidget() is not self._picture
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -120,8 +134,9 @@ class QueueController(QObject):
     def set_covered_height(self, height: int) -> None:
         """Let the rows be scrolled above messages that cover the bottom `height` pixels."""
         self._covered = height
-        if self.page is not None:
-            self.page.set_covered_height(height)
+        for page in (self.page, self.results.page):
+            if page is not None:
+                page.set_covered_height(height)
 
     def _make_page(self) -> QueuePage:
         adding, entries = self._adding, self._entries
@@ -133,6 +148,7 @@ class QueueController(QObject):
             "skip": adding.keep_skip,
             "watch": adding.toggle_watch,
             "start": self.start_or_stop,
+            "results": lambda: self.results.open_folder(self.rows),
             "finish": lambda: self.runner.finish(self.actions["finish"].isChecked()),
             "open": lambda: entries.open_result(folder=False),
             "reveal": lambda: entries.open_result(folder=True),
@@ -144,16 +160,20 @@ class QueueController(QObject):
             "remove": entries.remove,
             "clear": entries.clear,
         }
-        self.page = page = QueuePage(self.model, slots, self.pages)
+        self.page = page = QueuePage(self.model, slots, self._offer, self.pages)
         self._apply_icons()
         self._theme.add_widget(page)
         self.pages.addWidget(page)
         page.set_covered_height(self._covered)
-        page.list.doubleClicked.connect(lambda _: entries.open_result(folder=False))
+        page.list.doubleClicked.connect(lambda index: self.results.show(index.data(ROW)))
         page.list.selectionModel().selectionChanged.connect(lambda *_: self._update_actions())
         adding.show_on(page)
         self._update_stream()
         return page
+
+    def _begin_results(self, page: ResultPage) -> None:
+        self._theme.add_widget(page)
+        page.set_covered_height(self._covered)
 
     # Adding
 
@@ -185,6 +205,24 @@ class QueueController(QObject):
         """Append files and folders to the queue, once per chosen style."""
         self._adding.add(paths)
 
+    def add_and_start(self, made: Callable[[Sequence[QueuedJob]], list[list[str]]]) -> None:
+        """Append jobs, show them and run the queue.
+
+        Args:
+            made: Returns their arguments, given the jobs of the queue; called on another thread.
+        """
+        self.show()
+
+        def work(queue: JobQueue) -> list[int]:
+            return [job.number for job in queue.add_all(made(queue.jobs()[0]))]
+
+        def done(numbers: list[int]) -> None:
+            if self.page is not None:
+                self.page.list.choose(numbers[:1])
+            self.runner.start()
+
+        self.store.change(work, done, failure="Could not add to the queue")
+
     def _on_watched(self, count: int) -> None:
         self._session.notice.emit(
             trn(
@@ -205,15 +243,11 @@ class QueueController(QObject):
             # Another process runs jobs that were added while this one was ending.
             if all_run and any(row.state.waits for row in self.rows) and not self.runner.running:
                 self.runner.start()
-            elif not self.shown:
-                self._say_end()
+            elif ended := [row for row in self.rows if row.number in self._finished]:
+                self.results.say_end(ended, offer=not self.shown)
             self._finished.clear()
 
         self.store.change(lambda queue: None, again, failure="Could not read the queue")
-
-    def _say_end(self) -> None:
-        if ended := [row for row in self.rows if row.number in self._finished]:
-            self._session.notice.emit(end_words(ended))
 
     # Showing
 
@@ -272,12 +306,13 @@ class QueueController(QObject):
         rows, runner = self.rows, self.runner
         if self.page is not None:
             self.page.show_summary(summary_words(rows, runner), done_share(rows, runner))
-        told = tr("{done} of {n}", done=sum(counts(rows)), n=len(rows))
+        told = tr("{done} of {n}", done=sum(counts(rows)), n=size_of(rows))
         self.words_changed.emit(told if runner.running else "")
 
     def _update_actions(self) -> None:
         if self.page is not None:
             enable_actions(self.page, self.rows, self.runner, self._theme.tokens)
+            self.page.faults.show_faults(self.rows, self._chosen())
 
     def _update_stream(self, *_: object) -> None:
         """Show whether the hidden stream uses part of the machine."""

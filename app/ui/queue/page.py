@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -22,6 +22,7 @@ from app.ui.controllers.dropped_material import material_of
 from app.ui.layouts import described, fill
 from app.ui.queue.actions import QUEUE_ACTIONS
 from app.ui.queue.adding_bar import AddingBar
+from app.ui.queue.fault_list import FaultList
 from app.ui.queue.folding_row import FoldingRow
 from app.ui.queue.row_list import RowList
 from app.ui.queue.row_model import RowModel
@@ -42,6 +43,7 @@ class QueuePage(QFrame):
 
     Args:
         slots: A callable for each of QUEUE_ACTIONS, whose keys work only on the page.
+        offer: The window's action that an empty queue offers, while it is enabled.
     """
 
     dropped = Signal(object)  # list[Path]
@@ -50,6 +52,7 @@ class QueuePage(QFrame):
         self,
         model: RowModel,
         slots: Mapping[str, Callable[[], object]],
+        offer: QAction,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -60,7 +63,8 @@ class QueuePage(QFrame):
         for action in actions.values():
             action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         menu = [None if key is None else actions[key] for key in _MENU]
-        self.list = RowList(model, menu, self)
+        self.list = RowList(model, menu, offer, self)
+        self.faults = FaultList(self)
         self.adding = AddingBar(actions, self)
         self._summary, self._stream = _line(self), _line(self)
         self._said = ""
@@ -74,17 +78,21 @@ class QueuePage(QFrame):
         self.progress.setFixedHeight(SPACE)
         self.finish = tool_button(actions["finish"], self, words=True)
         self.start = tool_button(actions["start"], self, words=True)
+        self.results = tool_button(actions["results"], self, words=True)
+        self.results.setProperty("role", "primary")
+        self.results.hide()
         buttons = [[tool_button(actions[key], self) for key in keys] for keys in _FOOT]
         for each in (*buttons[0], *buttons[2]):
             set_text_shown(each, True)
         self._foot = FoldingRow(buttons, buttons[1], self)
-        head = (self._heading, SPACE, (self._summary, 1), self.finish, self.start)
-        fill(
+        head = (self._heading, SPACE, (self._summary, 1), self.finish, self.start, self.results)
+        self._column = fill(
             QVBoxLayout(self),
             fill(QHBoxLayout(), *head, spacing=SPACE),
             self.progress,
             self.adding,
             (self.list, 1),
+            self.faults,
             self._stream,
             self._foot,
             margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE),
@@ -111,6 +119,12 @@ class QueuePage(QFrame):
             self.start.setProperty("role", role)
             self.start.style().unpolish(self.start)
             self.start.style().polish(self.start)
+
+    def show_end(self, ended: bool) -> None:
+        """Offer the results in place of the buttons that run the queue."""
+        self.results.setVisible(ended)
+        for button in (self.finish, self.start):
+            button.setVisible(not ended)
 
     def show_stream(self, text: str) -> None:
         """Show the state of the stream; "" hides it."""

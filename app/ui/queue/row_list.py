@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt
-from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QWidget
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, QRect, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QWidget
 
 from app.ui.queue.delegate import RowDelegate
 from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row
+from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import scaled
+from app.ui.widgets.toolbar import tool_button
 from utils.translation.texts import mark, tr
 
 EMPTY = mark("Drop pictures, films or folders here")
@@ -19,13 +21,28 @@ EMPTY_MORE = mark("or add them with the buttons above. Nothing runs before you p
 
 
 class RowList(QListView):
-    """Shows the rows of `model`; `menu` lists the context menu's actions, None for a separator."""
+    """Shows the rows of `model`; `menu` lists the context menu's actions, None for a separator.
+
+    Args:
+        offer: An action whose button stands in the empty list while it is enabled.
+    """
 
     def __init__(
-        self, model: RowModel, menu: Sequence[QAction | None], parent: QWidget | None = None
+        self,
+        model: RowModel,
+        menu: Sequence[QAction | None],
+        offer: QAction,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._menu = menu
+        self._menu, self._offer = menu, offer
+        self.offer_button: QToolButton = tool_button(offer, self, words=True)
+        self.offer_button.setProperty("role", "primary")
+        # Its icon would have the color of icons beside words, not of those on the accent.
+        self.offer_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.offer_button.hide()
+        for changed in (model.rowsInserted, model.rowsRemoved, model.modelReset, offer.changed):
+            changed.connect(self._update_offer)
         self.setModel(model)
         self.setItemDelegate(RowDelegate(self))
         self.setUniformItemSizes(True)
@@ -42,6 +59,7 @@ class RowList(QListView):
         self.setAccessibleName(tr("Entries of the queue"))
         self.setToolTip(tr("Drag entries to change their order"))
         self.verticalScrollBar().setToolTip(tr("Scroll the queue"))
+        self._update_offer()
 
     def keep_free(self, height: int) -> None:
         """Keep the bottom `height` pixels free of rows; no row moves unless the last is shown."""
@@ -67,6 +85,31 @@ class RowList(QListView):
         # Selects all together, to emit one signal.
         self.selectionModel().select(chosen, flag.ClearAndSelect)
         self.scrollTo(indexes[0])
+
+    def _update_offer(self, *_: object) -> None:
+        """Show the offer below the words of the empty list."""
+        button = self.offer_button
+        button.setAccessibleName(self._offer.text().rstrip("."))
+        button.setVisible(self._offer.isEnabled() and not self.model().rowCount())
+        place = QRect(QPoint(), button.sizeHint())
+        place.moveCenter(self.viewport().geometry().center())
+        button.setGeometry(place.translated(0, 3 * self.fontMetrics().height() + SPACE))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._update_offer()
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the key that selects all rows, which the window uses for another action."""
+        selects = (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.matches(QKeySequence.StandardKey.SelectAll)
+        )
+        if selects and self.model().rowCount():
+            event.accept()
+            return True
+        return super().event(event)
 
     def _pop_up(self, place: QPoint) -> None:
         menu = QMenu(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 
 from app.batch.queue.description import Kind
 from app.batch.queue.job import JobState
@@ -47,6 +48,7 @@ class Progress:
     Attributes:
         share: From 0 to 1; None while unknown.
         of: Their total; 0 for a single picture or while unknown.
+        failed: How many of `done` failed.
         seconds_left: Remaining seconds; None while unknown.
     """
 
@@ -54,6 +56,7 @@ class Progress:
     share: float | None = None
     done: int = 0
     of: int = 0
+    failed: int = 0
     seconds_left: float | None = None
 
 
@@ -68,6 +71,8 @@ class Row:
         reason: The reason for a failure, or "".
         share: Completed fraction, 0 to 1; None if unknown.
         left: Remaining time in words; "" if unknown.
+        faults: The files that failed, see app.batch.queue.overview.JobView.
+        first: The first result of several; "" if there is none.
     """
 
     number: int
@@ -83,10 +88,29 @@ class Row:
     reason: str = ""
     share: float | None = None
     left: str = ""
+    faults: tuple[tuple[str, str], ...] = ()
+    first: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of pictures and films, at least 1."""
+        return max(1, self.pictures)
+
+    @property
+    def ended_files(self) -> tuple[int, int]:
+        """How many of them have a result, and how many failed."""
+        if self.state.ended:
+            return self.size, 0
+        done = self.done if self.several else 0
+        if self.state is RowState.FAILED:
+            return done, self.failed or max(1, self.size - done)
+        return done, self.failed if self.state is RowState.RUNNING and self.several else 0
 
     @property
     def pictured(self) -> str:
         """The file or folder that provides the thumbnail."""
+        if self.several and self.first and not self.state.waits:
+            return self.first
         return self.result if self.state.ended and self.result else self.source
 
     @property
@@ -110,7 +134,7 @@ class Row:
     def words(self) -> str:
         if self.state is RowState.RUNNING and self.share is not None:
             if self.several and self.pictures:
-                return tr("{done} of {n}", done=self.done, n=self.pictures)
+                return tr("{done} of {n}", done=self.done + self.failed, n=self.pictures)
             return f"{int(100 * self.share)} %"
         if self.state is RowState.FAILED and self.failed and self.pictures > 1:
             return tr("{failed} of {n} failed", failed=self.failed, n=self.pictures)
@@ -136,7 +160,13 @@ def with_progress(row: Row, progress: Progress) -> Row:
     if row.state is not RowState.RUNNING:
         return row
     left = "" if progress.seconds_left is None else format_remaining(progress.seconds_left)
-    several = {"pictures": progress.of, "done": progress.done} if progress.of else {}
+    several = {}
+    if progress.of:
+        several = {
+            "pictures": progress.of,
+            "done": progress.done - progress.failed,
+            "failed": progress.failed,
+        }
     return replace(row, share=progress.share, left=left, **several)
 
 
@@ -160,6 +190,7 @@ def _row(view: JobView, titles: Mapping[str, str], own: int | None) -> Row:
     else:
         style = " + ".join(title for title, _ in shares)
     several = described.kind in (Kind.FOLDER, Kind.SEVERAL)
+    unusable = sum(not path for path, _ in view.faults)  # the manifest plans nothing for them
     return Row(
         job.number,
         printable(described.title, MAX_NAME),
@@ -168,12 +199,25 @@ def _row(view: JobView, titles: Mapping[str, str], own: int | None) -> Row:
         state,
         described.inputs[0] if described.inputs else "",
         described.output if several or not view.result else view.result,
-        view.pictures,
+        view.pictures + unusable,
         view.done,
-        view.failed,
-        job.error if state is RowState.FAILED else "",
+        view.failed + unusable,
+        _reason(view) if state is RowState.FAILED else "",
         view.done / view.pictures if view.pictures and state is RowState.ELSEWHERE else None,
+        faults=view.faults if state is RowState.FAILED else (),
+        first=view.result if several else "",
     )
+
+
+def without_folder(path: str, fault: str) -> str:
+    """Return a sentence that names the file at `path` without its folder."""
+    return fault.replace(printable(path), printable(Path(path).name)) if path else fault
+
+
+def _reason(view: JobView) -> str:
+    """Return why a job failed, without the folder of the file that failed first."""
+    path = view.faults[0][0] if view.faults else ""
+    return without_folder(path, view.job.error)
 
 
 def _state(view: JobView, own: int | None) -> RowState:

@@ -64,7 +64,8 @@ class QueueRunner(QObject):
         self._began_at = self._picture_at = 0.0
         self._share: float | None = None
         self._film_left: float | None = None  # seconds left for the current film
-        self._done = self._of = 0
+        self._done = self._of = self._failed = 0
+        self._before = 0  # results that the current job had when it began
         self._jobs_begun = 0  # by the current process
 
     @property
@@ -79,9 +80,14 @@ class QueueRunner(QObject):
     def progress(self) -> Progress | None:
         if self._number is None:
             return None
-        share = self._share
-        several = self._of if self._of > 1 else 0
-        return Progress(self._number, share, self._done, several, self._seconds_left(share))
+        share, left = self._share, self._seconds_left(self._share)
+        whole = self._before + self._of
+        if whole <= 1:
+            return Progress(self._number, share, seconds_left=left)
+        if share is not None:
+            share = (self._before + share * self._of) / whole
+        done = self._before + self._done
+        return Progress(self._number, share, done, whole, self._failed, left)
 
     def start(self) -> None:
         if self.running:
@@ -142,6 +148,7 @@ class QueueRunner(QObject):
         if event.get("state") == RUNNING:
             self._number = int(event["number"])
             self._share, self._film_left, self._done, self._of = None, None, 0, 0
+            self._before = self._failed = 0
             self._began_at = self._picture_at = self._clock()
             self._jobs_begun += 1
             if self.phase is Phase.STARTING:
@@ -152,6 +159,7 @@ class QueueRunner(QObject):
 
     def _on_plan(self, event: dict[str, Any]) -> None:
         self._of = int(event["pictures"]) + int(event.get("films", 0))
+        self._before = int(event.get("skipped", 0))
         self.progressed.emit()
 
     def _on_file(self, event: dict[str, Any]) -> None:
@@ -160,6 +168,7 @@ class QueueRunner(QObject):
             self.forecast.note(now - self._picture_at)
         self._picture_at, self._film_left = now, None
         self._done, self._of = int(event["number"]), int(event["of"])
+        self._failed += event.get("state") == "failed"
         self._share = self._done / self._of if self._of else None
         self.progressed.emit()
 

@@ -10,6 +10,8 @@ _LOOK = "tests/app/ui/queue/test_look.py"
 _ROWS = "tests/app/ui/queue/test_rows.py"
 _MODEL = "tests/app/ui/queue/test_row_model.py"
 _WINDOW = "tests/app/ui/window/test_queue.py"
+_ORDER = "tests/app/ui/film_strip/test_paint_all_order.py"
+_PAINT_ALL = "tests/app/ui/window/test_paint_all.py"
 
 MUTANTS = (
     Mutant(
@@ -91,5 +93,57 @@ MUTANTS = (
         "            lambda: queue.busy,\n",
         "            lambda: False,\n",
         (f"{_WINDOW}::test_quitting_asks_and_the_next_start_offers_to_go_on",),
+    ),
+    Mutant(
+        "paintings of all pictures go into a folder that has files",
+        "app/ui/film_strip/paint_all/order.py",
+        "        if str(folder) not in taken and not _in_use(folder):\n",
+        "        if str(folder) not in taken:\n",
+        (f"{_ORDER}::test_a_folder_in_use_and_the_folder_of_another_job_stay_theirs",),
+    ),
+    Mutant(
+        "pictures of one name in two folders fail the job that paints all",
+        "app/ui/film_strip/paint_all/order.py",
+        "        return NUMBERED\n",
+        "        return NAME\n",
+        (f"{_ORDER}::test_pictures_of_one_name_from_two_folders_have_numbers",),
+    ),
+    Mutant(
+        "a job of many pictures that failed counts as one",
+        "app/ui/queue/rows.py",
+        "self.failed or max(1, self.size - done)",
+        "1",
+        (f"{_ROWS}::test_pictures_are_counted_not_rows",),
+    ),
+    Mutant(
+        "files of a job that has not begun are not counted",
+        "app/batch/queue/overview.py",
+        "known = files > 1 and files == len(job.stamps)",
+        "known = False",
+        (f"{_OVERVIEW}::test_the_pictures_of_a_job_of_several_files_are_counted_before_it_begins",),
+    ),
+    Mutant(
+        "the key that selects all rows asks to paint all pictures",
+        "app/ui/queue/row_list.py",
+        "        if selects and self.model().rowCount():\n",
+        "        if False:\n",
+        (f"{_PAINT_ALL}::test_the_key_that_selects_all_rows_still_does",),
+    ),
+    Mutant(
+        "a style that cannot paint can be ticked",
+        "app/ui/film_strip/paint_all/tiles.py",
+        "        item.setEnabled(False)\n",
+        "",
+        (f"{_PAINT_ALL}::test_a_style_that_cannot_paint_cannot_be_ticked",),
+    ),
+    Mutant(
+        "larger pictures are not reduced",
+        "app/batch/pictures/files.py",
+        "    if job.long_side is not None:\n",
+        "    if False:\n",
+        (
+            "tests/app/commands/test_stylize.py::"
+            "test_larger_pictures_are_reduced_to_a_long_side_and_smaller_ones_are_not",
+        ),
     ),
 )

@@ -76,7 +76,7 @@ class QueueAdding(QObject):
                 problem = Problem(left_out_words(left_out), advice=tr(LEFT_OUT_ADVICE))
                 self._session.problem.emit(problem)
             if self.page is not None:
-                self.page.list.choose(numbers)
+                self.page.list.choose(numbers[:1])
 
         self._store.change(work, done, failure="Could not add to the queue")
 

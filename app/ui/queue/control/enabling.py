@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from app.ui.queue.control.results import newest_folder
 from app.ui.queue.page import QueuePage
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.runner import Phase, QueueRunner
@@ -24,9 +25,15 @@ def enable_actions(
     actions["start"].setEnabled(enabled)
     actions["start"].setText(tr("Stop") if running else tr("Start"))
     color = "" if running or not enabled else tokens.on_accent
+    bright = replace(tokens, text=tokens.on_accent)
+    actions["results"].setIcon(icon("folder", bright))
     tokens = replace(tokens, text=color) if color else tokens
     actions["start"].setIcon(icon("stop" if running else "play", tokens))
     page.show_running(running or not enabled)
+    made = newest_folder(rows) is not None
+    actions["results"].setEnabled(made)
+    elsewhere = any(row.state is RowState.ELSEWHERE for row in rows)
+    page.show_end(made and not (enabled or running or elsewhere))
     actions["finish"].setEnabled(running and not stopping)
     actions["finish"].setChecked(runner.finishing)
     actions["retry"].setEnabled(any(row.state is RowState.FAILED for row in rows))

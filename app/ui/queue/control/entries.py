@@ -82,7 +82,10 @@ class QueueEntries:
         if len(chosen) != 1 or not chosen[0].result:
             return
         path = Path(chosen[0].result)
-        where = path.parent if folder and not chosen[0].several else path
+        self.open_path(path.parent if folder and not chosen[0].several else path)
+
+    def open_path(self, where: Path) -> None:
+        """Open a file or a folder in the system's program for it, or report why not."""
         name = printable(where.name)
 
         def opened(there: bool) -> None:

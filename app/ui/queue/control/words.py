@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.ui.queue.rows import Row, RowState, work_of
+from app.ui.queue.rows import Row, work_of
 from app.ui.queue.runner import Phase, QueueRunner
 from utils.text import printable
 from utils.translation.texts import tr
 
 
 def counts(rows: Iterable[Row]) -> tuple[int, int]:
-    """Return the numbers of finished and of failed rows."""
-    states = [row.state for row in rows]
-    return sum(state.ended for state in states), states.count(RowState.FAILED)
+    """Return how many pictures and films are finished, and how many failed."""
+    ended = [row.ended_files for row in rows]
+    return sum(done for done, _ in ended), sum(failed for _, failed in ended)
+
+
+def size_of(rows: Iterable[Row]) -> int:
+    """Return the number of pictures and films; a folder that was not read counts as one."""
+    return sum(row.size for row in rows)
 
 
 def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
@@ -22,7 +27,7 @@ def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
     if not rows:
         return ""
     ended, failed = counts(rows)
-    words = [tr("{done} of {n} done", done=ended, n=len(rows))]
+    words = [tr("{done} of {n} done", done=ended, n=size_of(rows))]
     if failed:
         words.append(tr("{n} failed", n=failed))
     if runner.phase is Phase.STARTING:
@@ -41,12 +46,14 @@ def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
     if not runner.running or not rows:
         return None
     progress = runner.progress
-    return (sum(counts(rows)) + ((progress.share or 0.0) if progress else 0.0)) / len(rows)
+    begun = 0.0  # of the picture or film under way
+    if progress is not None and progress.share is not None:
+        begun = progress.share * max(1, progress.of) - progress.done
+    return min(1.0, (sum(counts(rows)) + max(0.0, begun)) / size_of(rows))
 
 
 def end_words(ended: Sequence[Row]) -> str:
-    _, failed = counts(ended)
-    done = len(ended) - failed
+    done, failed = counts(ended)
     if failed:
         return tr("The queue has ended: {done} done, {failed} failed", done=done, failed=failed)
     return tr("The queue has ended: {done} done", done=done)

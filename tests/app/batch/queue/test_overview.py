@@ -118,3 +118,20 @@ def test_why_a_run_failed_is_one_sentence(queue, tmp_path):
     assert why_failed(path) == "'a.png' is damaged"
     record(queue, 1, bad, problems=("'b.png' does not exist", "'c.png' does not exist"))
     assert mentions(why_failed(path), "a.png", "2 more")
+
+
+def test_every_failed_file_and_unusable_input_has_its_fault(queue):
+    queue.add(["--output=/out", "--", "/in/a.png", "/in/b.png"])
+    told = "'/in/b.png' is damaged"
+    record(queue, 1, entry(State.DONE), entry(State.FAILED, "b.png", told), problems=("gone",))
+    (view,), _ = Overview(queue).read()
+    assert view.faults == (("/in/b.png", told), ("", "gone"))
+
+
+def test_the_pictures_of_a_job_of_several_files_are_counted_before_it_begins(queue, tmp_path):
+    files = [str(tmp_path / f"{number}.png") for number in range(3)]
+    for name in files:
+        Path(name).touch()
+    for inputs in (files, files[:1], [*files, str(tmp_path)]):
+        queue.add(["--output=/out", "--", *inputs])
+    assert [view.pictures for view in Overview(queue).read()[0]] == [3, 0, 0]

@@ -7,6 +7,7 @@ import pytest
 from app.batch.queue.description import Kind, described
 from app.batch.queue.job import JobState, QueuedJob
 from app.batch.queue.overview import INTERRUPTED, JobView
+from app.ui.queue.fault_list import sentence
 from app.ui.queue.forecast import Forecast, Work
 from app.ui.queue.rows import Progress, Row, RowState, rows_of, with_progress, work_of
 
@@ -81,3 +82,41 @@ def test_what_is_left_counts_what_is_known_and_says_so_where_something_is_not():
     assert forecast.words(Work(8, 0, None, running=True)) == "more than 2 minutes left"
     assert forecast.words(Work(0, 0, 4, running=True)) == "a few seconds left"
     assert forecast.words(Work(0, 0)) == ""
+
+
+def test_pictures_are_counted_not_rows():
+    files = ("--style=candy", "--", "/in/a.png", "/in/b.png")
+    faults = (("/in/b.png", "'/in/b.png' is damaged"), ("", "'/in/c.png' does not exist"))
+    failed = row("failed", words=files, pictures=2, done=1, failed=1, error="no", faults=faults)
+    assert (failed.size, failed.ended_files) == (3, (1, 2))
+    again = row("waiting", words=files, pictures=9, done=6, failed=3)
+    assert again.ended_files == (6, 0)  # the failed ones have another try
+    assert row("failed", words=files, pictures=2, error="no memory").ended_files == (0, 2)
+    assert row("failed", error="no").ended_files == (0, 1)
+    assert row("done", words=files, pictures=2, done=2).ended_files == (2, 0)
+    assert row("waiting").ended_files == (0, 0)
+
+
+def test_pictures_that_failed_are_not_counted_as_painted_while_others_are_under_way():
+    files = ("--style=candy", "--", "/in/a.png", "/in/b.png")
+    running = row("running", own=1, words=files, pictures=9)
+    shown = with_progress(running, Progress(1, 0.5, 4, 8, failed=1))
+    assert shown.ended_files == (3, 1)
+    assert shown.words == "4 of 8"
+
+
+def test_a_fault_names_its_file_without_the_folder():
+    path = "/in/deep/b.png"
+    assert sentence(path, f"'{path}' is damaged") == "'b.png' is damaged"
+    assert sentence(path, "no space left") == "b.png: no space left"
+    assert sentence("", "gone") == "gone"
+    failed = row("failed", error=f"'{path}' is damaged", faults=((path, f"'{path}' is damaged"),))
+    assert failed.reason == "'b.png' is damaged"
+
+
+def test_the_thumbnail_of_several_is_their_first_result():
+    files = ("--style=candy", "--", "/in/a.png", "/in/b.png")
+    assert (
+        row("done", words=files, pictures=2, done=2, result="/out/x.png").pictured == "/out/x.png"
+    )
+    assert row("waiting", words=files).pictured == "/in/a.png"

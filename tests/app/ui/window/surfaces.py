@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QDeadlineTimer
@@ -28,6 +29,8 @@ from app.sources.camera import Mode
 from app.sources.camera_modes.offers import USUAL
 from app.ui.camera.dialog import CameraModeDialog
 from app.ui.film.dialog import FilmDialog
+from app.ui.film_strip.paint_all.dialog import PaintAllDialog
+from app.ui.film_strip.paint_all.tiles import Tile
 from app.ui.gallery.about import AboutStyle
 from app.ui.main_window import MainWindow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
@@ -107,6 +110,22 @@ def _film(window: MainWindow) -> QWidget:
     return dialog
 
 
+def _paint_all(window: MainWindow) -> QWidget:
+    dialog = PaintAllDialog(window, print, print, lambda count: f"{count} s")
+    dialog.show_pictures(200, [Tile("Candy", True), Tile("Mosaic", False)], Path("/photos/Painted"))
+    dialog.show()
+    return dialog
+
+
+def _results(window: MainWindow) -> QWidget:
+    window.actions_by_key["queue"].trigger()
+    window.queue.results.show_files(["/photos/a.png", "/photos/b.png", "/photos/c.png"])
+    page = window.queue.results.page
+    assert page is not None
+    page.step(1)
+    return page
+
+
 def _camera(window: MainWindow) -> QWidget:
     dialog = CameraDialog(window.settings.value, window)
     dialog.show()
@@ -165,6 +184,8 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "answers": _answers,
     "studio": _studio,
     "film": _film,
+    "paint all": _paint_all,
+    "results": _results,
     "camera": _camera,
     "use in obs": _obs,
     "camera mode": _camera_mode,
