@@ -58,8 +58,8 @@ def plan_of(request: Request, reporter: Reporter, *, shared: bool) -> Plan | Non
         reporter.problem(problem)
     if not everything:
         return None
-    every = {"before_after": request.before_after, "long_side": request.long_side}
-    everything = [replace(job, **every) for job in everything]
+    arrangement, side = request.before_after, request.long_side
+    everything = [replace(job, before_after=arrangement, long_side=side) for job in everything]
     _check_inputs(request, everything, shared=shared)
     names = [job.target.relative_to(output).as_posix() for job in everything]
     shard = request.shard or Shard(1, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from utils.images.metadata import resized_exif
 from utils.images.reading import Picture
 from utils.opencv import cv2
-
-D = TypeVar("D", bound=np.generic)
 
 
 def reduced(picture: Picture, long_side: int) -> Picture:
@@ -36,5 +34,5 @@ def reduced(picture: Picture, long_side: int) -> Picture:
     )
 
 
-def _scaled(pixels: NDArray[D], size: tuple[int, int]) -> NDArray[D]:
+def _scaled(pixels: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
     return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), pixels.dtype)

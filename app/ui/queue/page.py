@@ -91,8 +91,8 @@ class QueuePage(QFrame):
             fill(QHBoxLayout(), *head, spacing=SPACE),
             self.progress,
             self.adding,
+            self.faults,  # above the rows: notices cover what is below
             (self.list, 1),
-            self.faults,
             self._stream,
             self._foot,
             margins=(2 * SPACE, SPACE, 2 * SPACE, SPACE),

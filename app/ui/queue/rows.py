@@ -160,7 +160,7 @@ def with_progress(row: Row, progress: Progress) -> Row:
     if row.state is not RowState.RUNNING:
         return row
     left = "" if progress.seconds_left is None else format_remaining(progress.seconds_left)
-    several = {}
+    several: dict[str, int] = {}
     if progress.of:
         several = {
             "pictures": progress.of,

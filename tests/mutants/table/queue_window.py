@@ -142,8 +142,8 @@ MUTANTS = (
         "    if job.long_side is not None:\n",
         "    if False:\n",
         (
-            "tests/app/commands/test_stylize.py::"
-            "test_larger_pictures_are_reduced_to_a_long_side_and_smaller_ones_are_not",
+            "tests/app/batch/pictures/test_files.py::"
+            "test_a_picture_is_reduced_to_the_long_side_of_its_job",
         ),
     ),
 )
