@@ -90,6 +90,7 @@ class Comparer:
             (width, height),
             precision,
             _title_beside(networks[other], networks[reference], family.variant(reference).title),
+            times,
         )
 
 

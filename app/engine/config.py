@@ -71,6 +71,14 @@ class EngineConfig(Parameters):
         default = EngineConfig()
         return replace(self, matte="", **{name: getattr(default, name) for name in MATTED})
 
+    def tested(self, size: int, precision: Precision) -> EngineConfig:
+        """Return this config for a speed test: one input, whose long side is `size` pixels.
+
+        The fields that may change are TESTED.
+        """
+        one_input = {name: getattr(_DEFAULT, name) for name in ("strokes", "keep_strokes")}
+        return replace(self, size=size, precision=precision, **one_input)
+
     def texture_or(self, automatic: float) -> float:
         """Return the amount of texture, or `automatic` if it is set to automatic."""
         return automatic if self.texture == AUTO else float(self.texture)
@@ -92,6 +100,8 @@ class EngineConfig(Parameters):
         return Comb(direction, length)
 
 
+TESTED = ("size", "precision", "strokes", "keep_strokes")  # a speed test has its own
+_DEFAULT = EngineConfig()
 _FINISHING = (
     *(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING),
     "matte",

@@ -154,8 +154,10 @@ class Comparison:
             measured outside the times, like `psnr`.
         psnr: Their PSNR in dB.
         bound: The bound within which they agree: "largest difference at most 0.5 of 255".
-        frames: How many frames the latencies cover.
+        frames: How many frames the latencies cover; 0 for the first one, which warms up.
         size: (width, height) of their inputs.
+        frame_ms: The times of this frame alone, the baseline's first; see `frames` for whether it
+            counts.
     """
 
     baseline: Frame
@@ -171,6 +173,7 @@ class Comparison:
     size: tuple[int, int]
     precision: Precision
     baseline_title: str = "Baseline"
+    frame_ms: tuple[float, float] = (0.0, 0.0)
 
     @property
     def ratio(self) -> float | None:

@@ -305,6 +305,7 @@ class Negative:
         comparison = Comparison(
             negative, negative, "Fused", LatencyStats(80.0, 90.0), LatencyStats(50.0, 60.0),
             0.01, 90.0, "largest 0.5", True, 9, (48, 32), config.precision,
+            frame_ms=(82.0, 49.0),
         )  # fmt: skip
         return StyledFrame(
             negative,

@@ -1,8 +1,8 @@
-"""The config to show: the chosen one, or a style being tried."""
+"""The config to show: the chosen one, a style being tried, or a speed test of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -10,6 +10,17 @@ from app.engine.config import EngineConfig
 from app.live.style_jobs import StyleJobs
 from app.live.worker import Worker
 from app.styles.catalog import Catalog
+from models.precision import Precision
+
+TESTS_KEPT = 8  # configs of speed tests whose chosen config is known
+
+
+@dataclass(frozen=True, slots=True)
+class FixedInput:
+    """The input of the networks in a speed test; `size` is its long side in pixels."""
+
+    size: int
+    precision: Precision
 
 
 class Choice(QObject):
@@ -18,6 +29,7 @@ class Choice(QObject):
     changed = Signal(object)  # EngineConfig
     refused = Signal(object)  # EngineConfig; the one to return to, before `changed`
     tried_changed = Signal(str)  # the key of the style being tried; empty if there is none
+    test_refused = Signal()  # the engine cannot compute `test`, which is None now
 
     def __init__(
         self,
@@ -31,6 +43,8 @@ class Choice(QObject):
         self._config = config
         self._catalog, self._style_jobs, self._worker = catalog, style_jobs, worker
         self._tried = ""
+        self._test: FixedInput | None = None
+        self._tests: dict[EngineConfig, EngineConfig] = {}  # the chosen configs of tested ones
         self._sent: EngineConfig | None = None  # the newest choice sent to the worker
         self._preparing: tuple[str, ...] | None = None  # styles
 
@@ -56,7 +70,22 @@ class Choice(QObject):
 
     @property
     def shown(self) -> EngineConfig:
-        return self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
+        """The config to paint with, which only differs from `config` in trials and tests."""
+        shown = self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
+        if self._test is None or not shown.compare:
+            return shown
+        return shown.tested(self._test.size, self._test.precision)
+
+    @property
+    def test(self) -> FixedInput | None:
+        """The input that comparisons have in place of the stream's; None for the stream's own."""
+        return self._test
+
+    @test.setter
+    def test(self, test: FixedInput | None) -> None:
+        before, self._test = self.shown, test
+        if self.shown != before:
+            self.send()
 
     def try_style(self, key: str) -> None:
         """Show a style until the config is set or another one is tried; "" ends the trial.
@@ -69,7 +98,7 @@ class Choice(QObject):
             self.tried_changed.emit(key)
 
     def repeat(self) -> None:
-        self._configure(self._config)
+        self._configure(self.shown)
 
     def _end_trial(self) -> None:
         if self._tried:
@@ -95,6 +124,10 @@ class Choice(QObject):
             self._style_jobs.prepare(keys, prepared, failed)
             return
         self._sent = self._config
+        if self._test is not None and config.compare:
+            self._tests[config] = self._config
+            if len(self._tests) > TESTS_KEPT:
+                self._tests.pop(next(iter(self._tests)))
         self._worker.loop.wanted = config
         self._configure(config)
 
@@ -107,6 +140,12 @@ class Choice(QObject):
         if self._tried:
             self.try_style("")
             return
+        if self._test is not None and self._config.compare:
+            self.test = None
+            self.test_refused.emit()
+            return
+        if kept is not None:
+            kept = self._tests.get(kept, kept)  # the stream keeps its own size and precision
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=(), matte="")
             if kept == self._config and self._catalog.styles:

@@ -303,6 +303,15 @@ class Session(QObject):
         """
         self._post(self._loop.learn_scene, on)
 
+    def rest(self, on: bool) -> None:
+        """Read frames without styling them, for work that needs the machine, or style them again.
+
+        The wall makes the stream rest too, and keeps it so.
+        """
+        if on or not self.wall.shown:
+            self._loop.interrupted.set()
+            self._post(self._loop.rest, on)
+
     def time_layers(self, on: bool) -> None:
         """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""
         if on != self._layers_timed:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from app.engine.config import TESTED, EngineConfig
 from app.engine.process_mode import ProcessMode
 from app.engine.resolution import still_sizes
 from app.engine.result import StyledFrame
@@ -92,13 +93,14 @@ class FullQuality(QObject):
         Raises:
             Stopped: If `cancel` was called.
         """
-        if has_full_quality(styled):
+        config = self._chosen(styled)
+        if config == styled.config and has_full_quality(styled):
             return styled, []
         flag = StopFlag()
         self._flags.add(flag)
         try:
             with self._alone, stopped_by(flag):
-                return self._rendered(styled, flag), []
+                return self._rendered(styled, config, flag), []
         except (StyleForgeError, MemoryError, RuntimeError) as exc:
             log.info("a result was not rendered in full quality", exc_info=True)
             return styled, [tr("in the quality of the stream: {reason}", reason=exc)]
@@ -106,7 +108,14 @@ class FullQuality(QObject):
             self._flags.discard(flag)
             self.progressed.emit(1.0)
 
-    def _rendered(self, styled: StyledFrame, flag: StopFlag) -> StyledFrame:
+    def _chosen(self, styled: StyledFrame) -> EngineConfig:
+        """Return the config to render with, without the size and precision of a speed test."""
+        if not styled.config.compare:
+            return styled.config
+        chosen = self._session.config
+        return replace(styled.config, **{name: getattr(chosen, name) for name in TESTED})
+
+    def _rendered(self, styled: StyledFrame, config: EngineConfig, flag: StopFlag) -> StyledFrame:
         def passed(share: float | None) -> None:
             flag.check()
             self.progressed.emit(min(share or 0.0, 0.99))
@@ -114,5 +123,5 @@ class FullQuality(QObject):
         engine = self._session.engine.apart()
         engine.between_layers = engine.on_progress = passed
         passed(0.0)
-        engine.configure(replace(styled.config, compare=False))
+        engine.configure(replace(config, compare=False))
         return engine.process(styled.captured or styled.source, ProcessMode.REFINE)

@@ -197,6 +197,8 @@ class Commands:
             window.questions.dismiss()
             if window.focusWidget() is None or window.questions.isAncestorOf(window.focusWidget()):
                 window.viewport.setFocus()
+        elif window.speed_test.measuring:
+            window.speed_test.sheet.cancel.click()
         elif working := [bar for bar in window.quick_bars if bar.isVisible()]:
             working[0].cancel.click()
         elif window.focusWidget() is window.panel.sources.address:

@@ -51,6 +51,7 @@ from app.ui.showing.saved_files import SavedFiles
 from app.ui.speed.badge import SpeedBadge
 from app.ui.speed.compiling import CompileWatch
 from app.ui.speed.engine_bar import EngineBar
+from app.ui.speed_test.controller import SpeedTestController
 from app.ui.startup_view import INITIAL_SIZE
 from app.ui.support.report_copier import ReportCopier
 from app.ui.theme.icons import application_icon
@@ -215,6 +216,7 @@ class WindowParts(QMainWindow):
         self.person = PersonController(context, self.learning, self.brushing, gestures)
         self.person.source_left.connect(self.undo.forget_source)
         self.showing = ShowController(context, saved, self.full_quality)
+        self.speed_test = SpeedTestController(context, self.theme, saved.tell)
         self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
         self.languages = LanguageMenu(context)
 
@@ -227,7 +229,7 @@ class WindowParts(QMainWindow):
         }
         self.strips = StripTabs(strips, self.bottom_bars)
         self.film_strip.wanted_changed.connect(partial(self.strips.set_wanted, "film_strip"))
-        below = self.engine_bar, self.playback_bar, self.strips
+        below = self.speed_test.sheet, self.engine_bar, self.playback_bar, self.strips
         fill(QVBoxLayout(self.bottom_bars), *below, margins=(0, 0, 0, 0), spacing=0)
         self.quick_bars = self.job, self.painting, self.saving, self.learning
         toasts = self.problems, self.notices, self.saved_card

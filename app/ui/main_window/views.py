@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.ui.main_window.parts import WindowParts
+from app.ui.main_window.visibility import show_strips
 from app.ui.viewport.viewport import VIEWS
 
 
@@ -30,6 +31,8 @@ class Views:
         self._window.viewport.view = view
         self._window.actions_by_key[f"view_{view}"].setChecked(True)
         self._window.engine_bar.set_testing(view == "compare")
+        self._window.speed_test.set_testing(view == "compare")
+        show_strips(self._window)
         self._window.settings.update(view=view)
 
     def choose_next(self) -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.settings import ALWAYS
 from app.ui.main_window.parts import WindowParts
+
+
+def show_strips(window: WindowParts) -> None:
+    """Show styles, pictures and looks, unless the speed test has their place."""
+    window.strips.setVisible(window.viewport.view != "compare")
 
 
 class Visibility:
@@ -42,6 +49,7 @@ class Visibility:
         window.overlay.setVisible(settings.overlay and not wall)
         window.engine_bar.set_wanted(settings.advanced)
         window.badge.set_wanted(settings.badge and not (settings.overlay or full or wall))
+        show_strips(window)
         window.film_strip.set_wanted(settings.show_strip)
         window.strips.set_wanted("gallery", settings.show_gallery)
         window.strips.set_wanted("looks", settings.show_looks)
@@ -58,8 +66,13 @@ class Visibility:
         self.update()
 
     def toggle_strip(self, key: str, setting: str) -> None:
-        """Bring a strip to the front of the others, or show or hide it."""
-        if self._window.strips.is_behind(key):
+        """Bring a strip to the front of the others, or show or hide it; end the speed test."""
+        if self._window.viewport.view == "compare":
+            self._end_speed_test()
+            self._window.settings.update(**{setting: True})
+            self.update()
+            self._window.strips.bring_up(key)
+        elif self._window.strips.is_behind(key):
             self._window.strips.bring_up(key)
             self.update()
         else:
@@ -96,13 +109,20 @@ class Visibility:
             self.toggle_panel()
 
     def show_gallery(self) -> None:
-        """Show the gallery instead of the queue, except in full screen."""
-        if not self._window.isFullScreen():
-            self._window.queue.hide()
-            self._window.wall.leave()
-            self._window.settings.update(show_gallery=True)
+        """Show the gallery instead of the queue or the speed test, except in full screen."""
+        window = self._window
+        if not window.isFullScreen():
+            window.queue.hide()
+            window.wall.leave()
+            self._end_speed_test()
+            window.settings.update(show_gallery=True)
             self.update()
-            self._window.strips.bring_up("gallery")
+            window.strips.bring_up("gallery")
+
+    def _end_speed_test(self) -> None:
+        session = self._window.session
+        if session.config.compare:  # setting the config ends the trial of a style
+            session.config = replace(session.config, compare=False)
 
     def show_engine(self) -> None:
         """Show the engine's lists, which the queue and full screen hide, and focus the first."""

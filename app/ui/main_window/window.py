@@ -73,7 +73,9 @@ class MainWindow(WindowParts):
         session.picture_styled.connect(self.training_launcher.offer)
         self.panel.mix_picked.connect(self.mixer.pick)
         self.panel.sources.left.connect(self.viewport.setFocus)
-        self.engine_bar.left.connect(self.viewport.setFocus)
+        for below in (self.engine_bar, self.speed_test.sheet):
+            below.left.connect(self.viewport.setFocus)
+        self.wall.shown_changed.connect(self.speed_test.cancel)
         self.training_launcher.progress_text_changed.connect(self.toolbar.show_training)
         self.queue.words_changed.connect(self.toolbar.show_queue)
         self.languages.picked.connect(self._change_language)

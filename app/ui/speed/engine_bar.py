@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
@@ -13,10 +13,14 @@ from app.live.session import Session
 from app.parameters import PARAMETERS, Group
 from app.ui.speed.engine_controls import EngineControls
 from app.ui.speed.one_line import OneLineRemark
+from app.ui.speed.tested_input import SIZES, TITLES
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.option_box import Choice, OptionBox
 from app.ui.widgets.parameter_controls import control_of, show_available
 from models.families.table import FAMILIES
 from utils.translation.texts import tr
+
+SHORT = 3  # characters that a list shows at least, since five are beside each other
 
 
 class EngineBar(QFrame):
@@ -39,10 +43,15 @@ class EngineBar(QFrame):
             name: control_of(row) for name, row in PARAMETERS.items() if row.group is Group.ENGINE
         }
         self.others = self.lists.boxes  # not in the table
-        self.version_remark = OneLineRemark()
+        self.version_remark, self._size_remark = OneLineRemark(), OneLineRemark()
+        self.test = self.lists.test
+        self.test_size = OptionBox(tr("Size"), tr("The size of the picture in the speed test"))
+        self.test_size.set_options(Choice(size, tr(TITLES.get(size, size))) for size in SIZES)
         self._lay_out()
         for name, control in self.controls.items():
             control.picked.connect(lambda value, name=name: self._choose(name, value))
+        self.test_size.picked.connect(self.test.choose_size)
+        self.test.changed.connect(self._show_size)
         session.config_changed.connect(self.show_config)
         session.styles_changed.connect(self._enable_for_family)
         session.styled.connect(self._on_styled)
@@ -63,8 +72,15 @@ class EngineBar(QFrame):
         self._update()
 
     def set_testing(self, testing: bool) -> None:
-        """Show the bar while the speed test is the view."""
+        """Show the bar with the size while the speed test is the view.
+
+        Size and precision are then the test's own.
+        """
         self._testing = testing
+        for part in self._size_parts:
+            part.setVisible(testing)
+        self._grid.setColumnStretch(0, int(testing))
+        self.test.set_active(testing)
         self._update()
 
     def open(self) -> None:
@@ -82,12 +98,13 @@ class EngineBar(QFrame):
     def _lay_out(self) -> None:
         lists, version = self.lists, self.controls["network"]
         columns = (
+            (tr("Si&ze"), self.test_size, self._size_remark),
             (tr("Dev&ice"), lists.device, lists.device_remark),
             (tr("En&gine"), lists.kernels, lists.kernels_remark),
             (tr("&Precision"), lists.precision, lists.precision_remark),
             (tr(PARAMETERS["network"].label), version, self.version_remark),
         )
-        grid = QGridLayout(self)
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(2 * SPACE, SPACE // 2, 2 * SPACE, SPACE // 2)
         grid.setHorizontalSpacing(2 * SPACE)
         grid.setVerticalSpacing(2)
@@ -96,7 +113,24 @@ class EngineBar(QFrame):
             label.setBuddy(box)
             for row, part in enumerate((label, box, remark)):
                 grid.addWidget(part, row, place)
-            grid.setColumnStretch(place, 1)
+            grid.setColumnStretch(place, int(place > 0))
+        for box in self.findChildren(QComboBox):
+            box.setMinimumContentsLength(SHORT)
+        self._size_parts = [part for row in range(3) if (part := self._at(row, 0)) is not None]
+        for part in self._size_parts:
+            part.hide()
+
+    def _at(self, row: int, column: int) -> QWidget | None:
+        item = self._grid.itemAtPosition(row, column)
+        return None if item is None else item.widget()
+
+    def _show_size(self) -> None:
+        self.test_size.show_choice(self.test.size)
+        words, pixels = "", self.test.pixels
+        if pixels is not None:
+            width, height = pixels
+            words = tr("{width}x{height}, in this test only", width=width, height=height)
+        self._size_remark.show_text(words)
 
     def _choose(self, name: str, value: object) -> None:
         self._session.config = replace(self._session.config, **{name: value})

@@ -14,6 +14,7 @@ from app.live.session import Session
 from app.ui.speed.device_limits import UNKNOWN, DeviceLimits, limits_of
 from app.ui.speed.kernel_words import kernel_words
 from app.ui.speed.one_line import OneLineRemark
+from app.ui.speed.tested_input import TestedInput
 from app.ui.widgets.option_box import Choice, OptionBox
 from models.families.table import FAMILIES
 from models.precision import Precision
@@ -21,8 +22,9 @@ from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import DeviceChoice
 from utils.text import capitalized
-from utils.translation.texts import tr
+from utils.translation.texts import mark, tr
 
+ONLY_HERE = mark("In this test only")
 LONG_TITLE = 20  # letters; a longer title of a device may not fit its list
 
 
@@ -45,6 +47,7 @@ class EngineControls(QObject):
         self._has_runtime = False  # True if the listed precisions belong to a runtime
         self._runtimes: dict[str, str] = {}  # available runtimes, with their devices
         self.runtimes_asked = False
+        self.test = TestedInput(session, self)
         self.precision = OptionBox(
             tr("Precision"), tr("Precision of the network: FP16 is faster on most GPUs")
         )
@@ -58,6 +61,7 @@ class EngineControls(QObject):
         for name, box in self.boxes.items():
             box.picked.connect(lambda value, name=name: self._choose(name, value))
         self.kernels.focused.connect(self._query_runtimes)
+        self.test.changed.connect(lambda: self.show_config(session.config))
         session.kernels_changed.connect(lambda _: self._query_limits(session.config.device))
         session.styles_changed.connect(self._follow_family)
 
@@ -67,7 +71,7 @@ class EngineControls(QObject):
         runtime = FAMILIES[self._family].variant(config.kernels).runtime
         if self._has_runtime != (runtime is not None):
             self._set_precision_options()
-        self.precision.show_choice(config.precision)
+        self.precision.show_choice(self._precision)
         self.kernels.show_choice(config.kernels)
         if config.kernels in RUNTIMES:
             self._query_runtimes()
@@ -91,7 +95,15 @@ class EngineControls(QObject):
     def _family(self) -> str:
         return self._session.catalog.family_of(self._session.config.style)
 
+    @property
+    def _precision(self) -> Precision:
+        """The precision of the speed test, or else the stream's."""
+        return self.test.precision if self.test.active else self._session.config.precision
+
     def _choose(self, name: str, value: object) -> None:
+        if self.test.active and isinstance(value, Precision):
+            self.test.choose_precision(value)
+            return
         self._session.config = replace(self._session.config, **{name: value})
 
     def _follow_family(self) -> None:
@@ -136,7 +148,7 @@ class EngineControls(QObject):
             )
             for member in Precision
         )
-        self.precision.show_choice(config.precision)
+        self.precision.show_choice(self._precision)
 
     def _query_limits(self, device: str) -> None:
         def done(found: DeviceLimits) -> None:
@@ -173,7 +185,8 @@ class EngineControls(QObject):
 
     def _show_remarks(self) -> None:
         config, found = self._session.config, self._limits.statuses
-        self.precision_remark.show_text(self.precision.remark)
+        in_test = tr(ONLY_HERE) if self.test.active else ""
+        self.precision_remark.show_text(self.precision.remark or in_test)
         self.kernels_remark.show_text(
             kernel_words(config.kernels, self._family, self._runtimes, found)
         )

@@ -187,9 +187,9 @@ def style_sheet(tokens: Tokens, points: float) -> str:
     return f"""
 QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.outline};
     padding: 4px 6px; }}
-#toolbar, #status, #gallery, #looks, #transport, #engine {{ background: {t.window}; }}
+#toolbar, #status, #gallery, #looks, #transport, #engine, #speedTest {{ background: {t.window}; }}
 #toolbar {{ border-bottom: 1px solid {t.line}; }}
-#status, #gallery, #looks, #transport, #engine {{ border-top: 1px solid {t.line}; }}
+#status, #gallery, #looks, #transport, #engine, #speedTest {{ border-top: 1px solid {t.line}; }}
 #panel, #form, #panelScroll {{ background: {t.panel}; border: none; }}
 #panelScroll {{ border-left: 1px solid {t.line}; }}
 #problem {{ background: {t.alert}; }}

@@ -175,6 +175,11 @@ def _palette(window: MainWindow) -> QWidget:
     return window.commands.palette.view
 
 
+def _speed_test(window: MainWindow) -> QWidget:
+    window.actions_by_key["view_compare"].trigger()
+    return window.speed_test.sheet
+
+
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "wall": _wall,
     "messages and panel": _messages,
@@ -193,6 +198,7 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "about": _about,
     "person": _person,
     "palette": _palette,
+    "speed test": _speed_test,
 }
 
 

@@ -85,7 +85,7 @@ def test_no_two_mnemonics_of_the_panel_are_the_same(window):
     kinds, parts = (QLabel, QAbstractButton), (window.panel, window.engine_bar)
     texts = [w.text() for part in parts for kind in kinds for w in part.findChildren(kind)]
     letters = [t[t.index("&") + 1].lower() for t in texts if "&" in t]
-    assert len(letters) == len(set(letters)) == 21
+    assert len(letters) == len(set(letters)) == 22
 
 
 def test_every_action_is_in_the_menu(window):

@@ -1,0 +1,1 @@
+"""The speed test of all engines at hand: the same picture, size, precision and warm-up for each."""

@@ -1,0 +1,90 @@
+"""The size and the precision of a speed test, apart from the stream's own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from app.engine.resolution import fit
+from app.live.session import Session
+from app.live.session.choice import FixedInput
+from models.precision import Precision
+from utils.translation.texts import mark
+
+SOURCE = "source"
+# The pictures that the input fits into, lying or standing; None for the source's own size.
+SIZES: dict[str, tuple[int, int] | None] = {
+    "512": (512, 512),
+    "720p": (1280, 720),
+    "1080p": (1920, 1080),
+    SOURCE: None,
+}
+TITLES = {"512": "512 px", SOURCE: mark("Size of the source")}
+
+
+def long_side(size: str, width: int, height: int) -> int:
+    """Return the long side of the largest input of a source's shape that fits into a size."""
+    longer, shorter = max(width, height), min(width, height)
+    box = SIZES[size]
+    if box is None:
+        return longer
+    return round(longer * min(box[0] / longer, box[1] / shorter))
+
+
+class TestedInput(QObject):
+    """Sets the session's test while it is active; the config stays as it is.
+
+    Attributes:
+        size: A key of SIZES.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.size = next(iter(SIZES))
+        self.precision = session.config.precision
+        self._active = False
+        session.source_changed.connect(lambda _: self._apply())
+        session.choice.test_refused.connect(self._on_refused)
+
+    @property
+    def active(self) -> bool:
+        return self._active
+
+    @property
+    def pixels(self) -> tuple[int, int] | None:
+        """(width, height) of the networks' input; None without a source."""
+        info = self._session.info
+        if info is None or not (info.width and info.height):
+            return None
+        return fit(info.width, info.height, long_side(self.size, info.width, info.height))
+
+    def set_active(self, active: bool) -> None:
+        """Begin a test in the stream's precision, or end it."""
+        if active != self._active:
+            self._active = active
+            if active:
+                self.precision = self._session.config.precision
+            self._apply()
+
+    def choose_size(self, size: str) -> None:
+        self.size = size
+        self._apply()
+
+    def choose_precision(self, precision: Precision) -> None:
+        self.precision = precision
+        self._apply()
+
+    def _on_refused(self) -> None:
+        """Return to the stream's precision, which the engine computes in."""
+        chosen = self._session.config.precision
+        if self._active and self.precision is not chosen:
+            self.precision = chosen
+            self._apply()
+
+    def _apply(self) -> None:
+        pixels = self.pixels if self._active else None
+        wanted = None if pixels is None else FixedInput(max(pixels), self.precision)
+        self._session.choice.test = wanted
+        self.changed.emit()
