@@ -63,9 +63,9 @@ class Settings(Parameters):
         language: "system", or a key of utils.translation.languages.LANGUAGES.
         reduce_motion: whether nothing moves by itself, regardless of the system's setting.
         wall_camera: whether the wall opens the camera by itself: "ask", "always" or "never".
-        remember_source: whether `source` and what the palette ran are stored: "ask", "always" or
-            "never". Only "always" stores them; otherwise both are empty in the file. Older files
-            hold true or false.
+        remember_source: whether `source`, `recent_files` and what the palette ran are stored:
+            "ask", "always" or "never". Only "always" stores them; otherwise all are empty in the
+            file. Older files hold true or false.
         try_styles: whether a style is tried when the pointer rests on its card.
         style_order: keys of styles in the user's order, one per line; others follow.
         favorite_styles: keys of the styles that come first, one per line.
@@ -89,6 +89,7 @@ class Settings(Parameters):
         open_folder: where pictures and videos were last opened; empty for the system's folder.
         weights_folder: where a checkpoint was last chosen; empty for the system's folder.
         save_folder: where a picture was last saved; empty for the system's folder.
+        recent_files: paths that the file picker chose last, one per line.
         queue_styles: keys of styles for queued jobs, one per line; empty for the look on screen.
         queue_folder: for the results of the queue; empty for StyleForge in the user's pictures.
         queue_skip: whether the queue skips inputs that have a result, instead of replacing it.
@@ -145,6 +146,7 @@ class Settings(Parameters):
     open_folder: str = ""
     weights_folder: str = ""
     save_folder: str = ""
+    recent_files: str = ""
     queue_styles: str = ""
     queue_folder: str = ""
     queue_skip: bool = True

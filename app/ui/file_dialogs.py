@@ -1,4 +1,7 @@
-"""File dialogs that remember the last folder for each kind of file."""
+"""File dialogs that remember the last folder for each kind of file.
+
+Where the system has no dialog of its own, files and folders are opened with the program's picker.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,20 @@ from PySide6.QtCore import QStandardPaths, QUrl
 from PySide6.QtWidgets import QFileDialog, QWidget
 from shiboken6 import isValid
 
+from app.background_jobs import RunJob
 from app.settings import Settings
+from app.ui.picker import PickerDialog
+from app.ui.picker.qts_dialog import arrange, show_icons
+from app.ui.picker.system import is_native, system_has_dialogs
 from app.ui.window_geometry import WindowGeometry
 from utils.files.names import portable_name
 from utils.images.moving import FILM_ENDINGS
 from utils.translation.texts import mark, tr
 
 Place = QStandardPaths.StandardLocation
+FileMode = QFileDialog.FileMode
 MAX_NAME = 120  # characters of a suggested name; file systems allow 255 bytes
+MOST_RECENT = 60  # paths
 
 PICTURES = (
     *(".png", ".jpg", ".jpeg", ".jfif", ".webp", ".avif", ".heic", ".heif", ".gif", ".bmp", ".tif"),
@@ -107,40 +116,47 @@ class FileDialogs:
 
     Dialogs are reused: destroying one waits for the thread that reads its folder and blocks the
     window.
+
+    Attributes:
+        of_the_system: Whether the system has dialogs of its own; None before the first one.
     """
 
-    def __init__(self, settings: Callable[[], Settings], keep: Callable[..., None]) -> None:
-        self._settings, self._keep = settings, keep
-        self._made: dict[str, QFileDialog] = {}  # by title
+    def __init__(
+        self, settings: Callable[[], Settings], keep: Callable[..., None], run: RunJob
+    ) -> None:
+        self._settings, self._keep, self._run = settings, keep, run
+        self._made: dict[str, QFileDialog | PickerDialog] = {}  # by title
         self._chosen: dict[str, Callable[[list[str]], object]] = {}
+        self.of_the_system: bool | None = None
 
     def dialog(
         self,
         parent: QWidget,
         title: str,
         kind: FileKind,
-        mode: QFileDialog.FileMode,
+        mode: FileMode,
         chosen: Callable[[list[str]], object],
         *places: Path,
-    ) -> QFileDialog:
-        """Return a modeless dialog, ready to open.
+    ) -> QFileDialog | PickerDialog:
+        """Return a modeless dialog for existing files or a folder, ready to open.
 
         Args:
             title: Identifies the dialog.
             chosen: Called with the chosen paths.
             places: Folders to start in if no last folder of this kind is stored.
         """
+        if self.of_the_system is None:
+            self.of_the_system = system_has_dialogs()
+        made = self._made_before(parent, title)
+        if made is None and self.of_the_system:
+            made = self._qts_dialog(parent, title, kind, mode)
+        elif made is None:
+            kinds = [(tr(name), endings) for name, endings in kind.filters]
+            made = self._made[title] = PickerDialog(
+                title, mode, kinds, self._recent, self._run, parent
+            )
+            made.filesSelected.connect(lambda names: self._on_picked(title, kind, names))
         self._chosen[title] = chosen
-        made = self._made.get(title)
-        if made is None or not isValid(made) or made.parent() is not parent:
-            made = self._made[title] = QFileDialog(parent, title)
-            made.setFileMode(mode)
-            made.setOption(QFileDialog.Option.HideNameFilterDetails)
-            if kind.filters:
-                made.setNameFilters([name_filter(name, *endings) for name, endings in kind.filters])
-            made.setSidebarUrls([QUrl.fromLocalFile(str(folder)) for folder in usual_folders()])
-            made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
-            WindowGeometry(made)
         made.setDirectory(str(self.start_folder(kind, *places)))
         return made
 
@@ -148,7 +164,7 @@ class FileDialogs:
         self, parent: QWidget, title: str, kind: FileKind, chosen: Callable[[Path], object]
     ) -> None:
         """Open a dialog for one existing file; arguments as for `dialog`."""
-        mode = QFileDialog.FileMode.ExistingFile
+        mode = FileMode.ExistingFile
         self.dialog(parent, title, kind, mode, lambda names: chosen(Path(names[0]))).open()
 
     def saving(
@@ -160,10 +176,46 @@ class FileDialogs:
         *places: Path,
     ) -> QFileDialog:
         """Return a dialog for a file to write, ready to open; arguments as for `dialog`."""
-        mode = QFileDialog.FileMode.AnyFile
-        made = self.dialog(parent, title, kind, mode, lambda names: chosen(Path(names[0])), *places)
-        made.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        made = self._made_before(parent, title)
+        if not isinstance(made, QFileDialog):
+            made = self._qts_dialog(parent, title, kind, FileMode.AnyFile)
+            made.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        if not is_native(made):
+            show_icons(made)
+        self._chosen[title] = lambda names: chosen(Path(names[0]))
+        made.setDirectory(str(self.start_folder(kind, *places)))
         return made
+
+    def _made_before(self, parent: QWidget, title: str) -> QFileDialog | PickerDialog | None:
+        made = self._made.get(title)
+        return made if made is not None and isValid(made) and made.parent() is parent else None
+
+    def _qts_dialog(
+        self, parent: QWidget, title: str, kind: FileKind, mode: FileMode
+    ) -> QFileDialog:
+        """Return the system's dialog, or Qt's own if the system has none."""
+        made = self._made[title] = QFileDialog(parent, title)
+        made.setFileMode(mode)
+        made.setOption(QFileDialog.Option.HideNameFilterDetails)
+        if kind.filters:
+            made.setNameFilters([name_filter(name, *endings) for name, endings in kind.filters])
+        made.setSidebarUrls([QUrl.fromLocalFile(str(folder)) for folder in usual_folders()])
+        made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
+        if not is_native(made):
+            arrange(made)
+        WindowGeometry(made)
+        return made
+
+    def _on_picked(self, title: str, kind: FileKind, names: list[str]) -> None:
+        """Add what the picker chose to its recent files."""
+        before = self._settings().recent_files.split("\n")
+        new = [name for name in names if "\n" not in name]
+        recent = list(dict.fromkeys(filter(None, (*new, *before))))
+        self._keep(recent_files="\n".join(recent[:MOST_RECENT]))
+        self._on_selected(title, kind, names)
+
+    def _recent(self) -> list[Path]:
+        return [Path(name) for name in self._settings().recent_files.split("\n") if name]
 
     def _on_selected(self, title: str, kind: FileKind, names: list[str]) -> None:
         if kind is not QUEUE_FOLDER:  # the folder itself is the setting

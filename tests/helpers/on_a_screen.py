@@ -14,7 +14,7 @@ import json, sys, tempfile
 from pathlib import Path
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 application = QApplication([])
 
@@ -25,6 +25,7 @@ from app.sources import CameraName
 from app.engine.config import EngineConfig
 from app.styles.catalog import BUILTIN, Catalog
 from app.ui.main_window import MainWindow
+from app.ui.picker import PickerDialog
 from tests.helpers.fakes import Negative
 
 folder = tempfile.TemporaryDirectory()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.errors import Problem
 from app.live.session import Session
@@ -17,6 +17,7 @@ from app.ui.main_window import MainWindow
 from app.ui.widgets.end_stop import EndStopSlider
 from app.ui.widgets.parameter_controls import CheckControl, FractionControl, ListControl
 from models.families.keys import ANY_STYLE
+from tests.helpers.file_dialogs import open_dialogs
 from tests.stress.sample_files import Files
 
 LARGEST = 384  # long side of the network's input; on a CPU, more can take minutes per frame
@@ -297,6 +298,5 @@ class WindowActions:
     def close_others(self) -> None:
         while (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
-        for dialog in self.window.findChildren(QFileDialog):
-            if isinstance(dialog, QWidget) and dialog.isVisible():
-                dialog.reject()
+        for dialog in open_dialogs(self.window):
+            dialog.reject()

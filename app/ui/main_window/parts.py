@@ -151,7 +151,7 @@ class WindowParts(QMainWindow):
             self.notices.show_notice,
             self,
         )
-        self.file_dialogs = FileDialogs(self.settings.get, self.settings.update)
+        self.file_dialogs = FileDialogs(self.settings.get, self.settings.update, self.session.run)
         context = WindowContext(
             self,
             self.session,

@@ -76,7 +76,7 @@ class WindowSettings:
         settings = settings_with_config(self.value, self._settled(self._session.config))
         kept = stored_source(self._session.spec)
         if settings.remember_source == NEVER:
-            settings = replace(settings, source="", palette_recent="")
+            settings = replace(settings, source="", palette_recent="", recent_files="")
         elif kept and not self._is_pasted(kept):
             settings = replace(settings, source=kept)
         if not self._window.isFullScreen():
@@ -90,7 +90,7 @@ def permitted(settings: Settings) -> Settings:
     """Return `settings` without the traces that the user has not allowed the file to keep."""
     if settings.remember_source == ALWAYS:
         return settings
-    return replace(settings, source="", palette_recent="")
+    return replace(settings, source="", palette_recent="", recent_files="")
 
 
 class SettingsSaver:

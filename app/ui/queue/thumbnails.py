@@ -11,10 +11,8 @@ from PySide6.QtGui import QImage, QPixmap
 from app.background_jobs import RunJob
 from app.errors import StyleForgeError
 from app.sources import pictures_in
-from app.sources.video_decoder import VideoReader
 from app.ui.viewport.frame_painter import as_image
-from app.ui.widgets.small_pictures import Pixels, cropped, read_reduced
-from utils.images.moving import likely_kind
+from app.ui.widgets.small_pictures import cropped, read_preview
 from utils.images.opening import ImageError
 
 SIZE = QSize(72, 54)
@@ -82,15 +80,7 @@ def read_thumbnail(path: Path) -> QImage:
     try:
         if path.is_dir():
             path = pictures_in(path)[0]
-        pixels = _frame(path) if likely_kind(path) == "film" else read_reduced(path, SIZE * SCALE)
+        pixels = read_preview(path, SIZE * SCALE).pixels
     except (StyleForgeError, ImageError, OSError):  # the row of a failed job tells why
         return QImage()
-    return QImage() if pixels is None else as_image(cropped(pixels, SIZE * SCALE)).copy()
-
-
-def _frame(path: Path) -> Pixels | None:
-    reader = VideoReader(path)
-    try:
-        return None if reader.grab() is None else reader.decode()
-    finally:
-        reader.close()
+    return as_image(cropped(pixels, SIZE * SCALE)).copy()

@@ -215,6 +215,8 @@ QToolButton, QPushButton {{ background: {t.raised}; color: {t.text}; border: 2px
 QToolButton {{ padding: 4px 7px; }}
 #status QToolButton {{ padding: 0px 6px; min-height: 20px; }}
 QFileDialog QToolButton {{ padding: 0; min-height: 0; }}
+QFileDialog QListView#sidebar::item {{ min-height: 28px; color: {t.text}; }}
+QFileDialog QListView#sidebar::item:selected {{ background: {t.raised}; color: {t.text}; }}
 #toolbar QToolButton, #transport QToolButton {{ background: transparent;
     border-color: transparent; }}
 #cross, #wallBar QToolButton, QPushButton#quiet {{ background: transparent;
@@ -256,6 +258,7 @@ QComboBox:focus, QComboBox:on, QLineEdit:focus, QSpinBox:focus {{ border: 2px so
 QComboBox:disabled, QLineEdit:disabled, QSpinBox:disabled {{ color: {t.disabled}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url("{chevron}"); width: 14px; height: 14px; }}
+QLineEdit QToolButton {{ background: transparent; border: none; padding: 0; min-height: 0; }}
 QSpinBox QLineEdit {{ background: transparent; border: none; padding: 0; min-height: 0; }}
 QSpinBox::up-button, QSpinBox::down-button {{ border: none; width: 24px; }}
 QSpinBox::up-arrow {{ image: url("{chevron_up}"); width: 14px; height: 14px; }}
@@ -290,6 +293,10 @@ QTabBar{keys}::tab:selected:focus {{ border-color: {t.accent}; }}
 QTextBrowser {{ background: {t.window}; color: {t.text}; }}
 {_panel_sheet(t, points)}
 QListView {{ background: transparent; border: none; outline: none; }}
+QListView#places::item {{ min-height: 32px; padding: 0 8px; border-radius: {RADIUS}px;
+    color: {t.text}; }}
+QListView#places::item:hover {{ background: {t.hover}; }}
+QListView#places::item:selected {{ background: {t.raised}; color: {t.text}; }}
 QListView#ticked {{ background: {t.raised}; border: 1px solid {t.outline};
     border-radius: {RADIUS}px; padding: 0 8px; }}
 QListView#ticked:focus {{ border-color: {t.accent}; }}

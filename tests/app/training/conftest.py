@@ -94,7 +94,7 @@ def session(qtbot, own_catalog: Catalog) -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session, qtbot) -> TrainingWindow:
-    picker = FileDialogs(Settings, lambda **_: None)
+    picker = FileDialogs(Settings, lambda **_: None, session.run)
     made = TrainingWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
     qtbot.addWidget(made)
     show_window(made, qtbot)

@@ -29,7 +29,7 @@ def german(qapp, session: Session, qtbot) -> Iterator[TrainingWindow]:
     """Yield the studio in German, with the advanced controls shown."""
     before = QLocale()
     apply_language(qapp, "de")
-    picker = FileDialogs(Settings, lambda **_: None)
+    picker = FileDialogs(Settings, lambda **_: None, session.run)
     made = TrainingWindow(session, lambda: picture(80, 60), lambda **_: None, picker)
     qtbot.addWidget(made)
     made.form.advanced_button.setChecked(True)

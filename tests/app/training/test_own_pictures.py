@@ -27,7 +27,7 @@ def own_pictures(tmp_path, monkeypatch, photographs):
 
 
 def opened(session, qtbot, kept: dict) -> TrainingWindow:
-    picker = FileDialogs(Settings, lambda **_: None)
+    picker = FileDialogs(Settings, lambda **_: None, session.run)
     made = TrainingWindow(session, lambda: None, lambda **values: kept.update(values), picker)
     qtbot.addWidget(made)
     made.show()

@@ -36,6 +36,7 @@ from app.ui.main_window import MainWindow
 from app.ui.showing.slideshow_dialog import SlideshowDialog
 from app.ui.virtual_camera.dialog import CameraDialog
 from app.ui.virtual_camera.obs_dialog import ObsDialog
+from tests.helpers.file_dialogs import open_picker
 
 KINDS = (
     QAbstractButton,
@@ -180,6 +181,11 @@ def _speed_test(window: MainWindow) -> QWidget:
     return window.speed_test.sheet
 
 
+def _picker(window: MainWindow) -> QWidget:
+    window.actions_by_key["open"].trigger()
+    return open_picker(window)
+
+
 SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "wall": _wall,
     "messages and panel": _messages,
@@ -199,6 +205,7 @@ SURFACES: dict[str, Callable[[MainWindow], QWidget]] = {
     "person": _person,
     "palette": _palette,
     "speed test": _speed_test,
+    "picker": _picker,
 }
 
 

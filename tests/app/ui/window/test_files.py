@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,30 +11,29 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.settings import Settings
-from app.ui.file_dialogs import OPEN_FILES, PICTURES, suggested_name
+from app.ui.file_dialogs import OPEN_FILES, PICTURES, SAVE_PICTURE, suggested_name
 from app.ui.main_window import MainWindow
+from app.ui.picker import PickerDialog
 from tests.app.ui.window.conftest import press
+from tests.helpers.file_dialogs import choose, folder_of, open_dialogs
 
 PICKERS = {"open": "open_folder", "open_folder": "open_folder", "install_style": "weights_folder"}
 
 
-def ask(window: MainWindow, key: str) -> QFileDialog:
+def ask(window: MainWindow, key: str) -> QFileDialog | PickerDialog:
     window.actions_by_key[key].trigger()
     return asked(window)
 
 
-def asked(window: QWidget) -> QFileDialog:
-    [dialog] = (each for each in window.findChildren(QFileDialog) if each.isVisible())
+def asked(window: QWidget) -> QFileDialog | PickerDialog:
+    [dialog] = open_dialogs(window)
     return dialog
 
 
-def choose(dialog: QFileDialog, path: Path) -> None:
-    dialog.selectFile(str(path))
-    dialog.accept()
-
-
-def folder_of(dialog: QFileDialog) -> Path:
-    return Path(dialog.directory().absolutePath())
+def ask_where_to_save(window: MainWindow) -> QFileDialog:
+    dialog = ask(window, "save")
+    assert isinstance(dialog, QFileDialog)
+    return dialog
 
 
 @pytest.fixture
@@ -78,9 +76,9 @@ def test_a_picker_begins_where_the_last_of_its_kind_ended(
     (tmp_path / "models" / "wave.pth").touch()
     dialog = ask(window, "open")
     with qtbot.waitSignal(session.source_changed, timeout=5000):
-        choose(dialog, picture)
-    choose(ask(window, "install_style"), tmp_path / "models" / "wave.pth")
-    qtbot.waitUntil(lambda: not any(d.isVisible() for d in window.findChildren(QFileDialog)))
+        choose(dialog, picture, qtbot)
+    choose(ask(window, "install_style"), tmp_path / "models" / "wave.pth", qtbot)
+    qtbot.waitUntil(lambda: not open_dialogs(window))
     for key, folder in (("open", picture.parent), ("install_style", tmp_path / "models")):
         dialog = ask(window, key)
         assert folder_of(dialog) == folder
@@ -99,7 +97,7 @@ def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session
     first.reject()
     second = ask(window, "open")
     assert second is first
-    choose(second, picture)
+    choose(second, picture, qtbot)
     qtbot.waitUntil(lambda: bool(opened))
     qtbot.wait(100)
     assert len(opened) == 1
@@ -126,15 +124,18 @@ def test_pickers_show_what_can_be_opened(window):
     shown = {}
     for key in PICKERS:
         dialog = ask(window, key)
-        shown[key] = [re.split(r" \(|\)", text) for text in dialog.nameFilters()]
+        assert isinstance(dialog, PickerDialog)
+        shown[key] = dialog.foot.offered
+        titles = [title for title, _ in dialog.foot.offered]
+        assert [dialog.foot.kinds.itemText(row) for row in range(len(titles))] == titles
         dialog.reject()
-    titles = [title for title, _, _ in shown["open"]]
+    titles = [title for title, _ in shown["open"]]
     assert titles == ["Pictures and videos", "Pictures", "Videos", "All files"]
-    both, pictures, videos, _ = (set(endings.split()) for _, endings, _ in shown["open"])
+    both, pictures, videos, _ = (set(endings) for _, endings in shown["open"])
     assert both == pictures | videos
-    assert {"*.jpg", "*.png", "*.heic"} <= pictures
-    assert {"*.mp4", "*.mov"} <= videos
-    assert shown["install_style"][0][1] == "*.styleforge *.pth *.pt *.safetensors"
+    assert {".jpg", ".png", ".heic"} <= pictures
+    assert {".mp4", ".mov"} <= videos
+    assert shown["install_style"][0][1] == (".styleforge", ".pth", ".pt", ".safetensors")
 
 
 def test_every_picture_shown_by_a_picker_is_one_that_can_be_read():
@@ -150,9 +151,9 @@ def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot
     form = window.training_launcher.window.form
     form.picture.click()
     assert folder_of(asked(form)) == tmp_path / "art"
-    assert asked(form).nameFilters()[0].startswith("Pictures (*.png ")
+    assert asked(form).foot.offered[0] == ("Pictures", PICTURES)
     asked(form).reject()
-    qtbot.waitUntil(lambda: not any(d.isVisible() for d in form.findChildren(QFileDialog)))
+    qtbot.waitUntil(lambda: not open_dialogs(form))
     form.choose_folder.click()
     assert folder_of(asked(form)) == tmp_path / "art"
     asked(form).reject()
@@ -160,15 +161,15 @@ def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot
 
 
 def test_save_as_suggests_the_sources_name_with_the_style(streaming, session, tmp_path, qtbot):
-    dialog = ask(streaming, "save")
+    dialog = ask_where_to_save(streaming)
     assert [Path(name).name for name in dialog.selectedFiles()] == ["waves, Candy.png"]
-    choose(dialog, tmp_path / "results.png")
+    choose(dialog, tmp_path / "results.png", qtbot)
     qtbot.waitUntil(lambda: streaming.saved_card.text.startswith("Saved "), timeout=5000)
     assert (tmp_path / "results.png").is_file()
     styled = streaming.viewport.styled
     running = replace(styled.running, style="Candy 60 %, Udnie 40 %")
     streaming.viewport.show_styled(replace(styled, running=running))
-    dialog = ask(streaming, "save")
+    dialog = ask_where_to_save(streaming)
     assert folder_of(dialog) == tmp_path
     assert Path(dialog.selectedFiles()[0]).name == "waves, Candy 60 %, Udnie 40 %.png"
     dialog.reject()
@@ -204,9 +205,17 @@ def test_qts_own_file_dialog_leads_to_pictures_and_videos(window, tmp_path, monk
         "standardLocations",
         lambda each: [str(tmp_path / names[each])] if each in names else [],
     )
-    mode = QFileDialog.FileMode.ExistingFiles
-    dialog = window.file_dialogs.dialog(window, "Any title", OPEN_FILES, mode, print)
+    dialog = window.file_dialogs.saving(window, "Any title", SAVE_PICTURE, print)
     dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
     dialog.show()
     assert [Path(url.toLocalFile()).name for url in dialog.sidebarUrls()] == ["Pictures", "Videos"]
     dialog.close()
+
+
+def test_where_the_system_has_dialogs_they_are_used(window, tmp_path):
+    window.file_dialogs.of_the_system = True
+    mode = QFileDialog.FileMode.ExistingFiles
+    dialog = window.file_dialogs.dialog(window, "Any title", OPEN_FILES, mode, print)
+    assert isinstance(dialog, QFileDialog)
+    assert dialog.fileMode() == mode
+    assert dialog.nameFilters()[0].startswith("Pictures and videos (*.png ")

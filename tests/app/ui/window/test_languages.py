@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QLocale, QMimeData, QUrl
 from PySide6.QtGui import QAction, QImage
-from PySide6.QtWidgets import QAbstractButton, QDialog, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QLabel, QWidget
 
 from app.engine.network_selector import NetworkSelector
 from app.engine.resolution import Sizes
@@ -34,6 +34,7 @@ from app.ui.virtual_camera.dialog import CameraDialog
 from app.ui.widgets.status_bar import source_text
 from tests.app.ui.window.conftest import press
 from tests.helpers.errors import mentions
+from tests.helpers.file_dialogs import open_picker
 from tests.helpers.windows import show_window
 from utils.translation import numbers
 from utils.translation.languages import LANGUAGES, SYSTEM
@@ -156,9 +157,10 @@ def test_why_a_file_is_no_picture_is_said_in_german(german, tmp_path):
 
 def test_a_dialog_names_kinds_of_files_in_german(german):
     press(german, "open")
-    dialog = german.findChild(QFileDialog)
-    assert dialog.nameFilters()[0].startswith("Bilder und Videos")
-    assert dialog.nameFilters()[-1] == "Alle Dateien (*)"
+    dialog = open_picker(german)
+    kinds = dialog.foot.kinds
+    assert kinds.itemText(0) == "Bilder und Videos"
+    assert kinds.itemText(kinds.count() - 1) == "Alle Dateien"
     dialog.close()
 
 

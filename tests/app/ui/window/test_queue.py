@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QDesktopServices, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 from app.batch.queue.job import JobState
 from app.batch.queue.job_queue import JobQueue
@@ -37,6 +37,7 @@ from tests.app.ui.window.test_keys import controls
 from tests.conftest import picture as pixels
 from tests.helpers.errors import mentions
 from tests.helpers.fakes import write_video
+from tests.helpers.file_dialogs import open_dialogs
 from tests.stress.gui_gaps import Watch, most_computed_ms
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -441,7 +442,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
     queue.watching._timer.setInterval(50)
     folder = album[0].parent
     key(queue, "watch")
-    (dialog,) = [each for each in window.findChildren(QFileDialog) if each.isVisible()]
+    (dialog,) = open_dialogs(window)
     dialog.filesSelected.emit([str(folder)])
     dialog.close()
     qtbot.waitUntil(lambda: len(queue.rows) == len(album), timeout=LONG)

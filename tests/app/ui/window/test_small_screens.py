@@ -47,7 +47,7 @@ told["studio scrolls"] = form.viewport().rect().contains(
 studio.close()
 window.actions_by_key["open"].trigger()
 wait()
-[dialog] = window.findChildren(QFileDialog)
+[dialog] = window.findChildren(PickerDialog)
 told["dialog"] = fits(dialog)
 dialog.reject()
 """

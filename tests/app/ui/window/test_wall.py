@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.frame import SourceInfo
 from app.live.previews.painter import Preview
@@ -25,6 +25,7 @@ from app.ui.wall.sources import NO_CAMERA
 from app.ui.wall.tile import Tile
 from tests.app.ui.window.conftest import KEYS, press
 from tests.helpers.fakes import Negative, write_video
+from tests.helpers.file_dialogs import open_picker
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
@@ -409,7 +410,7 @@ def test_the_last_source_is_stored_only_if_the_user_allows_it(streaming, saved, 
 def test_the_buttons_of_files_ask_for_their_kind(window, script, key, title):
     window.wall.begin("")
     window.wall.page.sources.buttons[key].click()
-    dialog = next(each for each in window.findChildren(QFileDialog) if each.isVisible())
+    dialog = open_picker(window)
     assert dialog.windowTitle() == title
     dialog.reject()
 
