@@ -246,6 +246,9 @@ class PickerDialog(QDialog):
         self._reads += 1
         self._folder, self._awaited, self._fault = folder, selected, ""
         self._listing = Listing()
+        focused = self.focusWidget()
+        if focused is not None and self.path.isAncestorOf(focused):  # it is replaced
+            self.grid.setFocus()
         self.filter.clear()
         self.model.show_entries(())
         self.up.setEnabled(folder is not None and folder.parent != folder)

@@ -108,7 +108,7 @@ class PlaceList(QListWidget):
         return self.item(row).data(_PLACE)
 
     def show_icons(self) -> None:
-        """Show the icons in the theme's color, also that of the selected place."""
+        """Show the icons in the theme's color, even for the selected place."""
         for row in range(self.count()):
             made = QIcon(icon(self._place(row).icon, tokens_in_use()))
             for size in (_ICON, 2 * _ICON):

@@ -29,7 +29,7 @@ def arrange(dialog: QFileDialog) -> None:
 
 
 def show_icons(dialog: QFileDialog) -> None:
-    """Show icons in the theme's color: Qt's are black, and its buttons have colored ones."""
+    """Show icons in the theme's color, Qt's being black, and one primary button without any."""
     tokens = tokens_in_use()
     for name, ours in _ICONS.items():
         button = dialog.findChild(QToolButton, name)
@@ -39,3 +39,5 @@ def show_icons(dialog: QFileDialog) -> None:
     assert box is not None
     for each in box.buttons():
         each.setIcon(QIcon())
+        if box.buttonRole(each) == QDialogButtonBox.ButtonRole.AcceptRole:
+            each.setProperty("role", "primary")

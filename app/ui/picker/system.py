@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QListView
 
 _ALWAYS = ("windows", "cocoa")
 _BY_THEME = ("xcb", "wayland")
-# Qt's themes with a dialog: GTK's, the portal's and that of KDE.
+# Qt's themes that bring a dialog: GTK's, the portal's and KDE's.
 _THEMES = re.compile(r"/platformthemes/(libqgtk3|libqxdgdesktopportal|KDEPlasmaPlatformTheme)")
 _MAPS = Path("/proc/self/maps")  # names the libraries that are loaded
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
+    QColor,
     QFontMetrics,
     QKeyEvent,
     QMouseEvent,
@@ -64,7 +65,7 @@ class TileDelegate(QStyledItemDelegate):
             painter.setOpacity(_DIMMED)
         place = QRect(QPoint(0, tile.top() + SPACE), SIZE)
         place.moveLeft(tile.center().x() - SIZE.width() // 2)
-        self._picture(painter, place, palette, entry, index)
+        self._picture(painter, place, entry, index)
         self._name(painter, tile, option, str(index.data()))
         painter.restore()
 
@@ -89,9 +90,7 @@ class TileDelegate(QStyledItemDelegate):
         grid = self.parent()
         return isinstance(grid, TileGrid) and grid.by_keys
 
-    def _picture(
-        self, painter: QPainter, place: QRect, palette: QPalette, entry: Entry, index: _Index
-    ) -> None:
+    def _picture(self, painter: QPainter, place: QRect, entry: Entry, index: _Index) -> None:
         made = None if entry.folder else index.data(Qt.ItemDataRole.DecorationRole)
         if isinstance(made, Thumbnail) and not made.pixmap.isNull():
             self._thumbnail(painter, place, made)
@@ -101,7 +100,7 @@ class TileDelegate(QStyledItemDelegate):
         side = _FOLDER if entry.folder else _SMALL
         if not entry.folder:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(palette.button())
+            painter.setBrush(QColor(tokens.raised))
             painter.drawRoundedRect(place.adjusted(SPACE, 0, -SPACE, 0), RADIUS, RADIUS)
         middle = QRect(0, 0, side, side)
         middle.moveCenter(place.center())

@@ -15,7 +15,7 @@ from app.ui.file_dialogs import OPEN_FILES, PICTURES, SAVE_PICTURE, suggested_na
 from app.ui.main_window import MainWindow
 from app.ui.picker import PickerDialog
 from tests.app.ui.window.conftest import press
-from tests.helpers.file_dialogs import choose, folder_of, open_dialogs
+from tests.helpers.file_dialogs import choose, folder_of, open_dialogs, open_picker
 
 PICKERS = {"open": "open_folder", "open_folder": "open_folder", "install_style": "weights_folder"}
 
@@ -151,7 +151,7 @@ def test_the_studio_asks_where_its_files_were_found_last(window, tmp_path, qtbot
     form = window.training_launcher.window.form
     form.picture.click()
     assert folder_of(asked(form)) == tmp_path / "art"
-    assert asked(form).foot.offered[0] == ("Pictures", PICTURES)
+    assert open_picker(form).foot.offered[0] == ("Pictures", PICTURES)
     asked(form).reject()
     qtbot.waitUntil(lambda: not open_dialogs(form))
     form.choose_folder.click()

@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAccessible, QColor, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialogButtonBox,
+    QFileDialog,
+    QSplitter,
+    QToolButton,
+)
 
-from app.ui.file_dialogs import OPEN_FILES
+from app.ui.file_dialogs import OPEN_FILES, SAVE_PICTURE
 from app.ui.picker import PickerDialog
 from app.ui.picker.places import Place
 from app.ui.picker.system import has_dialogs, is_native, system_has_dialogs
@@ -36,9 +42,9 @@ def album(tmp_path) -> Path:
     for number in range(1, 13):
         path = folder / f"photo {number}.png"
         Image.new("RGB", (320, 240), (20 * number, 90, 60)).save(path)
-        os.utime(path, (1_000_000_000 + number,) * 2)
+        age(path, number)
     for name, seconds in (("winter", 5), ("family", 3)):
-        os.utime(folder / name, (1_000_000_000 + seconds,) * 2)
+        age(folder / name, seconds)
     shutil.copy(folder / "photo 1.png", folder / "winter")
     (folder / ".hidden.png").touch()
     (folder / "notes.txt").touch()
@@ -48,6 +54,12 @@ def album(tmp_path) -> Path:
 @pytest.fixture
 def picker(window, album, qtbot) -> PickerDialog:
     return opened(window, "open", album, qtbot)
+
+
+def age(path: Path, seconds: int) -> None:
+    """Set when a file or folder was last written."""
+    moment = 1_000_000_000 + seconds
+    os.utime(path, (moment, moment))
 
 
 def opened(window, key: str, folder: Path, qtbot) -> PickerDialog:
@@ -337,8 +349,10 @@ def test_the_crumbs_lead_up_and_the_last_ones_are_shown(picker, tmp_path, qtbot)
     assert buttons[-1].accessibleName() == deep.name
     room = picker.path.crumbs.width()
     assert all(each.geometry().right() <= room for each in buttons if each.isVisible())
+    buttons[-2].setFocus()
     buttons[-2].click()
     assert picker.folder == deep.parent
+    assert picker.focusWidget() is picker.grid
 
 
 def test_what_was_opened_is_recent_unless_sources_are_forgotten(window, session, album, qtbot):
@@ -432,3 +446,15 @@ def test_one_dialog_of_a_title_is_opened_again(window, album, qtbot):
     assert again is first
     assert open_dialogs(window) == []
     assert asked == []
+
+
+def test_qts_dialog_for_saving_has_icons_of_the_theme_and_one_primary_button(window):
+    dialog = window.file_dialogs.saving(window, "Any title", SAVE_PICTURE, print)
+    box = dialog.findChild(QDialogButtonBox)
+    roles = {str(each.property("role")): each.icon().isNull() for each in box.buttons()}
+    assert roles == {"primary": True, "None": True}
+    up = dialog.findChild(QToolButton, "toParentButton")
+    ink = up.icon().pixmap(20, 20).toImage().pixelColor(10, 10)
+    assert abs(ink.lightness() - QColor(window.theme.tokens.text).lightness()) < 9
+    splitter = dialog.findChild(QSplitter)
+    assert splitter.sizes()[0] > splitter.sizes()[1] // 5
