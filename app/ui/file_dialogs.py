@@ -150,7 +150,9 @@ class FileDialogs:
         made = self._made_before(parent, title)
         if made is None and self.of_the_system:
             made = self._qts_dialog(parent, title, kind, mode)
-        elif made is None:
+            if not is_native(made):  # the portal's theme has a dialog only where a portal runs
+                self.of_the_system, made = False, None
+        if made is None:
             kinds = [(tr(name), endings) for name, endings in kind.filters]
             made = self._made[title] = PickerDialog(
                 title, mode, kinds, self._recent, self._run, parent

@@ -16,9 +16,9 @@ _MAPS = Path("/proc/self/maps")  # names the libraries that are loaded
 
 
 def system_has_dialogs() -> bool:
-    """Return whether a QFileDialog is the system's own; see docs/decisions/own-file-picker.md.
+    """Return whether a QFileDialog may be the system's own; see docs/decisions/own-file-picker.md.
 
-    Asking Qt would mean to create a QFileDialog, which takes longer than a frame.
+    If so, `is_native` decides. Qt's own dialog takes longer than a frame to create.
     """
     platform = QGuiApplication.platformName().partition("-")[0]
     if platform in _ALWAYS:

@@ -212,10 +212,19 @@ def test_qts_own_file_dialog_leads_to_pictures_and_videos(window, tmp_path, monk
     dialog.close()
 
 
-def test_where_the_system_has_dialogs_they_are_used(window, tmp_path):
+def test_where_the_system_has_dialogs_they_are_used(window, monkeypatch):
+    monkeypatch.setattr("app.ui.file_dialogs.is_native", lambda dialog: True)
     window.file_dialogs.of_the_system = True
     mode = QFileDialog.FileMode.ExistingFiles
     dialog = window.file_dialogs.dialog(window, "Any title", OPEN_FILES, mode, print)
     assert isinstance(dialog, QFileDialog)
     assert dialog.fileMode() == mode
     assert dialog.nameFilters()[0].startswith("Pictures and videos (*.png ")
+
+
+def test_a_theme_whose_portal_does_not_run_leads_to_the_picker(window):
+    window.file_dialogs.of_the_system = True
+    mode = QFileDialog.FileMode.ExistingFiles
+    dialog = window.file_dialogs.dialog(window, "Any title", OPEN_FILES, mode, print)
+    assert isinstance(dialog, PickerDialog)
+    assert window.file_dialogs.of_the_system is False
