@@ -97,6 +97,9 @@ class Settings(Parameters):
         film_codec: codec of exported films, see app.export.film.codecs.CODECS.
         film_encoder: where they are encoded, see app.export.film.codecs.PLACES.
         film_quality: their quality, see app.export.film.codecs.QUALITIES.
+        film_network: version of the style that paints them, "full" (fine) or "lite" (fast).
+        film_lines: pixels of their shorter side, if the film has more; 0 for the film's own size.
+        film_sound: whether they keep the sound of the film.
     """
 
     source: str = ""
@@ -154,6 +157,9 @@ class Settings(Parameters):
     film_codec: str = "h264"
     film_encoder: str = "auto"
     film_quality: str = "good"
+    film_network: str = "full"
+    film_lines: int = 0
+    film_sound: bool = True
 
     @classmethod
     def load(cls, path: Path, complain: Callable[[str], object] = log.warning) -> Settings:
@@ -234,11 +240,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "film_codec": ("h264", "hevc", "av1", "prores", "ffv1", "gif", "webp"),
     "film_encoder": ("auto", "cpu", "hardware"),
     "film_quality": ("small", "good", "best"),
+    "film_network": ("full", "lite"),
 }
 _RANGES = {
     "split": (0.0, 1.0),
     "volume": (0.0, 1.0),
     "size": (0, 8192),
+    "film_lines": (0, 8192),
     "camera_rate": (min(CAMERA_RATES), max(CAMERA_RATES)),
     "budget_ms": (10.0, 10_000.0),
     "slideshow_seconds": (2.0, 3600.0),

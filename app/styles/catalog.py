@@ -285,6 +285,23 @@ class Catalog:
             except CheckpointError as exc:
                 raise StyleError(str(exc)) from exc
 
+    def has_lite(self, key: str) -> bool:
+        """Return whether a style has a lite network; this may read its files.
+
+        Raises:
+            StyleError: If there is no such style, or its files cannot be read.
+        """
+        from models.checkpoints import CheckpointError
+        from models.families.family import StyleFiles
+        from models.families.table import FAMILIES
+
+        style = self.get(key)
+        files = StyleFiles(style.weights, style.lite, style.picture)
+        try:
+            return FAMILIES[style.family].has_lite(files, self.networks)
+        except CheckpointError as exc:
+            raise StyleError(str(exc)) from exc
+
     def move_in(self, folder: Path) -> Style:
         """Move a finished pack, as written by training, into the user's folder with all its files.
 

@@ -163,5 +163,7 @@ class AnimationOutput:
         if info.animation is None:
             with open_film(info.path) as (film, _):
                 kinds = {stream.type for stream in film.streams}
+            if not info.sound:
+                kinds.discard("audio")
             if kept_out := tuple(kind for kind in ("audio", "subtitle") if kind in kinds):
                 yield tr(_LEFT_OUT[kept_out], format=title)

@@ -12,6 +12,7 @@ from app.export.film.fault import FAULTS, FilmError, reason, unmade
 from app.export.film.info import FilmInfo, StyledFilmFrame
 from app.export.film.reader import open_film
 from app.export.film.segment import Encoding, SegmentWriter, coded_frame, open_segment
+from app.export.film.selection import shift_of
 from app.export.film.store import SegmentStore
 from app.film_frames.converter import Converter
 from utils.files.atomic import replacing, sync
@@ -87,7 +88,7 @@ def _write(
     with ExitStack() as files:
         opened = None if info.animation else files.enter_context(open_film(info.path))
         first = files.enter_context(open_segment(store.folder / store.segments[0].name))
-        options = needed_options(opened[0] if opened else None, container)
+        options = needed_options(opened[0] if opened else None, container, shift_of(info))
         result = files.enter_context(
             av.open(str(path.absolute()), "w", format=container, container_options=options)
         )
@@ -96,12 +97,13 @@ def _write(
             stream.codec_context.codec_tag = encoding.codec.tag
         stream.time_base = encoding.time_base
         if opened is None:
-            for packet in _pictures(store, encoding.time_base, stream, 0):
+            begin = info.span.begin if info.span else 0
+            for packet in _pictures(store, encoding.time_base, stream, begin):
                 result.mux(packet)
             return ()
         film, picture = opened
         about_stream(picture, stream)
-        copied = add_copied_streams(film, picture, result)
+        copied = add_copied_streams(film, picture, result, info)
         shift = round(copied.shift / encoding.time_base)
         pictures = _pictures(store, encoding.time_base, stream, shift)
         waiting = next(pictures, None)

@@ -207,31 +207,46 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
 
 
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
-    """Return why an encoder does not work on this machine, as a clause; "" if it works."""
-    if encoder.ours:
+    """Return why an encoder does not work on this machine, as a clause; "" if it works.
+
+    While FFmpeg's messages are read, a decoder that logs on another thread needs Python's lock, and
+    may wait for a thread that holds it. So they are read only of an encoder that does not open.
+    """
+    if encoder.ours or _opens(encoder, size):
         return ""
     av.logging.set_level(av.logging.ERROR)
     try:
         with av.logging.Capture() as said:
             try:
-                context = av.CodecContext.create(encoder.name, "w")
+                _open(encoder, size)
             except av.codec.codec.UnknownCodecError:
                 return tr(
                     "{device} ({encoder}): not in this build of FFmpeg",
                     device=encoder.device,
                     encoder=encoder.name,
                 )
-            assert isinstance(context, av.video.codeccontext.VideoCodecContext)
-            context.width, context.height = size
-            context.pix_fmt = encoder.pixels
-            context.time_base, context.framerate = Fraction(1, 25), Fraction(25)
-            context.options = encoder.all_options(QUALITIES[1])
-            try:
-                with usual_scheduling():
-                    context.open(strict=False)
             except av.error.FFmpegError as exc:
                 words = said[0][2].strip() if said else exc.strerror
                 return f"{encoder.device} ({encoder.name}): {words}"
     finally:
         av.logging.set_level(None)
     return ""
+
+
+def _opens(encoder: Encoder, size: tuple[int, int]) -> bool:
+    try:
+        _open(encoder, size)
+    except (av.codec.codec.UnknownCodecError, av.error.FFmpegError):
+        return False
+    return True
+
+
+def _open(encoder: Encoder, size: tuple[int, int]) -> None:
+    context = av.CodecContext.create(encoder.name, "w")
+    assert isinstance(context, av.video.codeccontext.VideoCodecContext)
+    context.width, context.height = size
+    context.pix_fmt = encoder.pixels
+    context.time_base, context.framerate = Fraction(1, 25), Fraction(25)
+    context.options = encoder.all_options(QUALITIES[1])
+    with usual_scheduling():
+        context.open(strict=False)

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 from app.export.film.fault import FAULTS, FilmError
+from app.export.film.info import FilmInfo
 from app.export.film.reader import open_film
+from app.export.film.selection import cut_chapters, cut_subtitle, end_of, shift_of
 from utils.pyav import av
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr, trn
@@ -49,6 +50,7 @@ class Copied:
     Attributes:
         remarks: The losses, one clause each.
         shift: Seconds subtracted from all times.
+        end: The time in the source from which on nothing is copied, in seconds; None copies all.
         hides: Whether the result has edit lists, which hide packets before its first time.
         lost: Per kind, the number of packets that were dropped because their times are damaged.
     """
@@ -56,6 +58,7 @@ class Copied:
     targets: dict[int, av.stream.Stream]
     remarks: tuple[str, ...]
     shift: Fraction
+    end: Fraction | None = None
     hides: bool = False
     lost: Counter[str] = field(default_factory=Counter)
 
@@ -75,8 +78,13 @@ class Copied:
         return (*self.remarks, *lost)
 
 
-def needed_options(source: av.container.InputContainer | None, container: str) -> dict[str, str]:
-    """Return the options of FFmpeg's `container` that preserve a film; None copies nothing."""
+def needed_options(
+    source: av.container.InputContainer | None, container: str, shift: Fraction | None = None
+) -> dict[str, str]:
+    """Return the options of FFmpeg's `container` that preserve a film; None copies nothing.
+
+    `shift` is the begin of a part in seconds; None for the whole film.
+    """
     if container not in _WITH_EDIT_LISTS:
         return {}
     flags = "+faststart"
@@ -85,7 +93,8 @@ def needed_options(source: av.container.InputContainer | None, container: str) -
     if any(key.lower() not in _KNOWN for key in kept_metadata(source.metadata)):
         flags += "+use_metadata_tags"
     options = {"movflags": flags}
-    starts = [start - clock_shift(source) for start in _starts(source)]
+    begins = clock_shift(source) if shift is None else shift
+    starts = [start - begins for start in _starts(source)]
     clock = math.lcm(*(start.denominator for start in starts))
     if max(starts, default=0) > 0 and clock <= _FASTEST_CLOCK:
         # otherwise a later start is rounded to milliseconds
@@ -94,7 +103,7 @@ def needed_options(source: av.container.InputContainer | None, container: str) -
 
 
 def kept_metadata(metadata: dict[str, str]) -> dict[str, str]:
-    """Return the options of FFmpeg's `container` that preserve a film; None copies nothing."""
+    """Return the metadata without the entries that containers write themselves."""
     return {
         key: value
         for key, value in metadata.items()
@@ -122,8 +131,12 @@ def add_copied_streams(
     source: av.container.InputContainer,
     picture: av.VideoStream,
     result: av.container.OutputContainer,
+    info: FilmInfo | None = None,
 ) -> Copied:
     """Add streams for all but a film's picture, before the header is written.
+
+    Args:
+        info: The part of the film that is copied, and whether its sound is; None copies all.
 
     Raises:
         FilmError: If the film has sound and the container supports none of it.
@@ -134,6 +147,8 @@ def add_copied_streams(
     chapters = source.chapters()
     for stream in source.streams:
         if stream.index == picture.index:
+            continue
+        if stream.type == "audio" and info is not None and not info.sound:
             continue
         cover = bool(stream.disposition & _COVER)
         if isinstance(stream, av.stream.AttachmentStream):
@@ -151,22 +166,20 @@ def add_copied_streams(
         else:
             remarks.append(_left_out(stream, result))
     remarks += _about_sound(silent, len(source.streams.audio), result)
-    shift = clock_shift(source)
-    for chapter in chapters:
-        base = chapter["time_base"] or Fraction(1)
-        chapter["start"] -= round(shift / base)
-        chapter["end"] -= round(shift / base)
-    result.set_chapters(chapters)
+    begins = shift_of(info) if info is not None else None
+    end = end_of(info) if info is not None else None
+    shift = clock_shift(source) if begins is None else begins
+    result.set_chapters(list(cut_chapters(chapters, shift, end)))
     result.metadata.update(kept_metadata(source.metadata))
-    hides = result.format.name in _WITH_EDIT_LISTS
-    return Copied(targets, tuple(dict.fromkeys(remarks)), shift, hides)
+    hides = result.format.name in _WITH_EDIT_LISTS and end is None
+    return Copied(targets, tuple(dict.fromkeys(remarks)), shift, end, hides)
 
 
-def check_copying(source: Path, container: str) -> None:
+def check_copying(info: FilmInfo, container: str) -> None:
     """Check before a film is made that its sound can be copied, see `add_copied_streams`."""
-    with open_film(source) as (film, picture):
+    with open_film(info.path) as (film, picture):
         result = av.open(BytesIO(), "w", format=container)
-        add_copied_streams(film, picture, result)
+        add_copied_streams(film, picture, result, info)
 
 
 def copied_packets(source: av.container.InputContainer, copied: Copied) -> Iterator[av.Packet]:
@@ -184,6 +197,14 @@ def copied_packets(source: av.container.InputContainer, copied: Copied) -> Itera
         decoded = packet.dts if packet.dts is not None else packet.pts
         before = last.get(packet.stream_index)
         shown = packet.pts if packet.pts is not None else decoded
+        if shown is not None and copied.end is not None:
+            end = round(copied.end / packet.time_base)
+            if packet.stream.type == "subtitle":
+                if not cut_subtitle(packet, shown, shift, end):
+                    continue
+                decoded = shown = packet.pts
+            elif shown >= end:
+                continue
         if shown is not None and _is_hidden(packet, shown - shift, copied):
             continue
         if (

@@ -19,8 +19,18 @@ MOST_PIXELS = 50_000_000  # per frame, because several are in memory; 8K has 33 
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a film: frames from `begin` on that come before `end`, in the film's time base."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class FilmInfo:
     """Properties of a film, known before it is read; sizes in pixels, of the upright picture.
+
+    app.export.film.selection chooses a part of a film, a smaller size, or no sound.
 
     Attributes:
         rate: Average frames per second.
@@ -34,6 +44,10 @@ class FilmInfo:
         start: Start of the picture, in its time base. The first frames come later if they precede
             the first key frame and cannot be decoded.
         ticking: Whether each of its frames claims to last one tick, as in AVI files.
+        span: The part to make; None for the whole film. `count` and `seconds` are the part's.
+        whole: The size of the film's own frames if they are scaled to `width` and `height`; None
+            if they are not.
+        sound: Whether to copy its sound.
     """
 
     path: Path
@@ -52,6 +66,20 @@ class FilmInfo:
     timed: bool = False
     start: int = 0
     ticking: bool = False
+    span: Span | None = None
+    whole: tuple[int, int] | None = None
+    sound: bool = True
+
+    @property
+    def whole_size(self) -> tuple[int, int]:
+        """Width and height of the film's own frames."""
+        return self.whole or (self.width, self.height)
+
+    @property
+    def choice(self) -> str:
+        """A description of the part, size and sound chosen from the film; "" for all of it."""
+        everything = self.span is None and self.whole is None and self.sound
+        return "" if everything else f"{self.span}, {self.whole}, {self.sound}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -52,7 +52,7 @@ def film_request(
         )
     if info.animation is None and not chosen.animation:
         try:
-            check_copying(info.path, CONTAINERS[ending])
+            check_copying(info, CONTAINERS[ending])
         except FAULTS as exc:
             raise unmade(target, info.path, reason(exc)) from exc
         except FilmError as exc:

@@ -125,7 +125,7 @@ def _info(
 def read_frames(
     info: FilmInfo, reading: FilmReading, after: int | None = None, until: int | None = None
 ) -> Generator[FilmFrame]:
-    """Read the frames of a film. One thread must use and close the generator.
+    """Read the frames of a film, or of its span. One thread must use and close the generator.
 
     Args:
         reading: Receives faults; reading continues after a damaged packet.
@@ -138,9 +138,13 @@ def read_frames(
     Raises:
         FilmError: If the film can no longer be opened.
     """
+    if info.span is not None:
+        begin, end = info.span.begin - 1, info.span.end
+        after = begin if after is None else max(after, begin)
+        until = end if until is None else min(until, end)
     try:
         if info.animation is not None:
-            yield from animation_frames(info, info.animation, reading, after)
+            yield from animation_frames(info, info.animation, reading, after, until)
             return
         if after is not None:
             with open_film(info.path) as (container, stream):
@@ -189,7 +193,8 @@ def _converted(
     until: int | None,
 ) -> Generator[FilmFrame]:
     converter, turn = Converter(info.colors, info.orientation), info.orientation
-    stored = turn.size(info.width, info.height)  # transposing twice restores the stored order
+    # Transposing twice restores the stored order.
+    stored, whole = turn.size(info.width, info.height), turn.size(*info.whole_size)
     usual = max(1, round(1 / info.rate / info.time_base))
 
     def timed() -> Iterator[tuple[int, int, av.VideoFrame]]:
@@ -204,7 +209,7 @@ def _converted(
             if until is not None and pts >= until:
                 return
             if after is None or pts > after:
-                reading.scaled += (frame.width, frame.height) != stored
+                reading.scaled += (frame.width, frame.height) != whole
                 known = 0 if info.ticking else frame.duration
                 yield pts, known or usual, frame
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,14 +21,17 @@ from app.export.film.job import FilmCancelled, FilmJob, FilmProgress, Styling
 from app.export.film.plan import film_request
 from app.export.film.reader import FilmInfo, film_info
 from app.export.film.report import FilmReport
+from app.export.film.selection import selected
 from app.export.film.store import store_folder
 from app.export.film.styling import FilmStyling
 from app.live.display_copy import with_previews
 from app.styles.catalog import Catalog
 from app.ui.file_dialogs import SAVE_FILM, name_filter, suggested_name
 from app.ui.film.dialog import FilmDialog
-from app.ui.film.options import DEFAULTS, FilmOptions, find_hardware
+from app.ui.film.options import DEFAULTS, FilmOptions, Hardware, find_hardware
 from app.ui.film.order import ExportOrder
+from app.ui.film.part_picker import FilmFacts
+from app.ui.film.trial import FilmTrial, Wish, soft_preview
 from app.ui.window_context import WindowContext
 from app.version import styleforge_version
 from utils.text import printable
@@ -40,6 +43,7 @@ NO_FILM = mark(
     "Open a video or an animation first: cameras and pictures cannot be exported as films"
 )
 UNDER_WAY = mark("A film is being exported already")
+_USUAL_FPS = 25.0  # if a film does not tell
 SHOWN_EVERY_S = 0.5  # progress and the newest frame
 
 log = logging.getLogger(__name__)
@@ -61,6 +65,7 @@ class FilmExporter(QObject):
 
     Args:
         saved: Receives the saved path and one sentence.
+        marks: Returns the times of the frames A and B in the player; None without a mark.
         styling: Creates the frame styling on the job's thread; for tests.
     """
 
@@ -71,18 +76,23 @@ class FilmExporter(QObject):
         self,
         context: WindowContext,
         saved: Callable[[Path, str], None],
+        marks: Callable[[], tuple[float | None, float | None]] = lambda: (None, None),
         styling: Callable[[Catalog, EngineConfig], Styling] | None = None,
     ) -> None:
         super().__init__(context.window)
         self._session, self._say, self._picker = context.session, context.say, context.dialogs
+        self._shown = context.styled
         self._options, self._keep = FilmOptions.stored(context.settings()), context.keep
         self._dialog: FilmDialog | None = None
+        self._marks = marks
+        self._trial: FilmTrial | None = None
+        self._hardware: Mapping[str, Hardware] | None = None
         self._styling = styling or _styling
         self._saved = saved
         self._lock = threading.Lock()
         self._job: FilmJob | None = None
         self._under_way = self._cancelled = self._discards = self._closed = False
-        self._was_paused = False
+        self._was_paused = self._paused_before = False
         self._shown_at = 0.0
         self._target = Path()
         self.ended.connect(self._end)
@@ -108,15 +118,90 @@ class FilmExporter(QObject):
         if source is None:
             self._say(tr(NO_FILM))
             return
-        first = self._dialog is None
-        self._dialog = dialog = self._dialog or FilmDialog(parent, lambda options: None)
-        dialog.chosen = lambda options: self._ask_file(parent, folder, source, options)
+        self._dialog = dialog = self._dialog or self._made_dialog(parent)
+        dialog.chosen = lambda options: self._ask_file(parent, folder, source, options, dialog.part)
+        dialog.show_film(self._facts())
         dialog.show_options(self._options)
+        if (styled := self._shown()) is not None:
+            dialog.preview.show_preview(soft_preview(styled.source.pixels))
+        self._try(dialog, source)
         dialog.open()
-        if first:
-            self._session.run(
-                find_hardware, dialog.show_hardware, failure="Could not look for hardware encoders"
-            )
+
+    def _made_dialog(self, parent: QWidget) -> FilmDialog:
+        dialog = FilmDialog(parent, lambda options: None)
+        dialog.finished.connect(lambda _: self._end_trial())
+        return dialog
+
+    def _facts(self) -> FilmFacts:
+        session, info = self._session, self._session.info
+        assert info is not None
+        return FilmFacts(
+            info.width,
+            info.height,
+            info.fps or _USUAL_FPS,
+            info.duration,
+            session.silence is not None,
+            self._marks(),
+            session.position,
+        )
+
+    def _try(self, dialog: FilmDialog, source: Path) -> None:
+        """Preview and measure the film while its dialog is open, with the stream paused."""
+        session = self._session
+        catalog = session.catalog
+        self._paused_before, session.paused = session.paused, True
+        trial = FilmTrial(
+            catalog, lambda config: self._styling(catalog, config), self._look_up, self
+        )
+        config = replace(session.config, compare=False)
+
+        def ask() -> None:
+            trial.ask(Wish(source, config, dialog.options, dialog.part, dialog.seconds))
+
+        def current(wish: Wish) -> bool:
+            return wish == Wish(source, config, dialog.options, dialog.part, dialog.seconds)
+
+        def shown(wish: Wish, show: Callable[[], object]) -> None:
+            """Show a result unless another choice has made it old."""
+            if self._trial is trial and current(wish):
+                show()
+
+        def equipped(hardware: Mapping[str, Hardware]) -> None:
+            self._hardware = hardware
+            dialog.show_hardware(hardware)
+
+        trial.hardware_found.connect(equipped)
+
+        def found(fast: bool) -> None:
+            dialog.show_fast_exists(fast)
+            ask()  # again, if the chosen version does not exist
+
+        trial.versions_found.connect(lambda wish, fast: shown(wish, lambda: found(fast)))
+        trial.previewed.connect(
+            lambda wish, preview: shown(wish, lambda: dialog.preview.show_preview(preview))
+        )
+        trial.measuring.connect(lambda made: shown(made.wish, lambda: dialog.show_measuring(made)))
+        trial.measured.connect(lambda made: shown(made.wish, lambda: dialog.show_measured(made)))
+        trial.failed.connect(lambda wish, why: shown(wish, lambda: dialog.show_failure(why)))
+        self._asking = dialog.changed.connect(ask)
+        self._trial = trial
+        trial.begin(session.run)
+        ask()
+
+    def _look_up(self) -> Mapping[str, Hardware]:
+        """Find the graphics hardware, once for each program run."""
+        return self._hardware or find_hardware()
+
+    def _end_trial(self) -> None:
+        """Stop measuring, and let the stream go on as before."""
+        trial, self._trial = self._trial, None
+        if trial is None:
+            return
+        trial.close()
+        trial.deleteLater()
+        if self._dialog is not None:
+            self._dialog.changed.disconnect(self._asking)
+        self._session.paused = self._paused_before
 
     def _source(self) -> Path | None:
         """Return the open film or animation; None for any other source."""
@@ -126,14 +211,21 @@ class FilmExporter(QObject):
         path = Path(spec)
         return path if path.is_file() else None
 
-    def _ask_file(self, parent: QWidget, folder: Path, source: Path, options: FilmOptions) -> None:
+    def _ask_file(
+        self,
+        parent: QWidget,
+        folder: Path,
+        source: Path,
+        options: FilmOptions,
+        part: tuple[float, float] | None,
+    ) -> None:
         self._options = options
         self._keep(**options.settings)
         dialog = self._picker.saving(
             parent,
             tr("Export the film"),
             SAVE_FILM,
-            lambda path: self.export(source, path, options),
+            lambda path: self.export(source, path, options, part),
             folder,
         )
         title, usual = CODECS[options.codec].title, options.endings[0]
@@ -144,8 +236,18 @@ class FilmExporter(QObject):
         dialog.selectFile(f"{name.removesuffix('.png')}{usual}")
         dialog.open()
 
-    def export(self, source: Path, target: Path, options: FilmOptions = DEFAULTS) -> None:
-        """Export a film to `target`, with the codec's usual extension unless it has one."""
+    def export(
+        self,
+        source: Path,
+        target: Path,
+        options: FilmOptions = DEFAULTS,
+        part: tuple[float, float] | None = None,
+    ) -> None:
+        """Export a film to `target`, with the codec's usual extension unless it has one.
+
+        Args:
+            part: Begin and end in seconds; None for the whole film.
+        """
         if self._under_way:
             self._say(tr(UNDER_WAY))
             return
@@ -156,8 +258,8 @@ class FilmExporter(QObject):
                 tr("'{name}' is the open film; choose another name", name=printable(target.name))
             )
             return
-        config = replace(self._session.config, compare=False)
-        self._begin(ExportOrder(source.absolute(), target.absolute(), config, options))
+        config = replace(self._session.config, compare=False, network=options.network)
+        self._begin(ExportOrder(source.absolute(), target.absolute(), config, options, part))
 
     def resume(self, order: ExportOrder) -> None:
         if self._under_way:
@@ -166,6 +268,7 @@ class FilmExporter(QObject):
             self._begin(order)
 
     def _begin(self, order: ExportOrder) -> None:
+        self._end_trial()
         self._under_way, self._cancelled, self._discards = True, False, False
         self._was_paused, self._session.paused = self._session.paused, True
         catalog, folder = self._session.catalog, self.folder
@@ -204,6 +307,8 @@ class FilmExporter(QObject):
 
     def close(self) -> None:
         """End the export, keep its finished parts, and show nothing more."""
+        if self._trial is not None:
+            self._trial.close()
         with self._lock:
             self._closed = True
         self._end_soon(keep=True)
@@ -216,7 +321,9 @@ class FilmExporter(QObject):
 
     def _make(self, order: ExportOrder, catalog: Catalog) -> FilmReport:
         target, config, options = order.target, order.config, order.options
-        info = film_info(order.source)
+        info = selected(
+            film_info(order.source), part=order.part, lines=options.lines, sound=options.sound
+        )
         sized = replace(config, size=unhurried_size(config, info.width, info.height, MAX_SIZE))
         styles = {key: catalog.get(key).weights.stat() for key in sized.styles}
         identity = {

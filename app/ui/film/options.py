@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.export.film.codecs import CODECS, CPU, PLACES, QUALITIES, encoder_fault
+from app.export.film.selection import LINES, smaller_size
 from app.settings import Settings
 from app.ui.widgets.option_box import Choice
 from utils.translation.joints import clauses, enumerated
@@ -27,32 +28,52 @@ _QUALITIES = {
     "best": (mark("Best"), mark("No visible difference, in a large file")),
 }
 _LOOKED_FOR = mark("StyleForge is looking for it")
+FINE, FAST = "full", "lite"
+_SETTINGS = {
+    "codec": "film_codec",
+    "where": "film_encoder",
+    "quality": "film_quality",
+    "network": "film_network",
+    "lines": "film_lines",
+    "sound": "film_sound",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FilmOptions:
-    """The options of a film export: keys of CODECS, PLACES and QUALITIES."""
+    """The options of a film export: keys of CODECS, PLACES and QUALITIES, and what is made.
+
+    Attributes:
+        network: FINE or FAST, the version of the style.
+        lines: Pixels of the shorter side if the film has more; 0 for the film's own size.
+        sound: Whether the film keeps its sound.
+    """
 
     codec: str = next(iter(CODECS))
     where: str = PLACES[0]
     quality: str = QUALITIES[1]
+    network: str = FINE
+    lines: int = 0
+    sound: bool = True
 
     @classmethod
     def stored(cls, settings: Settings) -> FilmOptions:
-        return cls(settings.film_codec, settings.film_encoder, settings.film_quality)
+        stored = {name: getattr(settings, key) for name, key in _SETTINGS.items()}
+        return cls(**stored)
 
     @property
-    def settings(self) -> dict[str, str]:
-        return {
-            "film_codec": self.codec,
-            "film_encoder": self.where,
-            "film_quality": self.quality,
-        }
+    def settings(self) -> dict[str, object]:
+        return {key: getattr(self, name) for name, key in _SETTINGS.items()}
 
     @property
     def endings(self) -> tuple[str, ...]:
         """File extensions for the codec, the usual one first."""
         return CODECS[self.codec].containers
+
+    @property
+    def animated(self) -> bool:
+        """Whether the codec makes an animation, which has neither sound nor subtitles."""
+        return bool(CODECS[self.codec].animation)
 
     @property
     def lossless(self) -> bool:
@@ -71,10 +92,12 @@ class Hardware:
     Attributes:
         device: The device that encodes; "" if the hardware cannot be used.
         reason: Why the hardware cannot be used, as a sentence.
+        details: The answers of its drivers, one clause each; "" if no driver was asked.
     """
 
     device: str = ""
     reason: str = ""
+    details: str = ""
 
 
 def find_hardware() -> dict[str, Hardware]:
@@ -91,12 +114,10 @@ def _hardware(key: str) -> Hardware:
         if not fault:
             return Hardware(encoder.device)
         faults.append(fault)
-    reason = tr("Only the processor can encode {title}", title=codec.title)
-    return Hardware(
-        reason=tr("No graphics hardware can encode: {faults}", faults=clauses(faults))
-        if faults
-        else reason
-    )
+    if not faults:
+        return Hardware(reason=tr("Only the processor can encode {title}", title=codec.title))
+    reason = tr("No graphics hardware of this machine can encode {title}", title=codec.title)
+    return Hardware(reason=reason, details=clauses(faults))
 
 
 def codec_choices() -> list[Choice]:
@@ -122,6 +143,17 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
         "cpu": Choice("cpu", tr("Processor"), tr("The best picture for the size of the file")),
     }
     return [remarks[where] for where in PLACES]
+
+
+def size_choices(width: int, height: int) -> list[Choice]:
+    """Return the sizes of a film that is `width` x `height` pixels, none of them larger."""
+    own = tr("As the film ({size})", size=f"{width} x {height}")
+    smaller = [lines for lines in LINES if lines < min(width, height)]
+    sizes = {lines: smaller_size(width, height, lines) for lines in smaller}
+    return [
+        Choice(0, own),
+        *(Choice(lines, f"{across} x {down}") for lines, (across, down) in sizes.items()),
+    ]
 
 
 def quality_choices() -> list[Choice]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,17 @@ MAX_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ExportOrder:
-    """A film export, with absolute paths."""
+    """A film export, with absolute paths.
+
+    Attributes:
+        part: Begin and end in seconds, see app.export.film.selection; None for the whole film.
+    """
 
     source: Path
     target: Path
     config: EngineConfig
     options: FilmOptions = DEFAULTS
+    part: tuple[float, float] | None = None
 
     def file(self, folder: Path) -> Path:
         digest = hashlib.sha256(os.fsencode(self.target)).hexdigest()
@@ -43,6 +49,7 @@ class ExportOrder:
             "source": str(self.source),
             "target": str(self.target),
             "options": asdict(self.options),
+            "part": self.part,
             "config": {
                 **{name: stored_value(name, v) for name, v in parameter_values(config).items()},
                 "precision": config.precision.name,
@@ -63,14 +70,31 @@ def read_order(path: Path) -> ExportOrder:
     """
     try:
         stored = small_json.load(path, MAX_BYTES)
-        given = stored["options"]
-        options = FilmOptions(
-            **{each.name: _text(given[each.name]) for each in fields(FilmOptions)}
-        )
+        options, part = _options(stored["options"]), stored.get("part")
         source, target = Path(_text(stored["source"])), Path(_text(stored["target"]))
-        return ExportOrder(source, target, _config(stored["config"]), options)
+        return ExportOrder(source, target, _config(stored["config"]), options, _part(part))
     except (KeyError, TypeError) as exc:
         raise ValueError(str(exc)) from exc
+
+
+def _options(stored: dict[str, Any]) -> FilmOptions:
+    """Read the options; an order of an earlier version lacks the newer ones."""
+    kept = asdict(DEFAULTS) | stored
+    for name, usual in asdict(DEFAULTS).items():
+        if type(kept[name]) is not type(usual):
+            raise TypeError(f"{kept[name]!r} is no {name}")
+    return FilmOptions(**kept)
+
+
+def _part(stored: object) -> tuple[float, float] | None:
+    if stored is None:
+        return None
+    if not isinstance(stored, list):
+        raise TypeError(f"{stored!r} is no part")
+    begin, end = map(float, stored)
+    if not 0 <= begin < end < math.inf:
+        raise ValueError(f"{stored!r} is no part")
+    return begin, end
 
 
 def _config(stored: dict[str, Any]) -> EngineConfig:

@@ -175,7 +175,7 @@ class WindowParts(QMainWindow):
         self.exporter = Exporter(context, self._show_recording, saved.tell, self.full_quality)
         self.recording_light = RecordingLight(lambda: self.exporter.recorded, self.viewport)
         self.virtual_camera = CameraSwitch(context, self.status.show_camera)
-        self.film_exporter = FilmExporter(context, saved.tell)
+        self.film_exporter = FilmExporter(context, saved.tell, lambda: self.player.part)
         self.interrupted_exports = InterruptedExports(context, self.film_exporter)
         self.training_launcher = TrainingLauncher(context)
         self.styles = GalleryController(

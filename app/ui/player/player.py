@@ -57,6 +57,11 @@ class Player(QObject):
                 self._start = 0.0
             self._set_loop(True)
 
+    @property
+    def part(self) -> tuple[float | None, float | None]:
+        """The times of the frames A and B in seconds; None without a mark."""
+        return self._start, self._end
+
     def toggle_loop(self) -> None:
         """Loop the part, or play the whole film."""
         looped = self._actions["loop"].isChecked()

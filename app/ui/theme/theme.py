@@ -231,6 +231,11 @@ QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checke
     border-color: {t.accent}; }}
 QPushButton[role="tool"]:checked {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
+QPushButton[role="card"] {{ background: {t.panel}; border-color: {t.line}; }}
+QPushButton[role="card"]:hover {{ background: {t.hover}; }}
+QPushButton[role="card"]:checked {{ border-color: {t.accent}; }}
+QLabel[role="cardTitle"] {{ font-weight: 600; }}
+#fold {{ background: transparent; border-color: transparent; color: {t.muted}; padding: 0; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton{keys}:focus, QPushButton{keys}:focus, #toolbar QToolButton{keys}:focus,
     #transport QToolButton{keys}:focus, #cross{keys}:focus {{ border-color: {t.accent}; }}
@@ -241,6 +246,7 @@ QToolButton{keys}:checked:focus, #toolbar QToolButton{keys}:checked:focus
 QToolButton::menu-indicator {{ image: none; }}
 #segments {{ background: {t.raised}; border-radius: {RADIUS + 2}px; }}
 #segments QToolButton {{ padding: 4px 10px; }}
+QPushButton[role="card"]{keys}:focus {{ border-color: {t.text}; }}
 QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accent};
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]{keys}:focus, QToolButton[role="primary"]{keys}:focus

@@ -9,6 +9,9 @@ _PLANES = "tests/app/film_frames/test_planes.py"
 _COPYING = "tests/app/export/film/test_copying.py"
 _JOB = "tests/app/export/film/test_film_job.py"
 _WINDOW = "tests/app/ui/window/test_film_export.py"
+_DIALOG = "tests/app/ui/window/test_film_dialog.py"
+_SELECTION = "tests/app/export/film/test_selection.py"
+_SAMPLE = "tests/app/export/film/test_sample.py"
 _COMMAND = "tests/app/commands/test_stylize_films.py"
 _MIXED = "tests/app/commands/test_stylize_mixed.py"
 _QUEUE = "tests/app/commands/test_queue.py"
@@ -520,11 +523,46 @@ MUTANTS = (
     Mutant(
         "the look at an encoder leaves the program with real-time priority",
         "app/export/film/codecs.py",
-        "                with usual_scheduling():\n                    context.open(strict=False)",
-        "                context.open(strict=False)",
+        "    with usual_scheduling():\n        context.open(strict=False)",
+        "    context.open(strict=False)",
         (
             "tests/utils/test_scheduling.py::"
             "test_the_look_at_whether_an_encoder_works_takes_no_priority",
         ),
+    ),
+    Mutant(
+        "a processor is estimated to encode while it paints",
+        "app/export/film/sample.py",
+        "    each = paint + encode if painted.on_cpu else max(paint, encode)\n",
+        "    each = max(paint, encode)\n",
+        (f"{_SAMPLE}::test_a_processor_paints_and_encodes_in_turn_and_a_gpu_meanwhile",),
+    ),
+    Mutant(
+        "a small film is made larger",
+        "app/export/film/selection.py",
+        "    if not lines or lines >= shorter:\n",
+        "    if not lines:\n",
+        (f"{_SELECTION}::test_no_film_becomes_larger",),
+    ),
+    Mutant(
+        "the sound of a part goes on behind its end",
+        "app/export/film/copying.py",
+        "            elif shown >= end:\n                continue\n",
+        "",
+        (f"{_SELECTION}::test_the_sound_of_a_part_is_that_of_its_moments",),
+    ),
+    Mutant(
+        "an order of an earlier version is called damaged",
+        "app/ui/film/order.py",
+        "    kept = asdict(DEFAULTS) | stored\n",
+        "    kept = dict(stored)\n",
+        (f"{_DIALOG}::test_an_order_of_an_earlier_version_is_read",),
+    ),
+    Mutant(
+        "a closed dialog goes on measuring",
+        "app/ui/film/exporter.py",
+        "        trial.close()\n        trial.deleteLater()\n",
+        "        pass\n",
+        (f"{_DIALOG}::test_a_closed_dialog_measures_nothing_and_the_film_plays_on",),
     ),
 )

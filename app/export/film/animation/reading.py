@@ -7,6 +7,10 @@ from collections.abc import Generator
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
 from app.export.film.fault import FilmError, named
 from app.export.film.info import MOST_PIXELS, FilmFrame, FilmInfo, FilmReading
 from app.film_frames.color import RGB, Colors
@@ -61,12 +65,17 @@ def animation_info(path: Path, animation: Animation) -> FilmInfo:
 
 
 def animation_frames(
-    info: FilmInfo, animation: Animation, reading: FilmReading, after: int | None
+    info: FilmInfo,
+    animation: Animation,
+    reading: FilmReading,
+    after: int | None,
+    until: int | None = None,
 ) -> Generator[FilmFrame]:
-    """Read the frames later than the time `after`, in the film's time base; None reads all.
+    """Read the frames later than `after` and earlier than `until`, in the film's time base.
 
     Args:
         reading: Receives the reason if reading ends early.
+        after: None reads from the first frame on; `until` likewise up to the last one.
 
     Raises:
         FilmError: If the file can no longer be opened.
@@ -75,6 +84,8 @@ def animation_frames(
     try:
         with opened(info.path, played=True) as image:
             for number, duration in enumerate(_durations(animation), first_frame(image)):
+                if until is not None and pts >= until:
+                    return
                 begun = time.perf_counter()
                 try:
                     image.seek(number)  # frames build on earlier frames, so none can be skipped
@@ -84,6 +95,9 @@ def animation_frames(
                     reading.fault = tr("the next frame is damaged")
                     return
                 if after is None or pts > after:
+                    if info.whole is not None:
+                        pixels = _scaled(pixels, info)
+                        alpha = None if alpha is None else _scaled(alpha, info)
                     now = time.perf_counter()
                     taken = (now - begun) * 1e3
                     frame = Frame(pixels, captured_at=now, read_ms=taken, alpha=alpha)
@@ -91,6 +105,12 @@ def animation_frames(
                 pts += duration
     except ImageError as exc:
         raise FilmError(str(exc)) from exc
+
+
+def _scaled(pixels: NDArray[np.uint8], info: FilmInfo) -> NDArray[np.uint8]:
+    """Scale [H, W, 3] or [H, W] uint8 to the size of `info`."""
+    image = Image.fromarray(pixels).resize((info.width, info.height), Image.Resampling.BILINEAR)
+    return np.asarray(image)
 
 
 def _durations(animation: Animation) -> list[int]:

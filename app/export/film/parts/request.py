@@ -69,7 +69,9 @@ class FilmRequest:
             OSError: If the source is gone.
         """
         about = self.info.path.stat()
+        chosen = {"chosen": self.info.choice} if self.info.choice else {}
         return {
+            **chosen,
             "source": f"{self.info.path.resolve()}, {about.st_size} bytes of {about.st_mtime_ns}",
             "encoder": repr(self.encoding),
             "part": str(self.part),

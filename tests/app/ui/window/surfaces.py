@@ -29,6 +29,8 @@ from app.sources.camera import Mode
 from app.sources.camera_modes.offers import USUAL
 from app.ui.camera.dialog import CameraModeDialog
 from app.ui.film.dialog import FilmDialog
+from app.ui.film.options import DEFAULTS, Hardware
+from app.ui.film.part_picker import FilmFacts
 from app.ui.film_strip.paint_all.dialog import PaintAllDialog
 from app.ui.film_strip.paint_all.tiles import Tile
 from app.ui.gallery.about import AboutStyle
@@ -107,6 +109,9 @@ def _studio(window: MainWindow) -> QWidget:
 
 def _film(window: MainWindow) -> QWidget:
     dialog = FilmDialog(window, print)
+    dialog.show_film(FilmFacts(1920, 1080, 25.0, 60.0, sound=True))
+    dialog.show_options(DEFAULTS)
+    dialog.show_hardware({"h264": Hardware(reason="None", details="No driver")})
     dialog.show()
     return dialog
 

@@ -18,7 +18,7 @@ from app.settings import _CHOICES, Settings
 from app.ui.film import exporter as film_exporter
 from app.ui.film.dialog import FilmDialog
 from app.ui.film.exporter import NO_FILM, UNDER_WAY
-from app.ui.film.options import FilmOptions, Hardware, find_hardware
+from app.ui.film.options import FAST, FINE, FilmOptions, Hardware, find_hardware
 from app.ui.widgets.option_box import OptionBox
 from tests.app.export.film.conftest import Plain
 from tests.app.ui.window.conftest import press
@@ -114,7 +114,8 @@ def test_a_canceled_export_says_so_and_leaves_no_film(playing, film, held, tmp_p
     assert not out.exists()
     qtbot.waitUntil(lambda: not playing.film_exporter.under_way)
     assert not playing.session.paused
-    assert not store_folder(out).exists()
+    folder = store_folder(out)
+    assert not list(out.parent.glob(f"{folder.name}*"))  # neither parts nor a lock
 
 
 def test_a_film_that_cannot_be_read_is_a_problem(playing, held, tmp_path, qtbot):
@@ -172,16 +173,22 @@ def test_the_action_asks_how_and_then_for_a_film_to_write(playing, held, qtbot):
 
 
 def test_hardware_that_is_missing_cannot_be_chosen_and_says_why(playing, held, qtbot, monkeypatch):
-    found = {key: Hardware(reason=f"no hardware for {key}") for key in CODECS}
+    found = {key: Hardware(reason=f"no hardware for {key}", details="libcuda") for key in CODECS}
     found["hevc"] = Hardware("NVIDIA")
     monkeypatch.setattr(film_exporter, "find_hardware", lambda: found)
     press(playing, "export_film")
     dialog = options_of(playing)
-    qtbot.waitUntil(lambda: "no hardware for h264" in remark_of(dialog, "encoder"), timeout=5000)
+    qtbot.waitUntil(dialog.details.isVisible, timeout=5000)
+    assert "libcuda" not in remark_of(dialog, "encoder")
+    assert not dialog.details.text.isVisible()  # unless the user asks
+    dialog.details.button.click()
+    assert dialog.details.text.text() == "libcuda"
+    assert dialog.details.text.isVisible()
     model = dialog.encoder.model()
     row = dialog.encoder.findText("Graphics hardware")
     assert not model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
     pick(dialog.codec, "hevc")
+    assert not dialog.details.isVisible()
     assert model.flags(model.index(row, 0)) & Qt.ItemFlag.ItemIsEnabled
     assert mentions(remark_of(dialog, "encoder"), "NVIDIA", "faster")
     pick(dialog.encoder, "hardware")
@@ -207,7 +214,12 @@ def test_what_this_machine_can_encode_is_found_out_beside_the_window():
 
 
 def test_the_settings_know_every_choice():
-    keys = {"film_codec": CODECS, "film_encoder": PLACES, "film_quality": QUALITIES}
+    keys = {
+        "film_codec": CODECS,
+        "film_encoder": PLACES,
+        "film_quality": QUALITIES,
+        "film_network": (FINE, FAST),
+    }
     assert {name: tuple(choices) for name, choices in keys.items()} == {
         name: choices for name, choices in _CHOICES.items() if name in keys
     }
