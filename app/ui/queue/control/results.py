@@ -15,7 +15,7 @@ from app.ui.queue.control.words import end_words
 from app.ui.queue.result_page import ResultPage
 from app.ui.queue.rows import Row
 from app.ui.queue.store import QueueStore
-from app.ui.widgets.message_bars import NoticeBar
+from app.ui.widgets.toasts import NoticeToast
 from utils.images.moving import likely_kind
 from utils.translation.texts import mark, tr
 
@@ -34,7 +34,7 @@ class QueueResults:
     def __init__(
         self,
         session: Session,
-        notices: NoticeBar,
+        notices: NoticeToast,
         store: QueueStore,
         entries: QueueEntries,
         pages: QStackedWidget,

@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 
 from app.batch.manifest import Entry, Manifest, State
 from app.batch.queue.description import described
@@ -25,6 +24,7 @@ from app.ui.queue.rows import RowState
 from tests.app.ui.window.conftest import press
 from tests.conftest import picture as pixels
 from tests.helpers.errors import mentions
+from tests.helpers.file_dialogs import open_picker
 from tests.stress.gui_gaps import Watch, most_computed_ms
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
@@ -232,11 +232,12 @@ def test_what_is_chosen_becomes_a_job_for_each_style_and_the_queue_starts(
     dialog = asked(opened, qtbot)
     click(dialog, 1)
     QTest.mouseClick(dialog.choose_place, Qt.MouseButton.LeftButton)
-    (picker,) = [each for each in dialog.findChildren(QFileDialog) if each.isVisible()]
     place = tmp_path / "place"
     place.mkdir()
-    picker.filesSelected.emit([str(place)])
-    picker.close()
+    picker = open_picker(dialog)
+    picker.go_to(place)
+    qtbot.waitUntil(lambda: picker.folder == place and picker.foot.open.isEnabled())
+    QTest.mouseClick(picker.foot.open, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: dialog.place.toolTip() == str(place), timeout=5000)
     dialog.long_side.setCurrentIndex(3)
     side = dialog.long_side.currentData()

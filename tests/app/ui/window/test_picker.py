@@ -373,7 +373,7 @@ def test_what_was_opened_is_recent_unless_sources_are_forgotten(window, session,
     qtbot.waitUntil(lambda: names(picker) == ["photo 9.png", "photo 2.png"])
     picker.reject()
     assert window.settings.current().recent_files.count("\n") == 1
-    window.settings.value = replace(window.settings.value, remember_source=False)
+    window.settings.value = replace(window.settings.value, remember_source="never")
     assert window.settings.current().recent_files == ""
 
 
