@@ -30,6 +30,8 @@ class Views:
         """Show `view` without changing what the engine computes."""
         self._window.viewport.view = view
         self._window.actions_by_key[f"view_{view}"].setChecked(True)
+        if view == "compare":
+            show_gallery(self._window)  # hidden first: a small window would grow for both
         self._window.engine_bar.set_testing(view == "compare")
         self._window.speed_test.set_testing(view == "compare")
         show_strips(self._window)

@@ -101,7 +101,7 @@ def _headline(rows: Sequence[Row]) -> tuple[str, str]:
 
 
 def _figures(row: Row) -> tuple[str, str, str]:
-    compared = ratio(row) or (tr("another picture") if row.differs else "")
+    compared = ratio(row) or (tr("differs") if row.differs else "")
     ms, fps = tr("{ms} ms", ms=milliseconds(row)), tr("{fps} fps", fps=rate(row))
     return ms, fps, compared
 

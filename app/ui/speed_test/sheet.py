@@ -71,6 +71,8 @@ class SpeedSheet(QFrame):
         self.copy = self._copy_button()
         self._head = RowHead(self.rows, self)
         self._lay_out()
+        for part in (self.cancel, self.progress):
+            part.hide()
         self.show_result(None)
         self.hide()
 

@@ -138,6 +138,8 @@ def test_the_curve_follows_the_comparison(testing, qtbot):
 
 def test_all_engines_are_measured_and_shown_with_their_conditions(measurable, session, qtbot):
     speed, sheet = measurable.speed_test, measurable.speed_test.sheet
+    assert not sheet.cancel.isVisible()
+    assert not sheet.progress.isVisible()
     sheet.measure.click()
     assert speed.measuring
     qtbot.waitUntil(lambda: speed.result is not None, timeout=20_000)
