@@ -130,8 +130,9 @@ class Parts:
     def mixed(self, painted: Pixels) -> Pixels:
         """Return the frame or green with these parts of a painting, [H, W, 3]."""
         if self.green:
-            share = self._share()
-            return cv2.blendLinear(painted, np.full_like(painted, KEY_COLOR), share, 1 - share)
+            share, made = self._share(), np.full_like(painted, KEY_COLOR)
+            cv2.blendLinear(painted, made, share, 1 - share, made)
+            return made
         return self._matte.mixed(painted, self._frame, swapped=self._swapped)
 
     def mixed_there(self, there: PictureThere, screen: tuple[int, int] | None = None) -> Painted:
