@@ -49,7 +49,7 @@ PAGES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 # Windows and dialogs of their own.
 DIALOGS = (
-    "help", "questions", "train", "obs", "slideshow_settings", "person",
+    "open", "paint_all", "help", "questions", "train", "obs", "slideshow_settings", "person",
     "about_style", "camera_settings", "camera_mode",
 )  # fmt: skip
 

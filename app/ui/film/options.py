@@ -147,13 +147,17 @@ def encoder_choices(codec: str, hardware: Mapping[str, Hardware] | None) -> list
 
 def size_choices(width: int, height: int) -> list[Choice]:
     """Return the sizes of a film that is `width` x `height` pixels, none of them larger."""
-    own = tr("As the film ({size})", size=f"{width} x {height}")
+    own = tr("As the film ({size})", size=_pixels(width, height))
     smaller = [lines for lines in LINES if lines < min(width, height)]
     sizes = {lines: smaller_size(width, height, lines) for lines in smaller}
     return [
         Choice(0, own),
-        *(Choice(lines, f"{across} x {down}") for lines, (across, down) in sizes.items()),
+        *(Choice(lines, _pixels(*size)) for lines, size in sizes.items()),
     ]
+
+
+def _pixels(width: int, height: int) -> str:
+    return f"{width}x{height}"
 
 
 def quality_choices() -> list[Choice]:

@@ -31,7 +31,7 @@ class Views:
         self._window.viewport.view = view
         self._window.actions_by_key[f"view_{view}"].setChecked(True)
         if view == "compare":
-            show_gallery(self._window)  # hidden first: a small window would grow for both
+            show_strips(self._window)  # hidden first: a small window would grow for both
         self._window.engine_bar.set_testing(view == "compare")
         self._window.speed_test.set_testing(view == "compare")
         show_strips(self._window)
