@@ -447,9 +447,9 @@ def test_the_window_behind_a_closing_question_waits(streaming, session):
     assert streaming.childAt(middle) is not streaming.toolbar
     for _ in range(3):
         QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_N)
+        assert session.config.style == style
         QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_Tab)
         assert streaming.questions.isAncestorOf(streaming.focusWidget())
-    assert session.config.style == style
     QTest.keyClick(streaming.windowHandle(), Qt.Key.Key_Escape)
     assert not streaming.questions.isVisible()
     assert streaming.toolbar.isAncestorOf(streaming.childAt(middle)) or (
