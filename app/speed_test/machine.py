@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
-from PySide6.QtCore import QSysInfo
 
 from app.version import styleforge_version
 from kernels.network.webgpu.library import WebGpuError
@@ -37,9 +38,18 @@ class Machine:
 
 def this_machine() -> Machine:
     """Return this machine's facts; this may wake a GPU and take a second."""
-    return Machine(
-        cpu_name(), tuple(dict.fromkeys(_gpus())), QSysInfo.prettyProductName(), tuple(_versions())
-    )
+    return Machine(cpu_name(), tuple(dict.fromkeys(_gpus())), system_name(), tuple(_versions()))
+
+
+def system_name() -> str:
+    """Return the name of the operating system: "Debian GNU/Linux 12 (bookworm)", "macOS 15.1"."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):  # another system, or a Linux that does not say
+        pass
+    if sys.platform == "darwin":
+        return f"macOS {platform.mac_ver()[0]}"
+    return f"{platform.system()} {platform.release()}"
 
 
 def _gpus() -> Iterator[str]:

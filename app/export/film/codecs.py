@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -209,11 +210,20 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
     """Return why an encoder does not work on this machine, as a clause; "" if it works.
 
-    While FFmpeg's messages are read, a decoder that logs on another thread needs Python's lock, and
-    may wait for a thread that holds it. So they are read only of an encoder that does not open.
+    While FFmpeg's messages are read, another thread that logs can wait for this one, which waits
+    for that thread. So one call at a time opens encoders, and reads only those that do not open.
     """
-    if encoder.ours or _opens(encoder, size):
+    if encoder.ours:
         return ""
+    with _opening:
+        return "" if _opens(encoder, size) else _fault(encoder, size)
+
+
+_opening = threading.Lock()
+
+
+def _fault(encoder: Encoder, size: tuple[int, int]) -> str:
+    """Open an encoder again and return what FFmpeg says, as a clause."""
     av.logging.set_level(av.logging.ERROR)
     try:
         with av.logging.Capture() as said:

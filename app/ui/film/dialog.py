@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.ui.film.estimates import size_words, time_words
@@ -225,6 +226,11 @@ class FilmDialog(QDialog):
     def _pick_sound(self, on: bool) -> None:
         self._sound = on
         self._pick(lambda: None)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the height to the letters, whose size the style sets only now."""
+        super().showEvent(event)
+        self.adjustSize()
 
     def _pick_encoder(self, where: str) -> None:
         self._where = where

@@ -26,7 +26,7 @@ _USUAL = (
     (_Location.DesktopLocation, mark("Desktop"), "desktop"),
     (_Location.HomeLocation, mark("Home"), "home"),
 )
-# Where systems mount drives: /media/NAME, /media/USER/NAME, /run/media/USER/NAME, /mnt/NAME.
+# Where systems mount drives: in /media, /media/USER, /run/media/USER, /mnt or /Volumes.
 _DRIVE = re.compile(r"/media/([^/]+/)?[^/]+|/run/media/[^/]+/[^/]+|/(mnt|Volumes)/[^/]+")
 _ENTERS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 _PLACE = Qt.ItemDataRole.UserRole

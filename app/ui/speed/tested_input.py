@@ -18,7 +18,7 @@ SIZES: dict[str, tuple[int, int] | None] = {
     "1080p": (1920, 1080),
     SOURCE: None,
 }
-TITLES = {"512": "512 px", SOURCE: mark("Size of the source")}
+TITLES = {"512": mark("512 px"), SOURCE: mark("Size of the source")}
 
 
 def long_side(size: str, width: int, height: int) -> int:

@@ -57,8 +57,8 @@ MUTANTS = (
     Mutant(
         "the quality of the stream is saved",
         "app/ui/controllers/full_quality.py",
-        "        if has_full_quality(styled):",
-        "        if styled:",
+        "config == styled.config and has_full_quality(styled)",
+        "config == styled.config",
         (f"{_QUALITY}::test_a_result_of_the_stream_is_saved_in_full_quality",),
     ),
     Mutant(

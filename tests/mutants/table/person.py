@@ -357,7 +357,7 @@ MUTANTS = (
     Mutant(
         "a painting on a GPU is cut out by the processor",
         "app/engine/engine/finishing.py",
-        "    if there is None:\n        return parts.mixed(pixels), None\n",
+        "    if there is None or parts.green:\n        return parts.mixed(pixels), None\n",
         "    if screen != ():\n        return parts.mixed(pixels), None\n",
         (f"{_CUTOUT}::test_a_painting_on_a_gpu_is_cut_out_there_as_on_the_cpu",),
     ),

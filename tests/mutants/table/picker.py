@@ -40,8 +40,8 @@ MUTANTS = (
     Mutant(
         "recent files stay in the settings without the last source",
         "app/ui/main_window/window_settings.py",
-        'palette_recent="", recent_files="")',
-        'palette_recent="")',
+        '   settings = replace(settings, source="", palette_recent="", recent_files="")',
+        '   settings = replace(settings, source="", palette_recent="")',
         (f"{_PICKER}::test_what_was_opened_is_recent_unless_sources_are_forgotten",),
     ),
     Mutant(

@@ -54,7 +54,7 @@ def studio(window, session):
 
 def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
     found = boxes(window, studio)
-    assert len(found) == 9
+    assert len(found) == 10
     for box in found:
         for _ in range(2):  # the second time, the list already exists
             pop_up(box, qtbot)
