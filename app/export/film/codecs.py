@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import threading
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from app.export.film import encoder_words
+from app.export.film.encoder_words import open_encoder
 from app.export.film.fault import FilmError
 from utils.pyav import av
-from utils.scheduling import usual_scheduling
 from utils.translation.joints import clauses
 from utils.translation.texts import tr
 
@@ -174,10 +176,16 @@ def usual_codec(ending: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChosenEncoder:
-    """The encoder chosen for a film; `refused` are clauses why earlier ones are unusable."""
+    """The encoder chosen for a film of `size`; earlier ones that are unusable have `failed`."""
 
     encoder: Encoder
-    refused: tuple[str, ...] = ()
+    size: tuple[int, int]
+    failed: tuple[Encoder, ...] = ()
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Clauses why the earlier encoders are unusable; finding them takes seconds."""
+        return tuple(encoder_fault(encoder, self.size) for encoder in self.failed)
 
 
 def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEncoder:
@@ -195,12 +203,12 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
         for encoder in codec.encoders
         if where == "auto" or (encoder.device == CPU) == (where == "cpu")
     ]
-    refused: list[str] = []
+    failed: list[Encoder] = []
     for encoder in tried:
-        fault = encoder_fault(encoder, size)
-        if not fault:
-            return ChosenEncoder(encoder, tuple(refused))
-        refused.append(fault)
+        if _opens(encoder, size):
+            return ChosenEncoder(encoder, size, tuple(failed))
+        failed.append(encoder)
+    refused = [encoder_fault(encoder, size) for encoder in failed]
     why = clauses(refused) or tr("only the CPU can encode it")
     raise FilmError(
         tr("{where} cannot encode {codec}: {reason}", codec=codec.title, where=where, reason=why)
@@ -208,55 +216,32 @@ def choose_encoder(codec: Codec, where: str, size: tuple[int, int]) -> ChosenEnc
 
 
 def encoder_fault(encoder: Encoder, size: tuple[int, int]) -> str:
-    """Return why an encoder does not work on this machine, as a clause; "" if it works.
-
-    While FFmpeg's messages are read, another thread that logs can wait for this one, which waits
-    for that thread. So one call at a time opens encoders, and reads only those that do not open.
-    """
-    if encoder.ours:
+    """Return why an encoder does not work on this machine, as a clause; "" if it works."""
+    if _opens(encoder, size):
         return ""
-    with _opening:
-        return "" if _opens(encoder, size) else _fault(encoder, size)
-
-
-_opening = threading.Lock()
-
-
-def _fault(encoder: Encoder, size: tuple[int, int]) -> str:
-    """Open an encoder again and return what FFmpeg says, as a clause."""
-    av.logging.set_level(av.logging.ERROR)
-    try:
-        with av.logging.Capture() as said:
-            try:
-                _open(encoder, size)
-            except av.codec.codec.UnknownCodecError:
-                return tr(
-                    "{device} ({encoder}): not in this build of FFmpeg",
-                    device=encoder.device,
-                    encoder=encoder.name,
-                )
-            except av.error.FFmpegError as exc:
-                words = said[0][2].strip() if said else exc.strerror
-                return f"{encoder.device} ({encoder.name}): {words}"
-    finally:
-        av.logging.set_level(None)
-    return ""
+    if encoder.name not in av.codecs_available:
+        return tr(
+            "{device} ({encoder}): not in this build of FFmpeg",
+            device=encoder.device,
+            encoder=encoder.name,
+        )
+    words = _words(encoder, size)
+    return f"{encoder.device} ({encoder.name}): {words}"
 
 
 def _opens(encoder: Encoder, size: tuple[int, int]) -> bool:
+    if encoder.ours:
+        return True
     try:
-        _open(encoder, size)
+        open_encoder(encoder.name, encoder.pixels, size, encoder.all_options(QUALITIES[1]))
     except (av.codec.codec.UnknownCodecError, av.error.FFmpegError):
         return False
     return True
 
 
-def _open(encoder: Encoder, size: tuple[int, int]) -> None:
-    context = av.CodecContext.create(encoder.name, "w")
-    assert isinstance(context, av.video.codeccontext.VideoCodecContext)
-    context.width, context.height = size
-    context.pix_fmt = encoder.pixels
-    context.time_base, context.framerate = Fraction(1, 25), Fraction(25)
-    context.options = encoder.all_options(QUALITIES[1])
-    with usual_scheduling():
-        context.open(strict=False)
+def _words(encoder: Encoder, size: tuple[int, int]) -> str:
+    """Return what FFmpeg says about an encoder that does not open, see encoder_words."""
+    asked = encoder.name, encoder.pixels, size, encoder.all_options(QUALITIES[1])
+    words = [sys.executable, "-m", encoder_words.__name__, json.dumps(asked)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True)
+    return told.stdout.strip()

@@ -108,8 +108,7 @@ class FilmTrial(QObject):
 
     Args:
         styling: Creates a styler on the job's thread.
-        look_up: Finds the graphics hardware for each codec. The job does so before it opens the
-            film, see app.export.film.codecs.encoder_fault.
+        look_up: Finds the graphics hardware for each codec.
 
     Signals:
         hardware_found: The result of `look_up`.

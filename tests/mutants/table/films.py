@@ -522,7 +522,7 @@ MUTANTS = (
     ),
     Mutant(
         "the look at an encoder leaves the program with real-time priority",
-        "app/export/film/codecs.py",
+        "app/export/film/encoder_words.py",
         "    with usual_scheduling():\n        context.open(strict=False)",
         "    context.open(strict=False)",
         (
