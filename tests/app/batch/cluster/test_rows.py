@@ -85,11 +85,13 @@ def test_items_arrive_as_they_were_whatever_their_names():
         ('["system", {"source": "a", "target": "b", "film": false}]', "'system'.* is not one of"),
         ('["picture", {"source": "a", "target": "b"}]', "is not a "),
         (
-            '["picture", {"source": 3, "target": "b", "film": false, "before_after": ""}]',
+            '["picture", {"source": 3, "target": "b", "film": false, "before_after": "", '
+            '"long_side": null}]',
             "3 is not a ",
         ),
         (
-            '["picture", {"source": "a", "target": "b", "film": "yes", "before_after": ""}]',
+            '["picture", {"source": "a", "target": "b", "film": "yes", "before_after": "", '
+            '"long_side": null}]',
             "'yes' is not a ",
         ),
         ('["part", {"number": 1, "first": 0.5, "until": null, "frames": 3}]', "0.5 is not a "),
