@@ -6,11 +6,11 @@ lock to log, and whoever holds the lock may wait for them.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
 
+from utils.files import small_json
 from utils.pyav import av
 from utils.scheduling import usual_scheduling
 
@@ -34,7 +34,7 @@ def open_encoder(name: str, pixels: str, size: tuple[int, int], options: Mapping
 
 def main(asked: str) -> None:
     """Print the first message of an encoder that does not open; `asked` has JSON's arguments."""
-    name, pixels, (width, height), options = json.loads(asked)
+    name, pixels, (width, height), options = small_json.loads(asked)
     av.logging.set_level(av.logging.ERROR)
     with av.logging.Capture() as said:
         try:
