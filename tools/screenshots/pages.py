@@ -147,6 +147,8 @@ def _pictures(photos: list[str], size: tuple[int, int]) -> Iterator[tuple[str, s
     painted: set[str] = set()
     session.previews.made.connect(lambda preview: painted.add(preview.style))
     session.open(photos)
+    wait(lambda: window.film_strip.strip.isVisible(), PATIENCE_S)
+    _press(window, ("gallery",))  # its cards are painted while it is in front
     wait(lambda: len(painted) >= len(session.catalog.styles), PATIENCE_S)
     for theme in THEMES:
         window.theme.choice = theme
