@@ -151,7 +151,7 @@ class _Measuring:
             return {"reason": reason, "title": title}
         try:
             times, raw = self._timed(candidate, precision)
-        except (RuntimeError, NotImplementedError, MemoryError) as exc:
+        except (RuntimeError, MemoryError) as exc:
             # The ways in which PyTorch, its compiler, a runtime and a driver refuse a network.
             lines = str(exc).strip().splitlines() or [type(exc).__name__]
             return {"reason": tr("failed"), "detail": lines[0], "title": title}

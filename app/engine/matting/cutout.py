@@ -138,7 +138,7 @@ class Parts:
     def mixed_there(self, there: PictureThere, screen: tuple[int, int] | None = None) -> Painted:
         """Return the frame with these parts of a painting on a GPU, see `PictureThere.mix`.
 
-        Not for a green rest.
+        Use `mixed` for a green rest.
         """
         slopes = self._matte.on(there.place)
         return there.mix(slopes, swapped=self._swapped, screen=screen)
