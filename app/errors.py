@@ -41,19 +41,22 @@ class Problem:
         summary: One line for the user.
         advice: What to do next, as a sentence; empty only if the summary says it.
         at_fault: Whether the program is at fault, so that a report helps.
+        of_source: Whether a source could not be opened, so that another one helps.
     """
 
     summary: str
     details: str = ""
     advice: str = ""
     at_fault: bool = False
+    of_source: bool = False
 
     @classmethod
-    def of(cls, exc: BaseException, *, failure: str) -> Problem:
+    def of(cls, exc: BaseException, *, failure: str, of_source: bool = False) -> Problem:
         """Make a problem in the window's language; `failure` says what failed."""
         said = labeled(tr(failure), str(exc))
         summary, advice = printable(said, MAX_MESSAGE_LENGTH), advice_for(exc)
-        return cls(summary, format_details(exc), tr(advice), at_fault=advice == ASK_FOR_HELP)
+        at_fault = advice == ASK_FOR_HELP
+        return cls(summary, format_details(exc), tr(advice), at_fault, of_source)
 
 
 def advice_for(exc: BaseException) -> str:

@@ -63,7 +63,8 @@ class Opening(QObject):
                 if otherwise is not None:
                     otherwise()
                     return
-                self.problem.emit(Problem.of(exc, failure=tr("Could not open {name}", name=name)))
+                failure = tr("Could not open {name}", name=name)
+                self.problem.emit(Problem.of(exc, failure=failure, of_source=True))
                 self.failed.emit()
 
         self._jobs.run(work, done, failed)

@@ -49,6 +49,7 @@ class MainWindow(WindowParts):
         session.problem.connect(self.problems.add)
         for reporting in (self.problems, self.training_launcher):
             reporting.report_requested.connect(self.actions_by_key["copy_report"].trigger)
+        self.problems.another_requested.connect(self.actions_by_key["open"].trigger)
         session.notice.connect(self.notices.show_notice)
         session.gpu_failed.connect(self._offer_failed_gpu)
         session.style_jobs.progress.connect(self.job.show_progress)

@@ -91,7 +91,7 @@ QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
         "retry",
         "Try again",
         ("F5",),
-        "Queue the chosen failed entries again, or all failed ones if none is chosen",
+        "Run the chosen failed entries again, or all failed ones if none is chosen",
         GROUP,
         "retry",
     ),

@@ -156,7 +156,7 @@ class QueueController(QObject):
             "down": lambda: entries.shift(1),
             "first": lambda: entries.shift_to_end(first=True),
             "last": lambda: entries.shift_to_end(first=False),
-            "retry": entries.retry,
+            "retry": lambda: entries.retry(self.runner.start),
             "remove": entries.remove,
             "clear": entries.clear,
         }

@@ -47,11 +47,16 @@ class _MessageCard(ToastCard):
 class ProblemToast(_MessageCard):
     """Shows the newest problem; older ones come back once it is dismissed.
 
-    Only a problem that is the program's fault has buttons, to copy it and a report.
-    `report_requested` is emitted when the user wants a report; every problem is logged.
+    A problem with a source has a button to open another one. Only a problem that is the program's
+    fault has buttons to copy it and a report. Every problem is logged.
+
+    Signals:
+        report_requested: The user wants a report.
+        another_requested: The user wants to open another source.
     """
 
     report_requested = Signal()
+    another_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,7 +73,11 @@ class ProblemToast(_MessageCard):
             tr("Copy a report for a help request: machine, settings and last messages"),
             self.report_requested.emit,
         )
-        self._lay_out(message_label(self), self._count, self.copy, self.report)
+        self.another = make_button(
+            tr("Open &another..."), tr("Choose another picture or video"), self._open_another
+        )
+        buttons = self.another, self.copy, self.report
+        self._lay_out(message_label(self), self._count, *buttons)
         self.hide()
 
     @property
@@ -101,6 +110,10 @@ class ProblemToast(_MessageCard):
             text = "\n\n".join(filter(None, told)).rstrip() + "\n"
             QGuiApplication.clipboard().setText(text)
 
+    def _open_another(self) -> None:
+        self.dismiss()
+        self.another_requested.emit()
+
     @property
     def _current(self) -> Problem | None:
         newest = self._problems[-1] if self._problems else None
@@ -117,6 +130,7 @@ class ProblemToast(_MessageCard):
         self._count.setVisible(count > 1)
         for button in (self.copy, self.report):
             button.setVisible(problem.at_fault)
+        self.another.setVisible(problem.of_source and not problem.at_fault)
         self.show()
 
     def conceal(self) -> None:

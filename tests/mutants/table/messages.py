@@ -32,9 +32,16 @@ MUTANTS = (
     Mutant(
         "a fault of a file asks for a report",
         "app/errors.py",
-        "at_fault=advice == ASK_FOR_HELP",
-        "at_fault=True",
+        "at_fault = advice == ASK_FOR_HELP",
+        "at_fault = True",
         (f"{_MESSAGES}::test_only_a_fault_of_the_program_asks_for_a_report",),
+    ),
+    Mutant(
+        "a damaged file leaves no way to another one",
+        "app/live/session/opening.py",
+        "failure=failure, of_source=True",
+        "failure=failure",
+        ("tests/app/ui/window/test_files.py::test_a_damaged_file_leaves_a_way_to_another",),
     ),
     Mutant(
         "a click meant for the picture answers a question",

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.errors import Problem
 from app.settings import Settings
 from app.ui.file_dialogs import OPEN_FILES, PICTURES, SAVE_PICTURE, suggested_name
 from app.ui.main_window import MainWindow
@@ -101,6 +103,19 @@ def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session
     qtbot.waitUntil(lambda: bool(opened))
     qtbot.wait(100)
     assert len(opened) == 1
+
+
+def test_a_damaged_file_leaves_a_way_to_another(window, session, picture, tmp_path, qtbot):
+    damaged = tmp_path / "corrupt.jpg"
+    damaged.write_bytes(picture.read_bytes()[:100])
+    session.open(str(damaged))
+    qtbot.waitUntil(window.problems.another.isVisible)
+    QTest.mouseClick(window.problems.another, Qt.MouseButton.LeftButton)
+    assert not window.problems.isVisible()
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        choose(asked(window), picture, qtbot)
+    session.problem.emit(Problem("Could not save it"))
+    assert not window.problems.another.isVisible()
 
 
 def test_the_folders_are_remembered_from_one_start_to_the_next(session, tmp_path, qtbot):

@@ -331,9 +331,11 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
     assert sorted(opened) == [str(out), str(out / "3-candy.png")]
     write_pixels(album[2], pixels(24, 18))
     key(queue, "retry")
-    settled(queue, qtbot)
-    # No failed row was selected, so all of them wait again.
-    assert states(queue) == [done, skipped, RowState.WAITING, done, RowState.WAITING]
+    qtbot.waitUntil(lambda: states(queue)[4] is done, timeout=LONG)
+    qtbot.waitUntil(lambda: not queue.runner.running, timeout=LONG)
+    # No failed row was selected, so all of them ran again.
+    assert states(queue) == [done, skipped, done, done, done]
+    assert queue.rows[4].ended_files == (6, 0)
 
 
 @pytest.mark.full
