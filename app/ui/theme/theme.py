@@ -13,6 +13,7 @@ from app.ui.incremental_work import IncrementalWork
 from app.ui.theme.keyboard_focus import KeyboardFocus
 from app.ui.theme.motion import STILL_SHEET, system_is_still
 from app.ui.theme.tokens import DARK, LIGHT, RADIUS, Tokens
+from app.ui.theme.underlines import Underlines
 from utils.translation.texts import mark
 
 CHOICES = (mark("system"), mark("light"), mark("dark"))
@@ -48,6 +49,7 @@ class Theme(QObject):
         KeyboardFocus(app, self)
         if app.style().name() != STYLE:  # setting it restyles every existing widget
             app.setStyle(STYLE)
+        self._underlines = Underlines(app, STYLE, self)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         window.installEventFilter(self)
         self.choice = choice
@@ -56,22 +58,26 @@ class Theme(QObject):
         """Apply the style sheet to `part` and its children, now and after every switch."""
         self._widgets.append(part)
         part.setStyleSheet(self._sheet)
+        self._underlines.add(part)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Apply the style sheet to new dialogs, and to hidden ones when they are shown."""
-        if watched is self._window:
-            if event.type() == QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
-                child = event.child()
-                if isinstance(child, QWidget) and child.isWindow():
-                    child.setStyleSheet(self._sheet)
-                    child.installEventFilter(self)
-        elif (
-            event.type() == QEvent.Type.Show
-            and isinstance(watched, QWidget)
-            and watched.styleSheet() != self._sheet  # the theme changed while it was hidden
-        ):
-            watched.setStyleSheet(self._sheet)
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
+            self._show(watched)
+        elif watched is self._window and isinstance(event, QChildEvent):
+            child = event.child()
+            polished = event.type() == QEvent.Type.ChildPolished
+            if polished and isinstance(child, QWidget) and child.isWindow():
+                child.setStyleSheet(self._sheet)
+                child.installEventFilter(self)
         return False
+
+    def _show(self, window: QWidget) -> None:
+        if window is not self._window:
+            if window.styleSheet() != self._sheet:  # the theme changed while it was hidden
+                window.setStyleSheet(self._sheet)
+            self._underlines.add(window)
+        self._underlines.follow(window)
 
     @property
     def choice(self) -> str:

@@ -10,6 +10,26 @@ _INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
 
 MUTANTS = (
     Mutant(
+        "letters are underlined before Alt is held",
+        "app/ui/theme/underlines.py",
+        "            return int(self.shown)\n",
+        "            return 1\n",
+        (
+            "tests/app/ui/window/test_keyboard_alone.py::"
+            "test_letters_are_no_longer_underlined_after_alt_and_tab",
+        ),
+    ),
+    Mutant(
+        "letters stay underlined after Alt and Tab",
+        "app/ui/theme/underlines.py",
+        "        elif kind in _LEFT:\n",
+        "        elif False:\n",
+        (
+            "tests/app/ui/window/test_keyboard_alone.py::"
+            "test_letters_are_no_longer_underlined_after_alt_and_tab",
+        ),
+    ),
+    Mutant(
         "the keys of a focused button are shortcuts of the window",
         "app/ui/workspace.py",
         "        if is_own_key(event, self.window()):\n",

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFocusEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QCheckBox, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QButtonGroup,
+    QCheckBox,
+    QLabel,
+    QStyle,
+    QWidget,
+)
 
 from app.ui.theme.keyboard_focus import KEYS
 from tests.app.ui.window.surfaces import controls, daily, opened
+from utils.translation.mnemonics import without_mnemonic
 
 
 @pytest.mark.parametrize("name", daily(0))
@@ -46,6 +56,35 @@ def test_a_click_leaves_no_frame_and_the_keyboard_does(streaming):
     assert box.hasFocus()
     assert box.property(KEYS)
     assert box.grab().toImage() != clicked
+
+
+@pytest.mark.parametrize("name", daily(1))
+def test_letters_are_underlined_only_while_alt_is_held(streaming, name):
+    surface = opened(streaming, name)
+    lettered = [
+        each
+        for kind in (QLabel, QAbstractButton)
+        for each in surface.findChildren(kind)
+        if not each.visibleRegion().isEmpty() and without_mnemonic(each.text()) != each.text()
+    ]
+    pictures = [each.grab().toImage() for each in lettered]
+    underline = QStyle.StyleHint.SH_UnderlineShortcut
+    assert not any(each.style().styleHint(underline, None, each) for each in lettered)
+    key = Qt.Key.Key_Alt
+    QTest.keyPress(surface.window().windowHandle(), key)
+    changed = [each.grab().toImage() != was for each, was in zip(lettered, pictures, strict=True)]
+    QTest.keyRelease(surface.window().windowHandle(), key)
+    assert all(changed)
+    assert [each.grab().toImage() for each in lettered] == pictures
+
+
+def test_letters_are_no_longer_underlined_after_alt_and_tab(streaming):
+    box = next(each for each in streaming.panel.findChildren(QCheckBox) if "&" in each.text())
+    before = box.grab().toImage()
+    QTest.keyPress(streaming.windowHandle(), Qt.Key.Key_Alt)
+    assert box.grab().toImage() != before
+    QApplication.sendEvent(streaming.windowHandle(), QFocusEvent(QEvent.Type.FocusOut))
+    assert box.grab().toImage() == before
 
 
 def _is_reached_by_arrows(widget: QWidget) -> bool:
