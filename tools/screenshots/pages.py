@@ -34,6 +34,8 @@ WALL_S = 15.0  # until its nine tiles are painted
 GAP = 16  # pixels between the pictures of a sheet
 WIDEST = 2560  # of a sheet
 MOMENTS = (3.0, 21.0, 40.0)  # of the scene, as photographs
+FILM_S, FILM_RATE = 4, 15  # seconds and frames a second of the scene, as a film
+FILM_WORK_S = 20.0  # until the export's dialog has painted and measured
 
 # Pages in the window: actions that lead there, and that lead back.
 PAGES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -101,8 +103,8 @@ def _shoot(folder: Path, number: int, wanted: set[str]) -> None:
     width, height, scale = SIZES[number]
     with tempfile.TemporaryDirectory() as own:
         go_into(Path(own), (width, height), scale)
-        photos = _photos(Path(own))
-        for theme, name, picture in _pictures(photos, (width // scale, height // scale)):
+        sources = _photos(Path(own)), _film(Path(own))
+        for theme, name, picture in _pictures(*sources, (width // scale, height // scale)):
             place = folder / f"{number}-{theme}"
             place.mkdir(parents=True, exist_ok=True)
             if not wanted or name in wanted:
@@ -120,7 +122,21 @@ def _photos(folder: Path) -> list[str]:
     return made
 
 
-def _pictures(photos: list[str], size: tuple[int, int]) -> Iterator[tuple[str, str, QWidget]]:
+def _film(folder: Path) -> str:
+    from app.sources.scene import render
+    from utils.opencv import cv2
+
+    path, size = folder / "lake.mp4", (1280, 720)
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"mp4v"), FILM_RATE, size)
+    for number in range(FILM_S * FILM_RATE):
+        writer.write(cv2.cvtColor(render(number / FILM_RATE, *size), cv2.COLOR_RGB2BGR))
+    writer.release()
+    return str(path)
+
+
+def _pictures(
+    photos: list[str], film: str, size: tuple[int, int]
+) -> Iterator[tuple[str, str, QWidget]]:
     """Open the window, go to every page and dialog in both themes, and yield each of them."""
     from PySide6.QtWidgets import QApplication
 
@@ -150,6 +166,17 @@ def _pictures(photos: list[str], size: tuple[int, int]) -> Iterator[tuple[str, s
     wait(lambda: window.film_strip.strip.isVisible(), PATIENCE_S)
     _press(window, ("gallery",))  # its cards are painted while it is in front
     wait(lambda: len(painted) >= len(session.catalog.styles), PATIENCE_S)
+
+    def dialogs(name: str, seconds: float = SETTLE_S) -> Iterator[QWidget]:
+        before = set(application.topLevelWidgets())
+        _press(window, (name,))
+        wait(seconds=seconds)
+        for dialog in application.topLevelWidgets():
+            if dialog.isVisible() and dialog is not window:
+                if dialog not in before or dialog.isActiveWindow():
+                    yield dialog
+                dialog.close()
+
     for theme in THEMES:
         window.theme.choice = theme
         for name, (there, back) in PAGES.items():
@@ -158,14 +185,14 @@ def _pictures(photos: list[str], size: tuple[int, int]) -> Iterator[tuple[str, s
             yield theme, name, window
             _press(window, back)
         for name in DIALOGS:
-            before = set(application.topLevelWidgets())
-            _press(window, (name,))
-            wait()
-            for dialog in application.topLevelWidgets():
-                if dialog.isVisible() and dialog is not window:
-                    if dialog not in before or dialog.isActiveWindow():
-                        yield theme, name, dialog
-                    dialog.close()
+            for dialog in dialogs(name):
+                yield theme, name, dialog
+    session.open(film)
+    wait(lambda: session.info is not None and session.spec == film, PATIENCE_S)
+    for theme in THEMES:
+        window.theme.choice = theme
+        for dialog in dialogs("export_film", FILM_WORK_S):
+            yield theme, "export_film", dialog
     window.close()
     wait(lambda: not window.isVisible(), 30.0)
     session.shutdown()

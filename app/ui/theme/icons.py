@@ -20,7 +20,7 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
     """Return the icon `name` in the theme's text color; `checked` "" is the accent.
 
     Raises:
-        FileNotFoundError: If the file does not exist.
+        KeyError: If there is no drawing of that name.
     """
     made = QIcon()
     off, on = QIcon.State.Off, QIcon.State.On
@@ -37,10 +37,15 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
 
 
 @cache
+def _drawings() -> dict[str, str]:
+    """Read all drawings with the first one: no later icon waits for the disk."""
+    return {path.stem: path.read_text("utf-8") for path in FOLDER.glob("*.svg")}
+
+
+@cache
 def _masks(name: str) -> tuple[QPixmap, ...]:
     """Render the drawing in every size without color: rendering is slow, tinting is not."""
-    drawing = (FOLDER / f"{name}.svg").read_text("utf-8")
-    return tuple(_render(drawing, size) for size in _SIZES)
+    return tuple(_render(_drawings()[name], size) for size in _SIZES)
 
 
 def _tinted(lines: QPixmap, color: str) -> QPixmap:
@@ -54,10 +59,9 @@ def _tinted(lines: QPixmap, color: str) -> QPixmap:
 
 @cache
 def application_icon() -> QIcon:
-    drawing = (FOLDER / "styleforge.svg").read_text("utf-8")
     made = QIcon()
     for size in (*_SIZES, 128, 256):
-        made.addPixmap(_render(drawing, size))
+        made.addPixmap(_render(_drawings()["styleforge"], size))
     return made
 
 

@@ -241,7 +241,8 @@ QPushButton[role="card"] {{ background: {t.panel}; border-color: {t.line}; }}
 QPushButton[role="card"]:hover {{ background: {t.hover}; }}
 QPushButton[role="card"]:checked {{ border-color: {t.accent}; }}
 QLabel[role="cardTitle"] {{ font-weight: 600; }}
-#fold {{ background: transparent; border-color: transparent; color: {t.muted}; padding: 0; }}
+#fold {{ background: transparent; border-color: transparent; color: {t.muted}; padding: 0;
+    min-height: 38px; }}
 QToolButton:disabled, QPushButton:disabled {{ color: {t.disabled}; }}
 QToolButton{keys}:focus, QPushButton{keys}:focus, #toolbar QToolButton{keys}:focus,
     #transport QToolButton{keys}:focus, #cross{keys}:focus {{ border-color: {t.accent}; }}

@@ -134,7 +134,8 @@ def test_a_comparison_paints_both_styled_pictures(
     for frame, place in places[:2]:
         pixels = painted(window, place)
         half = slice(0, place.height() // 2)  # above the titles
-        assert differ(pixels[half], small(frame.pixels, place)[half]) < 2
+        # At a sixth of the size, interpolated means of blocks are a little softer than exact means.
+        assert differ(pixels[half], small(frame.pixels, place)[half]) < 4
         assert differ(pixels[half], small(styled.source.pixels, place)[half]) > 10
 
 

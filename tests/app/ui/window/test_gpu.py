@@ -13,7 +13,7 @@ from app.engine import webgpu_rates as rates
 from app.engine.config import EngineConfig
 from app.live.session import Session
 from app.live.session import gpu as session_gpu
-from app.settings import Settings
+from app.settings import ALWAYS, Settings
 from app.styles.catalog import Catalog
 from app.ui.main_window import MainWindow
 from models import webgpu_devices as devices
@@ -44,7 +44,7 @@ def session(qtbot, gpu):
 
 @pytest.fixture
 def window(session, qtbot):
-    window = MainWindow(session, Settings(), lambda _: None)
+    window = MainWindow(session, Settings(remember_source=ALWAYS), lambda _: None)
     qtbot.addWidget(window)
     show_window(window, qtbot)
     return window
