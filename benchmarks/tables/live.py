@@ -104,6 +104,27 @@ def processor_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [header, *lines]
 
 
+def moving_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Format the streams of benchmarks.live.moving_stream."""
+    header = (
+        *("network", "input", "painted a second", "shown a second"),
+        *("ms from capture to paint", "p95", "ms of motion in a frame"),
+    )
+    lines = [
+        (
+            row["network"],
+            f"{row['size']} px",
+            f"{row['painted_fps']:.1f}",
+            f"{row['displayed_fps']:.1f}",
+            f"{row['latency_ms']:.0f}",
+            f"{row['latency_p95_ms']:.0f}",
+            f"{row['motion_ms']:.1f}",
+        )
+        for row in rows
+    ]
+    return [header, *lines]
+
+
 def dropped_sentence(seconds: Sequence[float]) -> str:
     """Return a sentence on how long dropped pictures took to become the style on screen.
 

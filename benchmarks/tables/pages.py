@@ -26,7 +26,13 @@ from benchmarks.tables.devices import devices_table
 from benchmarks.tables.fluid import fluid_table
 from benchmarks.tables.library import conversion_table, library_table
 from benchmarks.tables.library_page import cut, library_summary
-from benchmarks.tables.live import dropped_sentence, live_table, processor_table, window_table
+from benchmarks.tables.live import (
+    dropped_sentence,
+    live_table,
+    moving_table,
+    processor_table,
+    window_table,
+)
 from benchmarks.tables.mattes import mattes_table
 from benchmarks.tables.network import frames_table, notes, steps_table, table
 from benchmarks.tables.origin import where
@@ -44,6 +50,7 @@ BLOCK = re.compile(
 TABLES: Mapping[str, Callable[[Any], Sequence[Sequence[str]]]] = {
     "window": window_table,
     "window_on_processor": processor_table,
+    "moving_stream": moving_table,
     "any_style": any_style_table,
     "conversion": conversion_table,
     "devices": devices_table,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from app.styles.any_style_networks import SHIPPED
 from app.styles.catalog import BUILTIN, Catalog
-from benchmarks.live import processor, window
+from benchmarks.live import moving_stream, processor, window
 from benchmarks.network.cpu.variants import TransformerNetByLayers
-from benchmarks.tables.live import dropped_sentence, processor_table, window_table
+from benchmarks.tables.live import dropped_sentence, moving_table, processor_table, window_table
 from models.transformer_net import ALL_VARIANTS
 from tests.helpers.any_style import save_tiny
 
@@ -56,6 +57,31 @@ def test_a_processor_is_measured_with_our_kernels_and_with_those_before(
     _, line = processor_table([found])
     assert line[:2] == ("lite", "64 px")
     assert line[2] == f"{found['layers']['processed_fps']:.1f}"
+
+
+@pytest.mark.full
+def test_a_moving_stream_is_measured_with_what_it_paints_and_what_it_shows(
+    qapp, native_kernels, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(moving_stream, "FRAME", (128, 72))
+    monkeypatch.setattr(moving_stream, "SIZE", 64)
+    monkeypatch.setattr(moving_stream, "FILM_S", 1.0)
+    monkeypatch.setattr(moving_stream, "WARM_UP_S", 1.0)
+    monkeypatch.setattr(moving_stream, "SECONDS", 1)
+    monkeypatch.setattr(moving_stream, "NETWORKS", ("lite",))
+    film = tmp_path / "hand.mp4"
+    moving_stream.write_film(film)
+    first, *_, last = moving_stream.frames()
+    assert first.shape == (72, 128, 3)
+    assert np.abs(first.astype(int) - last).mean() > 5
+    said: list[str] = []
+    (found,) = moving_stream.measure(film, said.append)
+    assert found["painted_fps"] > 1
+    assert found["displayed_fps"] > 1
+    assert found["latency_p95_ms"] >= found["latency_ms"] > 0
+    assert len(said) == 1
+    _, line = moving_table([found])
+    assert line[:3] == ("lite", "64 px", f"{found['painted_fps']:.1f}")
 
 
 @pytest.mark.full
