@@ -35,9 +35,6 @@ class SourceReports:
     def follow(self, source: FrameSource, *, arrived: bool) -> None:
         """Report what has changed; `arrived` is whether the source has delivered a frame."""
         self._set_status(source.status)
-        if source.position != self._position:
-            self._position = source.position
-            self._events.position_changed(self._position)
         # Two pictures of a strip may have the same name and size.
         picture = source.info.title, 0.0 if source.live else source.position
         if arrived and picture != self._picture:
@@ -47,6 +44,9 @@ class SourceReports:
                 self._set_info(source.info)
         if source.info != self.info:  # a measured rate, for instance
             self._set_info(source.info)
+        if source.position != self._position:  # after the source that it belongs to
+            self._position = source.position
+            self._events.position_changed(self._position)
         self._set_silence(source.silence)
 
     def end(self) -> None:

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 UNPAINTED = ""  # stands for a style in the preview that shows the picture itself
 # Most pixels of a tile on a CPU: two cores paint the first in 1.5 s and nine in 12 s.
 AREA = 448 * 256
+# Share above a tile of what it cuts off: faces are in the upper part of an upright picture.
+ABOVE, ABOVE_UPRIGHT = 0.5, 0.25
 SOFT_SIDE = 64  # px, the long side of the softened picture that stands for missing tiles
 
 
@@ -148,7 +150,7 @@ class TilePainter:
         return Preview(style, styled.frame.pixels, whole=True)
 
     def _scaled(self, between: Between) -> Frame:
-        """Return the middle of the picture in the shape of a tile, as large as it is painted."""
+        """Return the picture cut to the shape of a tile, as large as it is painted."""
         if self._small is None or self._small[0] != self._number:
             on_cpu = painting_device(look_of(between.config).device).type == "cpu"
             self._small = self._number, _cropped(between.frame, self._size, on_cpu=on_cpu)
@@ -159,7 +161,8 @@ def _cropped(frame: Frame, size: tuple[int, int], *, on_cpu: bool) -> Frame:
     width, height = size
     scale = min(frame.width / width, frame.height / height)
     across, down = max(1, int(width * scale)), max(1, int(height * scale))
-    left, top = (frame.width - across) // 2, (frame.height - down) // 2
+    above = ABOVE_UPRIGHT if frame.height > frame.width else ABOVE
+    left, top = (frame.width - across) // 2, int((frame.height - down) * above)
     middle = np.ascontiguousarray(frame.pixels[top : top + down, left : left + across])
     least = min(1.0, width / across)
     if on_cpu:

@@ -217,6 +217,11 @@ class Session(QObject):
         return self._info is not None and not self._live and self._info.count == 1
 
     @property
+    def of_pictures(self) -> bool:
+        """Whether the source is a picture or several, not a stream."""
+        return self._info is not None and not self._live
+
+    @property
     def position(self) -> float:
         return self._position
 

@@ -27,6 +27,7 @@ class Remembering(QObject):
     Args:
         is_pasted: Tells whether a source is a temporary file.
         camera_asked: Tells whether the user has been asked about the camera.
+        covers: Tells whether the offer would cover what the user looks at; then it waits.
     """
 
     def __init__(
@@ -34,24 +35,38 @@ class Remembering(QObject):
         context: WindowContext,
         is_pasted: Callable[[str], bool],
         camera_asked: Callable[[], bool],
+        covers: Callable[[], bool],
     ) -> None:
         super().__init__(context.window)
         self._context, self._session = context, context.session
-        self._is_pasted, self._camera_asked = is_pasted, camera_asked
+        self._is_pasted, self._camera_asked, self._covers = is_pasted, camera_asked, covers
         self._asked: set[str] = set()
+        self._open, self._shown = "", False  # the question without an answer
         context.session.source_changed.connect(self._on_source_changed)
+        context.session.styled.connect(lambda _: self.update())
 
     def settle(self) -> None:
         """Withdraw the questions whose answer is known."""
         for key in sorted(self._asked):
             if self._answer(key) != ASK:
                 self._context.notices.withdraw(tr(QUESTIONS[key]))
+                self._open = ""
+
+    def update(self) -> None:
+        """Show the question where it covers nothing, and hide it elsewhere."""
+        if self._open and self._shown == self._covers():
+            self._shown = not self._shown
+            if self._shown:
+                self._ask(self._open)
+            else:
+                self._context.notices.withdraw(tr(QUESTIONS[self._open]))
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         key = self._setting() if info is not None else ""
         if key and key not in self._asked and self._answer(key) == ASK:
             self._asked.add(key)
-            self._ask(key)
+            self._open, self._shown = key, False
+            self.update()
 
     def _setting(self) -> str:
         """Return the setting that decides about the open source; "" if no start opens it."""
@@ -81,5 +96,6 @@ class Remembering(QObject):
         )
 
     def _keep(self, key: str, answer: str) -> None:
+        self._open = ""
         self._context.keep(**{key: answer})
         self._context.actions[key].setChecked(answer == ALWAYS)

@@ -130,8 +130,11 @@ class Commands:
             window.styles.act(f"style_{number}")
 
     def _show_wall(self) -> None:
-        self._window.queue.hide()
-        self._window.wall.show()
+        if self._window.queue.shown:
+            self._window.queue.hide()
+            self._window.wall.show()
+        else:
+            self._window.wall.toggle()
 
     def _pop_up_menu(self) -> None:
         window = self._window

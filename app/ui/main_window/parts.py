@@ -132,7 +132,12 @@ class WindowParts(QMainWindow):
             lambda: self.session.metrics.stats(time.perf_counter()),
             lambda: self.viewport.styled,
         )
-        self.badge = SpeedBadge(*shown, self.actions_by_key["overlay"], self.viewport)
+        self.badge = SpeedBadge(
+            *shown,
+            lambda: self.session.of_pictures,
+            self.actions_by_key["overlay"],
+            self.viewport,
+        )
         self.overlay = Overlay(*shown, self.viewport.set_headroom, self.viewport)
         self.overlay.move(QPoint(2 * SPACE, 2 * SPACE))
         self.playback_bar = PlaybackBar(self.actions_by_key, self)
@@ -201,7 +206,12 @@ class WindowParts(QMainWindow):
         arranging = self.styles.arranging
         self.wall = WallController(context, self.theme, self.gallery, lambda: arranging.styles)
         asked = self.wall.sources
-        self.remembering = Remembering(context, self.opener.is_pasted, lambda: asked.asked)
+        self.remembering = Remembering(
+            context,
+            self.opener.is_pasted,
+            lambda: asked.asked,
+            lambda: self.wall.shown or self.viewport.view == "compare",
+        )
         self.film_strip = FilmStripController(self.session, self, self.actions_by_key["paint_all"])
         self.paint_all = PaintAll(
             context,

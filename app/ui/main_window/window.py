@@ -82,6 +82,7 @@ class MainWindow(WindowParts):
         self.languages.picked.connect(self._change_language)
         for covered in (self.queue.shown_changed, self.wall.shown_changed):
             covered.connect(self.visibility.update)
+        self.wall.shown_changed.connect(self.remembering.update)
         session.opening_changed.connect(lambda opening: opening and self.queue.hide())
         for follow in (session.set_display_size, self._follow_screen):
             self.viewport.resized.connect(follow)

@@ -47,11 +47,12 @@ class SpeedBadge(QPushButton):
         self,
         reading: Callable[[], StreamStats],
         styled: Callable[[], StyledFrame | None],
+        of_pictures: Callable[[], bool],
         figures: QAction,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._reading, self._styled = reading, styled
+        self._reading, self._styled, self._of_pictures = reading, styled, of_pictures
         self._wanted = False
         self._pixmap = QPixmap()
         self._painted: object = None  # state of the cached pixmap
@@ -74,7 +75,8 @@ class SpeedBadge(QPushButton):
     def refresh(self) -> None:
         styled = self._styled()
         reading = self._reading()
-        fps = reading.displayed_fps if self._wanted and styled is not None else 0.0
+        wanted = self._wanted and styled is not None and not self._of_pictures()
+        fps = reading.displayed_fps if wanted else 0.0
         shown = bool(fps) and styled is not None and styled.comparison is None
         if shown and (text := badge_text(reading.painted_fps, fps)) != self.text():
             self.setText(text)

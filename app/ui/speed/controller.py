@@ -78,7 +78,7 @@ class SpeedController(QObject):
         self.refresh()
 
     def _on_styled(self, styled: StyledFrame) -> None:
-        if styled.comparison is not None or self._session.still or styled.bands:
+        if styled.comparison is not None or self._session.of_pictures or styled.bands:
             return
         if not styled.timings.network:  # a painting that moved, or was finished again
             return

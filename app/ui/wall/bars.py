@@ -24,6 +24,7 @@ from app.ui.wall.page_dots import PageDots
 from utils.translation.texts import mark, tr
 
 HEADLINE = mark("Choose a painting")
+BACK = mark("Back to the picture")
 DROP_TEXT = mark("or drop anything here")
 # The buttons below the tiles: keys of actions, with the icon and the word of each.
 SOURCES = {
@@ -50,12 +51,19 @@ class WallBar(QWidget):
         self.headline.setProperty("role", "title")
         self._source.setProperty("role", "muted")
         self._source.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.back_button = described(
+            QPushButton(f" {tr(BACK)}", self),
+            tr(BACK),
+            tr("Show the picture in its present style again ({key})", key=_key_of(actions["wall"])),
+        )
+        self.back_button.setObjectName("quiet")
+        self.back_button.clicked.connect(actions["wall"].trigger)
+        self.back_button.hide()
         self.dots = PageDots(self)
         self.dots.clicked.connect(self.page_wanted)
         self.find_button = QPushButton(self)
         self.find_button.setObjectName("quiet")
-        key = actions["palette"].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self.find_button.setText(tr("Find anything  {key}", key=key))
+        self.find_button.setText(tr("Find anything  {key}", key=_key_of(actions["palette"])))
         self.find_button.clicked.connect(actions["palette"].trigger)
         tip = tr("Find every command, style, setting and page by words")
         described(self.find_button, tr("Find anything"), tip)
@@ -65,12 +73,13 @@ class WallBar(QWidget):
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.menu_button.setFixedSize(_SIDE, _SIDE)
         self.menu_button.clicked.connect(actions["menu"].trigger)
-        for button in (self.find_button, self.dots):
+        for button in (self.back_button, self.find_button, self.dots):
             button.setMinimumHeight(_SIDE)
         parts = (
             logo,
             self.headline,
             (self._source, 1),
+            self.back_button,
             self.dots,
             self.find_button,
             self.menu_button,
@@ -88,6 +97,11 @@ class WallBar(QWidget):
     def show_icons(self, tokens: Tokens) -> None:
         self.menu_button.setIcon(icon("menu", tokens))
         self.find_button.setIcon(icon("search", tokens))
+        self.back_button.setIcon(icon("previous", tokens))
+
+
+def _key_of(action: QAction) -> str:
+    return action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
 
 
 class SourceRow(QWidget):

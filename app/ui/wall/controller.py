@@ -55,6 +55,7 @@ class WallController(QObject):
         self.sources = WallSources(context, lambda: self._shown, button)
         self.growing: Growing | None = None
         self._shown = self._dragging = self._paused = False
+        self._returns = False  # whether a picture was on screen before the wall
         self._opening = ""
         self._soon = QTimer(self, interval=ASK_MS, singleShot=True)
         self._soon.timeout.connect(self._ask)
@@ -94,6 +95,13 @@ class WallController(QObject):
         self._show()
         self.sources.open_first(first_source(stored))
 
+    def toggle(self) -> None:
+        """Show the wall, or the picture from which it was shown."""
+        if self._shown and self._returns:
+            self.leave()
+        else:
+            self.show()
+
     def show(self) -> None:
         """Show the wall, unless something else needs the stream; without a source, the scene."""
         if self._shown:
@@ -103,6 +111,7 @@ class WallController(QObject):
                 tr("The wall would stop the stream that a recording or another program uses")
             )
             return
+        self._returns = self._viewport.styled is not None
         self._show()
         if self._session.info is None and not self._opening:
             self.sources.open_first(SCENE)
@@ -111,6 +120,7 @@ class WallController(QObject):
         if self.growing is not None:
             self.growing.end()
         self._shown = True
+        self.page.bar.back_button.setVisible(self._returns)
         self.page.set_styles(self._styles())  # the first tile takes the focus
         self.page.mirror(self._viewport.mirrored)
         self._pause_film()

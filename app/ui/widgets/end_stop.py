@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionSlider, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.ui.widgets.form_layout import FormLayout, NoWheelSlider
 from utils.translation.texts import mark, tr
 
 AUTOMATIC = mark("Auto")
 _AT_THE_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_CUT = 4  # px; the gap in the groove between the end stop and the other values
 
 
 class EndStopSlider(NoWheelSlider):
@@ -76,27 +74,6 @@ class EndStopSlider(NoWheelSlider):
         if value != self._before:
             self._before = value
             self.chosen.emit(None if value == end else value)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Cut the groove between the end stop and 0, unless the handle covers the place."""
-        super().paintEvent(event)
-        handle = self._handle_at(self.sliderPosition())
-        end, first = self._handle_at(self.minimum()), self._handle_at(0)
-        if self.isRightToLeft():
-            end, first = first, end
-        middle = (end.center().x() + first.center().x()) // 2
-        cut = QRect(middle - _CUT // 2, end.center().y() - _CUT, _CUT, 2 * _CUT)
-        cut.setLeft(min(cut.left(), end.right() + 1))  # nothing of the groove beside the handle
-        cut.setRight(max(cut.right(), first.left() - 1))
-        if not cut.intersects(handle):
-            QPainter(self).fillRect(cut, self.palette().alternateBase())
-
-    def _handle_at(self, position: int) -> QRect:
-        option = QStyleOptionSlider()
-        self.initStyleOption(option)
-        option.sliderPosition = option.sliderValue = position  # type: ignore[attr-defined]
-        control, part = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderHandle
-        return self.style().subControlRect(control, option, part, self)
 
 
 class Stop(NamedTuple):

@@ -30,7 +30,9 @@ class StripTabs(QWidget):
         self.bar.setExpanding(False)
         self.bar.setUsesScrollButtons(False)
         self.bar.currentChanged.connect(self._pick)
-        parts = self.bar, *self._strips.values()
+        self.bar.setShape(QTabBar.Shape.RoundedSouth)
+        # Below strips of different heights, so that the tabs stay where they were clicked.
+        parts = *self._strips.values(), self.bar
         fill(QVBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=0)
         self._show()
 

@@ -10,6 +10,43 @@ _INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
 
 MUTANTS = (
     Mutant(
+        "the bar forgets which picture of a folder is open",
+        "app/live/source_reports.py",
+        "            self._events.position_changed(self._position)\n",
+        "            self._events.position_changed(0.0)\n",
+        (
+            "tests/app/ui/window/test_film_strip.py::"
+            "test_the_bar_counts_to_the_picture_that_is_open",
+        ),
+    ),
+    Mutant(
+        "pictures have frames a second",
+        "app/ui/speed/badge.py",
+        " and not self._of_pictures()",
+        "",
+        ("tests/app/ui/window/test_film_strip.py::test_pictures_have_no_rate",),
+    ),
+    Mutant(
+        "the offer to remember covers the speed test",
+        "app/ui/main_window/parts.py",
+        'lambda: self.wall.shown or self.viewport.view == "compare",',
+        "lambda: self.wall.shown,",
+        (
+            "tests/app/ui/window/test_remembering.py::"
+            "test_the_question_covers_neither_the_wall_nor_the_speed_test",
+        ),
+    ),
+    Mutant(
+        "tiles behead upright pictures",
+        "app/live/previews/tiles.py",
+        "ABOVE_UPRIGHT if frame.height > frame.width else ABOVE",
+        "ABOVE",
+        (
+            "tests/app/live/previews/test_tiles.py::"
+            "test_a_tile_of_an_upright_picture_shows_its_upper_part",
+        ),
+    ),
+    Mutant(
         "letters are underlined before Alt is held",
         "app/ui/theme/underlines.py",
         "            return int(self.shown)\n",

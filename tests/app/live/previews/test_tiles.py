@@ -15,7 +15,7 @@ from app.errors import StyleForgeError
 from app.frame import Frame
 from app.live.frame_loop import Interrupted
 from app.live.loop_events import Between
-from app.live.previews.tiles import AREA, SOFT_SIDE, UNPAINTED, TilePainter
+from app.live.previews.tiles import ABOVE_UPRIGHT, AREA, SOFT_SIDE, UNPAINTED, TilePainter
 from app.styles.catalog import Catalog
 from tests.helpers.fakes import Negative
 
@@ -117,6 +117,15 @@ def test_a_tile_has_the_size_of_the_screen_and_shows_the_middle(painter):
     made = made if made.style else painter.step(still(Frame(pixels)))
     assert made is not None
     assert made.pixels.shape == (SIZE[1], SIZE[0], 3)
+    assert made.pixels.max() == 0, "the negative of white"
+
+
+def test_a_tile_of_an_upright_picture_shows_its_upper_part(painter):
+    pixels = np.zeros((160, 80, 3), np.uint8)
+    pixels[int(120 * ABOVE_UPRIGHT) :][:40] = 255  # an 80:40 cut leaves 120 rows out
+    painter.step(still(Frame(pixels)))
+    made = painter.step(still(Frame(pixels)))
+    assert made is not None
     assert made.pixels.max() == 0, "the negative of white"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
@@ -129,6 +131,29 @@ def test_the_strip_follows_the_picture(opened, session, qtbot):
     qtbot.waitUntil(lambda: strip(opened).view.currentIndex().row() == 25, timeout=5000)
     shown = strip(opened).view.visualRect(strip(opened).model.index(25))
     assert strip(opened).view.viewport().rect().contains(shown.center())
+
+
+def test_the_bar_counts_to_the_picture_that_is_open(opened, session, qtbot):
+    for place in (25, 3):
+        session.seek(place)
+        qtbot.waitUntil(lambda at=place: session.info.title == f"{at}.png", timeout=5000)
+        words = f"{place + 1} of {COUNT}"
+        qtbot.waitUntil(lambda said=words: said in labels(opened.playback_bar), timeout=5000)
+        qtbot.wait(100)
+        assert words in labels(opened.playback_bar)
+
+
+def test_pictures_have_no_rate(opened, session, qtbot):
+    for place in range(1, 5):
+        with qtbot.waitSignal(session.styled, timeout=5000):
+            session.seek(place)
+    assert session.metrics.stats(time.perf_counter()).displayed_fps > 0
+    opened.badge.refresh()
+    assert not opened.badge.isVisible()
+
+
+def labels(widget: QWidget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel)]
 
 
 def test_another_style_styles_the_thumbnails_anew(opened, qtbot):

@@ -73,6 +73,18 @@ def test_the_first_source_of_ones_own_is_asked_about_once(
     assert (saved[-1].remember_source, saved[-1].source) == (kept, source)
 
 
+def test_the_question_covers_neither_the_wall_nor_the_speed_test(opened, session, qtbot):
+    for action in ("wall", "view_compare"):
+        press(opened, action)
+        qtbot.waitUntil(lambda: not opened.notices.text)
+        press(opened, "wall" if action == "wall" else "view_styled")
+        qtbot.waitUntil(lambda: opened.notices.text == FILES)
+    act(opened, "remember")
+    press(opened, "wall")
+    press(opened, "wall")
+    assert not opened.notices.text
+
+
 def test_what_ran_before_the_answer_is_remembered_with_it(opened, saved):
     opened.settings.update(palette_recent="action:open")
     opened.settings.save_now()

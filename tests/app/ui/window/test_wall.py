@@ -215,6 +215,26 @@ def test_one_key_opens_the_wall_from_anywhere(streaming):
     assert streaming.wall.page.isVisible()
 
 
+def test_the_same_key_and_a_button_lead_back_to_the_picture(streaming):
+    press(streaming, "wall")
+    press(streaming, "wall")
+    assert not streaming.wall.shown
+    press(streaming, "wall")
+    button = streaming.wall.page.bar.back_button
+    assert button.isVisible()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not streaming.wall.shown
+    assert streaming.viewport.isVisible()
+
+
+def test_the_first_wall_has_no_way_back(window):
+    window.wall.begin("")
+    assert window.wall.shown
+    assert not window.wall.page.bar.back_button.isVisible()
+    press(window, "wall")
+    assert window.wall.shown
+
+
 def test_a_recording_keeps_the_stream(wall, session, qtbot):
     session.hold(True)
     assert not wall.wall.shown
