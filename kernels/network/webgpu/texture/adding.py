@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from kernels.network.webgpu.texture.combing import noise_code
-from kernels.network.webgpu.texture.shared import FRAME, STATE, TAPS, floats, shader
+from kernels.network.webgpu.texture.shared import CUBIC, FRAME, STATE, TAPS, floats, shader
 from kernels.network.webgpu.wgsl import Binding, Shader
 
 DEVIATION = 20.0  # levels: noise in flat parts at full texture
@@ -45,7 +45,8 @@ def enlarging() -> Shader:
         ("size", "small"),
         (Binding("picture", "write", "array<u32>"), floats("field")),
         TAPS,
-        _CUBIC,
+        CUBIC,
+        _ENLARGED,
         _BODY.replace("KEEP", ""),
     )
 
@@ -84,16 +85,7 @@ fn texture(row: u32, column: u32) -> f32 {
 }
 """
 
-# Four taps of the interpolation of Keys with OpenCV's a = -0.75, as in sampling.h.
-_CUBIC = """
-fn cubic(x: f32) -> vec4<f32> {
-  let a = -0.75;
-  let y = 1.0 - x;
-  let first = ((a * (x + 1.0) - 5.0 * a) * (x + 1.0) + 8.0 * a) * (x + 1.0) - 4.0 * a;
-  let second = ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
-  let third = ((a + 2.0) * y - (a + 3.0)) * y * y + 1.0;
-  return vec4<f32>(first, second, third, 1.0 - first - second - third);
-}
+_ENLARGED = """
 fn four(row: i32, column: i32) -> vec4<f32> {
   let last = vec2<i32>(sizes.small) - 1;
   let start = clamp(row, 0, last.y) * (last.x + 1);

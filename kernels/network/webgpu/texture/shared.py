@@ -129,3 +129,15 @@ fn source_of(at: f32, many: u32, few: u32) -> f32 {
   return (at + 0.5) * (f32(few) / f32(many)) - 0.5;
 }
 """
+
+# Four taps of the interpolation of Keys with OpenCV's a = -0.75, as in sampling.h.
+CUBIC = """
+fn cubic(x: f32) -> vec4<f32> {
+  let a = -0.75;
+  let y = 1.0 - x;
+  let first = ((a * (x + 1.0) - 5.0 * a) * (x + 1.0) + 8.0 * a) * (x + 1.0) - 4.0 * a;
+  let second = ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
+  let third = ((a + 2.0) * y - (a + 3.0)) * y * y + 1.0;
+  return vec4<f32>(first, second, third, 1.0 - first - second - third);
+}
+"""
