@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -116,14 +117,19 @@ class WebGpuNetwork(nn.Module):
         height, width = picture.shape[:2]
         return self._plan((width, height)).paint(self._loaded(), picture, passed)
 
-    def start(self, picture: Pixels, before: Before = lambda picture: ()) -> Started:
+    def start(
+        self,
+        picture: Pixels,
+        before: Before = lambda picture: (),
+        pieces_from: float = math.inf,
+    ) -> Started:
         """Start stylizing a picture [H, W, 3], while up to one more of its size is under way.
 
-        `before` returns the steps that change the uploaded picture.
+        `WebGpuPlan.start` describes `before` and `pieces_from`.
         """
         height, width = picture.shape[:2]
-        plan = self._plan((width, height))
-        return plan.start(self._loaded(), picture, timed=True, before=before)
+        plan, weights = self._plan((width, height)), self._loaded()
+        return plan.start(weights, picture, timed=True, before=before, pieces_from=pieces_from)
 
     def prepare(self, size: Size) -> None:
         """Compile the shaders for a size, and allocate its buffers."""

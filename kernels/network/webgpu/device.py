@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.webgpu.adapters import BUFFER_LIMITS, Adapter, adapters, hardware, named
+from kernels.network.webgpu.background import Background
 from kernels.network.webgpu.library import WebGpuError, checked_module, in_words, wgpu
 from kernels.network.webgpu.native import Group, Pipeline, Step, encode, trusted_module
 from kernels.network.webgpu.readback import Readback
@@ -57,7 +58,11 @@ class _Together(threading.local):
 
 
 class Device:
-    """An open GPU. Threads may share it."""
+    """An open GPU. Threads may share it.
+
+    Attributes:
+        background: Pictures that threads submit in pieces.
+    """
 
     def __init__(self, adapter: Adapter, *, trusted: bool = True) -> None:
         """Open an adapter.
@@ -65,7 +70,7 @@ class Device:
         Raises:
             WebGpuError: If it cannot be opened.
         """
-        self.adapter = adapter
+        self.adapter, self.background = adapter, Background()
         self._wgpu = wgpu()
         self._trusted = trusted
         self._pipelines: dict[str, tuple[Pipeline, Future[None]]] = {}  # by code

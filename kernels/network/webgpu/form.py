@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kernels.network.cpu.work import finished_shares
-from kernels.network.webgpu.device import Device
+from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.native import Step
-from kernels.network.webgpu.paced import Paced, estimated
+from kernels.network.webgpu.paced import MOST, STREAMED, Paced, estimated
 from kernels.network.webgpu.started import Place
 from kernels.network.webgpu.steps import Pair, Steps
 from kernels.network.webgpu.submissions import Part, Stopwatch, measured, packed
@@ -67,8 +67,25 @@ class Form:
         if self._paced is None:
             slow = estimated(network, size)
             times = self._times or {part: self._pace * ms for part, ms in slow.items()}
-            self._paced = Paced(self._device, self.steps, times, finished_shares(network))
+            self._paced = self._divided(network, times, self.steps.picture, MOST)
         return self._paced
+
+    @property
+    def measured(self) -> float:
+        """The ms of a picture, or 0 before one has been measured."""
+        return sum(self._times.values())
+
+    def streamed(self, network: Network, place: Place) -> Paced:
+        """Return the pieces of a stream's picture in a place, by measured times."""
+        if place.paced is None:
+            place.paced = self._divided(network, self._times, place.picture, STREAMED)
+        return place.paced
+
+    def _divided(
+        self, network: Network, times: Mapping[Part, float], picture: Buffer, most: float
+    ) -> Paced:
+        shares = finished_shares(network)
+        return Paced(self._device, self.steps, times, shares, picture=picture, most=most)
 
     def record(self, taken: float) -> None:
         """Divide the next picture by the ms of the first one, if layers were not measured."""

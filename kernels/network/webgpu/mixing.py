@@ -59,6 +59,7 @@ class MixedWeights:
         Raises:
             WebGpuError: If the device is lost.
         """
+        self._device.background.wait()
         self._device.write(self._shares, np.asarray(shares, np.float32))
         self._device.submit([self._steps])
 

@@ -1,4 +1,7 @@
-"""Paints a picture in short pieces of work, between which it can be given up."""
+"""Paints a picture in short pieces of work, between which it can be given up.
+
+Between the pieces of a stream's picture, other work of the GPU runs: its queue has no priorities.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,17 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import NamedTuple
 
 from kernels.network.cpu.work import finished_shares, products
-from kernels.network.webgpu.device import Copy, Device
+from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.native import Group, Step
 from kernels.network.webgpu.readback import Readback
+from kernels.network.webgpu.stamps import Stamps
 from kernels.network.webgpu.steps import Groups, Steps
 from kernels.network.webgpu.submissions import Part, packed
 
 # Two pieces are under way, so that the GPU does not wait for the CPU. Both end within 50 ms.
 MOST = 16.0  # ms of a piece
+STREAMED = 8.0  # ms of a piece of a stream's picture, two of which other work waits for
 UNDER_WAY = 2
 # Products in a ms of a slow GPU, as which a size's first picture is divided. A fast GPU spends its
 # time between such pieces: 0.3 ms for each.
@@ -59,10 +64,11 @@ class Piece(NamedTuple):
 
 
 class Paced:
-    """The work of a picture in pieces of MOST ms, as far as its steps can be divided.
+    """The work of a picture in pieces of some ms, as far as its steps can be divided.
 
     Attributes:
         expected: The ms of a picture, an estimate.
+        layers: The layer of each piece, in order.
     """
 
     def __init__(
@@ -71,29 +77,37 @@ class Paced:
         steps: Steps,
         times: Mapping[Part, float],
         shares: Mapping[str, float],
+        *,
+        picture: Buffer,
+        most: float,
     ) -> None:
         """Divide the steps.
 
         Args:
             times: The ms of all parts, in order.
             shares: The share of the picture's work that is done after each layer.
+            picture: The buffer with the input.
+            most: The ms of a piece.
         """
+        self._most, self._picture = most, picture
         self._device, self._steps, self._shares = device, steps, shares
         self.expected = sum(times.values())
         pieces = [piece for part, ms in times.items() for piece in self._divided(part, ms)]
+        self.layers = [piece.layer for piece in pieces]
         ends = dict(zip(range(len(pieces)), self._ends(pieces), strict=True))
         spent = {number: piece.ms for number, piece in enumerate(pieces)}
         self._submissions = [
             ([pieces[number] for number in numbers], ends[numbers[-1]])
-            for numbers in packed(spent, MOST)
+            for numbers in packed(spent, most)
         ]
 
     def run(
         self,
         layers: Mapping[str, Sequence[Step]],
         copies: Sequence[Copy],
-        passed: Passed,
-        check: Check,
+        passed: Passed = lambda layer, share: None,
+        check: Check = lambda: None,
+        stamps: Stamps | None = None,
     ) -> float:
         """Compute a picture, wait for the GPU, and return the ms, without the time of `passed`.
 
@@ -104,12 +118,13 @@ class Paced:
             copies: What follows the last piece.
             passed: Called after each submission.
             check: Called before each submission and while the GPU works.
+            stamps: Measures the pieces.
 
         Raises:
             WebGpuError: If the device is lost or does not answer.
         """
         under_way: deque[tuple[Readback, str, float]] = deque()
-        begun = time.perf_counter()
+        begun, first = time.perf_counter(), 0
 
         def await_oldest() -> None:
             nonlocal begun
@@ -129,19 +144,22 @@ class Paced:
             then = [Copy(self._steps.result, memory)]
             if number == len(self._submissions):
                 then += copies
-            self._device.submit([[piece.of(layers) for piece in pieces]], then)
+            steps = [piece.of(layers) for piece in pieces]
+            passes = [steps] if stamps is None else [[step] for step in steps]
+            self._device.submit(passes, then, stamps, first)
+            first += len(passes)
             under_way.append((memory, pieces[-1].layer, share))
         while under_way:
             await_oldest()
         return 1e3 * (time.perf_counter() - begun)
 
     def _divided(self, part: Part, ms: float) -> list[Piece]:
-        runs = list(enumerate(self._steps.runs[part.layer]))[part.first : part.end]
-        most = max(1, math.ceil(ms / MOST))
+        numbers = range(len(self._steps.runs[part.layer]))[part.first : part.end]
+        most = max(1, math.ceil(ms / self._most))
         parts = [
             (number, groups, bound)
-            for number, run in runs
-            for groups, bound in run.divided(self._device, most)
+            for number in numbers
+            for groups, bound in self._steps.divided(part.layer, number, most, self._picture)
         ]
         return [Piece(part.layer, *each, ms / len(parts)) for each in parts]
 

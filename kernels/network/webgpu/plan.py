@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, wait
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +19,7 @@ from kernels.network.webgpu.form import Form
 from kernels.network.webgpu.layers import BAND_BYTES, MIN_SIDE, MULTIPLE, Layer, Network
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.paced import MOST, Check, Passed
+from kernels.network.webgpu.stamps import MOST_PASSES
 from kernels.network.webgpu.started import Place, Started
 from kernels.network.webgpu.steps import Pair, Steps
 from kernels.network.webgpu.submissions import LONGEST, Part
@@ -129,6 +132,7 @@ class WebGpuPlan:
             sizes = buffer_sizes(network, size, band_bytes(device))
             self._between = {name: device.allocate(count) for name, count in sizes.items()}
         self._forms: dict[bool, Form] = {}  # by whether pictures are bytes
+        self._pieces: Future[float] | None = None  # of the newest picture that has them
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -142,6 +146,7 @@ class WebGpuPlan:
         *,
         timed: bool = False,
         before: Before = lambda picture: (),
+        pieces_from: float = math.inf,
     ) -> Started:
         """Start to stylize a picture [H, W, 3], and return without waiting for the GPU.
 
@@ -155,13 +160,15 @@ class WebGpuPlan:
             timed: Whether to measure the groups of layers, if the GPU can. The first picture of a
                 dtype is not measured.
             before: Returns the steps that change the uploaded picture, such as texture's.
+            pieces_from: The ms of a picture, from which on a thread submits it in pieces, so that
+                the GPU does other work meanwhile.
 
         Raises:
             WebGpuError: If the device is lost, out of memory, or refuses a shader.
             ValueError: If two pictures are in flight.
         """
         to = np.empty_like(picture, order="C")
-        return self._start(weights, picture, to, timed=timed, before=before)
+        return self._start(weights, picture, to, timed, before, pieces_from)
 
     def paint(
         self,
@@ -193,6 +200,7 @@ class WebGpuPlan:
             started = self._start(weights, picture, to, timed=True)
         else:
             place = form.place()
+            self._await_pieces()
             self._device.write(form.steps.picture, picture)
             layers = form.steps.grouped(weights, str)
             form.record(paced.run(layers, place.copies(timed=False), passed, check))
@@ -256,9 +264,9 @@ class WebGpuPlan:
         weights: Weights,
         picture: NDArray[Any],
         to: NDArray[Any],
-        *,
         timed: bool = False,
         before: Before = lambda picture: (),
+        pieces_from: float = math.inf,
     ) -> Started:
         wide, high = self._size
         assert picture.shape == (high, wide, 3), picture.shape
@@ -268,6 +276,9 @@ class WebGpuPlan:
         self._device.write(place.picture, picture)
         if changes := before(place.picture):
             self._device.submit([changes])
+        if form.measured >= pieces_from:
+            return self._start_pieces(weights, place, to, timed=timed)
+        self._await_pieces()
         layers = form.layers(weights, place)
         if not form.submissions:
             form.measure(layers, self._longest)
@@ -286,6 +297,26 @@ class WebGpuPlan:
             self._device.submit([steps])
         self._device.submit([last], place.copies(timed=False))
         return Started(place, to, ())
+
+    def _start_pieces(
+        self, weights: Weights, place: Place, to: NDArray[Any], *, timed: bool
+    ) -> Started:
+        """Start a picture that a thread submits in pieces, after the one before."""
+        form = self._form(to.dtype == np.uint8)
+        paced = form.streamed(self._network, place)
+        timed = timed and self._device.adapter.timed and len(paced.layers) <= MOST_PASSES
+        stamps = place.clock(len(paced.layers)) if timed else None
+        layers, copies = form.steps.grouped(weights, str), place.copies(timed=timed)
+        self._pieces = self._device.background.begin(
+            lambda: paced.run(layers, copies, stamps=stamps)
+        )
+        return Started(place, to, [*map(group_of, paced.layers)] if timed else (), self._pieces)
+
+    def _await_pieces(self) -> None:
+        """Wait until the newest picture in pieces is submitted: pictures share their buffers."""
+        if self._pieces is not None:
+            wait([self._pieces])
+            self._pieces = None
 
     def _submit_timed(
         self,

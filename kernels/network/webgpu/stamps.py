@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.network.webgpu import native
 
+MOST_PASSES = 2048  # WebGPU counts to 4096 in a query set
 _BYTES = 16  # of a pass: the clock at its beginning and at its end, as 64-bit integers
 
 
@@ -18,6 +19,7 @@ class Stamps:
     Attributes:
         buffer: A buffer of wgpu with the clock's values, after `resolve`.
         size: Its bytes.
+        passes: Their number, at most MOST_PASSES.
     """
 
     def __init__(self, wgpu: Any, device: Any, passes: int) -> None:
@@ -27,7 +29,7 @@ class Stamps:
             size=self.size, usage=usage.QUERY_RESOLVE | usage.COPY_SRC
         )
         self._queries = device.create_query_set(type="timestamp", count=2 * passes)
-        self._passes, self._tick = passes, native.tick(device)
+        self.passes, self._tick = passes, native.tick(device)
 
     def around(self, number: int) -> dict[str, Any]:
         """Return the description of a pass that writes the clock."""
@@ -39,7 +41,7 @@ class Stamps:
 
     def resolve(self, encoder: Any) -> None:
         """Write the clock's values to the buffer."""
-        encoder.resolve_query_set(self._queries, 0, 2 * self._passes, self.buffer, 0)
+        encoder.resolve_query_set(self._queries, 0, 2 * self.passes, self.buffer, 0)
 
     def milliseconds(self, written: NDArray[np.uint8]) -> list[float]:
         """Return the time of each pass, from the bytes of the buffer."""

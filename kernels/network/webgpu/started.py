@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.network.webgpu.device import Buffer, Copy, Device
+from kernels.network.webgpu.paced import Paced
 from kernels.network.webgpu.readback import Readback
 from kernels.network.webgpu.stamps import Stamps
 from kernels.network.webgpu.steps import Steps
@@ -24,6 +26,7 @@ class Place:
         picture: The buffer for the input.
         reading: The bind group of the first step, which reads it.
         stamps: Measures the passes, once `clock` has been called.
+        paced: The pieces of a stream's picture, once they are made.
     """
 
     def __init__(self, device: Device, steps: Steps, picture: Buffer) -> None:
@@ -31,6 +34,7 @@ class Place:
         self.picture, self.reading = picture, steps.reading(picture)
         self._memory = device.readback(steps.result_bytes)
         self.stamps: Stamps | None = None
+        self.paced: Paced | None = None
         self._clock: Readback | None = None
         self._holder: weakref.ref[Started] | None = None
 
@@ -46,7 +50,7 @@ class Place:
 
     def clock(self, passes: int) -> Stamps:
         """Return what measures the passes of the next picture."""
-        if self.stamps is None:
+        if self.stamps is None or self.stamps.passes != passes:
             self.stamps = self._device.stamps(passes)
             self._clock = self._device.readback(self.stamps.size)
         return self.stamps
@@ -92,18 +96,27 @@ class Place:
 class Started:
     """A picture that the GPU paints. Any thread may wait for it, one at a time."""
 
-    def __init__(self, place: Place, to: NDArray[Any], groups: Sequence[str]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        to: NDArray[Any],
+        groups: Sequence[str],
+        submitted: Future[float] | None = None,
+    ) -> None:
         """Take a place.
 
         Args:
             to: The array [H, W, 3] for the result.
             groups: The group of layers of each measured pass.
+            submitted: The ms of a picture that a thread submits in pieces, once they have ended;
+                None if it is submitted.
         """
         place.take(self)
         self._place: Place | None = place
         self._to, self._groups = to, groups
         self._limits = np.nan, np.nan
         self._milliseconds: dict[str, float] = {}
+        self._submitted = submitted
 
     def ready(self) -> bool:
         """Return whether `wait` would not wait for the GPU.
@@ -111,6 +124,8 @@ class Started:
         Raises:
             WebGpuError: If the device is lost.
         """
+        if self._submitted is not None and not self._submitted.done():
+            return False  # the memory that the GPU will write must not be asked for before
         return self._place is None or self._place.ready()
 
     def wait(self) -> None:
@@ -121,6 +136,8 @@ class Started:
         """
         if self._place is None:
             return
+        if self._submitted is not None:
+            self._submitted.result()
         self._limits = self._place.read(self._to)
         if self._groups:
             for group, time in zip(self._groups, self._place.milliseconds(), strict=True):
@@ -138,6 +155,11 @@ class Started:
         """The least and the greatest value before rounding, or NaN if a value is not finite."""
         self.wait()
         return self._limits
+
+    @property
+    def spent(self) -> float | None:
+        """The ms of a picture in pieces, by the wall clock; None for one that is not."""
+        return None if self._submitted is None else self._submitted.result()
 
     @property
     def milliseconds(self) -> dict[str, float] | None:

@@ -48,10 +48,18 @@ class Run(NamedTuple):
             group = device.bind_weights(self.pipeline, weights.buffers[self.weights])
         return Step(self.pipeline, self.groups, self.bound, group)
 
-    def divided(self, device: Device, most: int) -> list[tuple[Groups, Group]]:
-        """Return the workgroups and the bind groups of at most `most` parts, in order."""
+    def divided(
+        self, device: Device, most: int, buffers: Mapping[str, Buffer]
+    ) -> list[tuple[Groups, Group]]:
+        """Return the workgroups and the bind groups of at most `most` parts, in order.
+
+        `buffers` takes the place of the buffers with these names.
+        """
+        buffers = {**self.buffers, **buffers}
         if self.axis is None:
-            return [(self.groups, self.bound)]
+            same = buffers == self.buffers
+            bound = self.bound if same else device.bind(self.pipeline, self.sizes, **buffers)
+            return [(self.groups, bound)]
         before, every, after = (
             *(self.groups[: self.axis], self.groups[self.axis], self.groups[self.axis + 1 :]),
         )
@@ -60,7 +68,7 @@ class Run(NamedTuple):
         for first in range(0, every, each):
             sizes = *self.sizes[:-1], (first, every)
             groups = cast("Groups", (*before, min(each, every - first), *after))
-            parts.append((groups, device.bind(self.pipeline, sizes, **self.buffers)))
+            parts.append((groups, device.bind(self.pipeline, sizes, **buffers)))
         return parts
 
 
@@ -131,6 +139,14 @@ class Steps:
         """Return the bind group of the first step for another buffer with the input."""
         pipeline, sizes, buffers = self._first
         return self._device.bind(pipeline, sizes, **{**buffers, "source": picture})
+
+    def divided(
+        self, layer: str, number: int, most: int, picture: Buffer
+    ) -> list[tuple[Groups, Group]]:
+        """Return at most `most` parts of a run, see `Run.divided`, where `picture` is the input."""
+        run = self.runs[layer][number]
+        reads = run.buffers.get("source") is self.picture
+        return run.divided(self._device, most, {"source": picture} if reads else {})
 
     def grouped(self, weights: Weights, key: Callable[[str], str]) -> dict[str, list[Step]]:
         """Return the steps in order with a style's weights, grouped by a key of their layer."""

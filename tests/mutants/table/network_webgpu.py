@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "a slow layer is one piece",
         f"{_FOLDER}/paced.py",
-        "most = max(1, math.ceil(ms / MOST))",
+        "most = max(1, math.ceil(ms / self._most))",
         "most = 1",
         (f"{_PACED}test_layers_are_divided_into_as_many_pieces_as_their_time_asks",),
     ),
