@@ -98,9 +98,11 @@ class _Painted(NamedTuple):
 class StartedPicture:
     """A picture under way on a GPU that WebGPU reaches."""
 
-    def __init__(self, network: WebGpuNetwork, pixels: Pixels, before: Before) -> None:
+    def __init__(
+        self, network: WebGpuNetwork, pixels: Pixels, before: Before, pieces_from: float
+    ) -> None:
         begun = time.perf_counter()
-        self._started = network.start(pixels, before)
+        self._started = network.start(pixels, before, pieces_from)
         self._upload_ms = (time.perf_counter() - begun) * 1e3
 
     def ready(self) -> bool:
@@ -113,12 +115,16 @@ class StartedPicture:
     def wait(self) -> Rendering:
         """Wait for the picture.
 
-        Without timestamps of the GPU, the whole wait counts as the network's time.
+        Without timestamps of the GPU, the whole wait counts as the network's time, or the time of
+        all pieces.
         """
         begun = time.perf_counter()
         pixels = self._started.result()
         waited_ms = (time.perf_counter() - begun) * 1e3
-        timings = _by_timestamps(self._started.milliseconds, self._upload_ms, waited_ms)
+        measured, spent_ms = self._started.milliseconds, self._started.spent
+        if measured is None and spent_ms is not None:
+            waited_ms = spent_ms  # the engine moved an earlier painting meanwhile
+        timings = _by_timestamps(measured, self._upload_ms, waited_ms)
         return Rendering(pixels, timings, _broken(*self._started.limits))
 
 
@@ -243,13 +249,18 @@ class Network:
         """Whether `start` paints a picture while the CPU prepares the next one."""
         return self._on_webgpu is not None
 
-    def start(self, pixels: Pixels, before: Before = lambda picture: ()) -> StartedPicture:
+    def start(
+        self,
+        pixels: Pixels,
+        before: Before = lambda picture: (),
+        pieces_from: float = math.inf,
+    ) -> StartedPicture:
         """Start a picture on a GPU that WebGPU reaches, where one more may be under way.
 
-        `before` returns the steps that change the uploaded picture.
+        `WebGpuPlan.start` describes `before` and `pieces_from`.
         """
         assert self._on_webgpu is not None
-        return StartedPicture(self._on_webgpu, pixels, before)
+        return StartedPicture(self._on_webgpu, pixels, before, pieces_from)
 
     def render_all(
         self,

@@ -21,7 +21,8 @@ class Timings:
 
     Attributes:
         read: Grabbing and decoding, by the source; not part of the stages below.
-        queue: Between upload and network, while the GPU computes the frame before.
+        queue: Between upload and network, while the GPU computes the frame before; or before a
+            move, while the GPU ends a piece of a painting.
         network: The network; on a GPU measured by CUDA events.
         groups: The parts of `network` by name: encoder, residual blocks, decoder.
         layers: The parts of `groups` by group and name, "encoder/conv1", if every layer is timed;

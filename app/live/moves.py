@@ -57,7 +57,7 @@ class Moves:
     def begin(self, taken: Taken) -> None:
         """Move the painting to a frame that is to be painted, if paintings are slow."""
         self.spent_s, self._shown = 0.0, False
-        self.under_way = self._fluid.active and self._show(taken)
+        self.under_way = self._fluid.active and self._show(taken) is not None
 
     def resume(self) -> None:
         """Go on moving the last painting, while a frame begun earlier is painted on a GPU."""
@@ -87,15 +87,17 @@ class Moves:
             self.under_way = False
             return
         if taken is not None:
-            self._show(taken)
+            styled = self._show(taken)
             ended = time.perf_counter()
             self.spent_s += ended - taken.begun
-            self._fluid.moved(taken.begun, ended)
+            # The network goes on while a move waits for the GPU.
+            queued_s = 0.0 if styled is None else styled.timings.queue / 1e3
+            self._fluid.moved(taken.begun + queued_s, ended)
 
-    def _show(self, taken: Taken) -> bool:
-        """Deliver the last painting, moved to a frame; return False if there is none."""
+    def _show(self, taken: Taken) -> StyledFrame | None:
+        """Deliver the last painting, moved to a frame, and return it; None if there is none."""
         styled = self._move(taken)
         self._shown = styled is not None
         if styled is not None:
             self._deliver(styled, taken)
-        return self._shown
+        return styled

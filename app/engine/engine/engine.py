@@ -115,6 +115,7 @@ class Engine:
             self._cutout,
             self._style_weights,
             self._adaptation,
+            self._leave_gpu,
         )
 
     def apart(self) -> Engine:
@@ -496,4 +497,4 @@ class Engine:
         self._networks.clear()
         self._shader_texture.clear()
         self._display.clear()
-        self._finishing.forget_output()
+        self._finishing.reset_history()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from app.engine.adaptation import Adaptation
@@ -23,6 +25,7 @@ from app.engine.result import Comparison, RunInfo, StyledFrame, Timings
 from app.engine.run_info import LatestRunInfo, network_reason
 from app.engine.style_weights import StyleWeights
 from app.frame import Frame
+from kernels.network.webgpu.library import WebGpuError
 from models.inference.frame_matting import PictureThere
 
 
@@ -47,7 +50,11 @@ class _Picture:
 
 
 class Finishing:
-    """The last step of a frame, which blends, smooths, compares and reports. Not thread-safe."""
+    """The last step of a frame, which blends, smooths, compares and reports. Not thread-safe.
+
+    Args:
+        on_failure: Called if a GPU that WebGPU reaches fails to move a painting.
+    """
 
     def __init__(
         self,
@@ -58,12 +65,13 @@ class Finishing:
         cutout: Cutout,
         style_weights: StyleWeights,
         adaptation: Adaptation,
+        on_failure: Callable[[torch.device, WebGpuError], object],
     ) -> None:
         self._inference, self._display, self._comparer = inference, display, comparer
         self._post, self._cutout = post, cutout
         self._style_weights, self._adaptation = style_weights, adaptation
         self._latest_run_info = LatestRunInfo()
-        self._moving = Moving(post)
+        self._moving = Moving(post, on_failure)
         self._kept: tuple[Inferred, Pixels | None] | None = None  # with the smoothed output
 
     def finish(self, inferred: Inferred, *, keeps: bool = False) -> StyledFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from app.engine.comparison import Comparer
-from app.engine.display_path import DisplayPath, Submitted
+from app.engine.display_path import MOVED_MS, DisplayPath, Submitted
+from app.engine.engine import movers
 from app.engine.inferred import Inferred, Started
 from app.engine.network_pool import (
     BetweenLayers,
@@ -87,11 +89,17 @@ class Inference:
         shaded = inferred.mode is ProcessMode.LIVE and inferred.texture > 0
         inferred = self._scaled(inferred, kept=True, shaded=shaded)
         network = self.network(inferred, inferred.config.kernels)
+        # Moves of the painting before run between the pieces of one that takes long.
+        moved = inferred.moves and movers.by_shaders(inferred.device)
+        pieces_from = MOVED_MS if moved else math.inf
         if not shaded:
-            return Started(inferred, tuple(map(network.start, inferred.given)))
-        return Started(inferred, self._with_shaders(inferred, network))
+            begun = [network.start(each, pieces_from=pieces_from) for each in inferred.given]
+            return Started(inferred, tuple(begun))
+        return Started(inferred, self._with_shaders(inferred, network, pieces_from))
 
-    def _with_shaders(self, inferred: Inferred, network: Network) -> tuple[StartedPicture, ...]:
+    def _with_shaders(
+        self, inferred: Inferred, network: Network, pieces_from: float
+    ) -> tuple[StartedPicture, ...]:
         """Start a live frame at each size, where shaders add its texture."""
         (detail, *smaller), sizes = inferred.given, inferred.sizes
         amount, comb = inferred.texture, inferred.comb
@@ -101,10 +109,14 @@ class Inference:
             return texture.steps(picture, amount, continues=True, comb=comb)
 
         if not smaller:
-            return (network.start(detail, textured),)
+            return (network.start(detail, textured, pieces_from),)
         # The larger size has the texture of the smaller one, which therefore comes first.
-        strokes = network.start(smaller[0], textured)
-        return network.start(detail, lambda to: texture.enlarged(to, sizes.detail)), strokes
+        strokes = network.start(smaller[0], textured, pieces_from)
+
+        def enlarged(picture: Buffer) -> Sequence[Step]:
+            return texture.enlarged(picture, sizes.detail)
+
+        return network.start(detail, enlarged, pieces_from), strokes
 
     def collect(self, batch: Sequence[Inferred], submitted: Submitted | Started) -> list[Inferred]:
         """Wait for submitted frames, and return them with the output.

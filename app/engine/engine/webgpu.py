@@ -8,12 +8,14 @@ from concurrent.futures import Future
 import torch
 
 from app.engine.comparison import FUSED
+from app.engine.engine import movers
 from app.engine.inferred import Inferred
 from app.engine.painting_devices import painting_title
 from app.engine.process_mode import ProcessMode
 from app.engine.texture import ShaderTexture
 from kernels.network.webgpu.library import WebGpuError
-from models.webgpu_devices import give_up, given_up, is_webgpu
+from kernels.network.webgpu.moving.stream import prepare as prepare_moving
+from models.webgpu_devices import give_up, given_up, is_webgpu, opened
 from utils.leaving import BackgroundThread
 from utils.translation.texts import tr
 
@@ -89,6 +91,8 @@ class WebGpuUse:
             def work() -> None:
                 family.prepare_on(active.network, device, precision, size)
                 ShaderTexture.prepare(device)
+                if movers.by_shaders(device):
+                    prepare_moving(opened(device))
 
             self._compiled[key] = _in_background(work)
         future = self._compiled[key]

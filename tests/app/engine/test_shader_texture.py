@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -46,7 +47,7 @@ def uploaded(monkeypatch):
     seen: list[tuple[np.ndarray, np.ndarray]] = []
     start = WebGpuNetwork.start
 
-    def watched(self, picture, before=lambda picture: ()):
+    def watched(self, picture, before=lambda picture: (), pieces_from=math.inf):
         device = opened(software_gpu())
         buffer, memory = device.allocate(picture.size), device.readback(picture.size)
         device.write(buffer, picture)
@@ -54,7 +55,7 @@ def uploaded(monkeypatch):
         with memory.read() as written:
             textured = written[: picture.size].reshape(picture.shape).copy()
         seen.append((picture, textured))
-        return start(self, textured)
+        return start(self, textured, pieces_from=pieces_from)
 
     monkeypatch.setattr(WebGpuNetwork, "start", watched)
     return seen

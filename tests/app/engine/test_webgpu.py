@@ -18,7 +18,7 @@ from app.engine.process_mode import ProcessMode
 from app.frame import Frame
 from app.parameters import AUTO
 from kernels.network.webgpu import device as devices
-from kernels.network.webgpu import paced
+from kernels.network.webgpu import form as forms
 from kernels.network.webgpu import plan as plans
 from kernels.network.webgpu.library import WebGpuError
 from models.families.keys import FEED_FORWARD
@@ -123,7 +123,7 @@ class GivenUp(Exception):
 
 @matrix({"deep": [False, True], "flag": [False, True]}, meeting=1)
 def test_a_still_on_the_gpu_is_given_up_between_pieces(engine, on_gpu, monkeypatch, deep, flag):
-    for module in (paced, plans):
+    for module in (forms, plans):
         monkeypatch.setattr(module, "MOST", 0.01)  # ms, as a slow GPU has it
     rng, stop = np.random.default_rng(1), StopFlag()
     frame = Frame(picture(64, 48))

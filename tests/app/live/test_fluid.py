@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,18 @@ import pytest
 
 from app.engine import display_path
 from app.engine.config import EngineConfig
-from app.engine.engine import Engine
+from app.engine.engine import Engine, inference, movers
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame, Timings
 from app.errors import StyleForgeError
 from app.frame import Frame, FrameSource, SourceInfo
-from app.live import fluid
+from app.live import fluid, moves
 from app.live.fluid import COUNTED, FAST_S, SLOW_S, Fluid
 from app.live.frame_loop import FrameLoop
 from app.live.loop_events import LoopEvents
-from app.live.moves import BETWEEN_S
+from app.live.moves import BETWEEN_S, Moves, Taken
 from app.live.stream_metrics import StreamMetrics
-from models.webgpu_devices import key_of, try_again
+from models.webgpu_devices import is_webgpu, key_of, try_again
 from tests.conftest import picture
 from tests.helpers.software_gpu import software_gpu
 from utils.opencv import cv2
@@ -194,12 +195,29 @@ def test_moving_takes_a_third_of_the_time_at_most():
     assert one.has_time(101.5)
 
 
+def test_a_wait_for_the_gpu_does_not_count_as_moving(monkeypatch):
+    """A move ends 1 s after its frame was taken; the GPU ended other work for 0.9 s of it."""
+    monkeypatch.setattr(moves, "time", SimpleNamespace(perf_counter=lambda: 100.0))
+    taken = Taken(Frame(picture(8, 8), 1), Frame(picture(8, 8), 1), 99.0, 99.0)
+    styled = SimpleNamespace(timings=Timings(queue=900.0))
+    one = Moves(lambda timeout: taken, lambda taken: styled, lambda styled, taken: None)  # type: ignore[arg-type, return-value]
+    one.show_newer()
+    assert not one._fluid.has_time(100.19)
+    assert one._fluid.has_time(100.21)
+
+
 def test_the_default_is_fluid():
     assert EngineConfig().fluid
 
 
 @pytest.mark.full
-def test_a_gpu_that_paints_slowly_moves_its_last_painting_meanwhile(stream, always, monkeypatch):
+@pytest.mark.parametrize("shaders", [False, True])
+def test_a_gpu_that_paints_slowly_moves_its_last_painting_meanwhile(
+    stream, always, monkeypatch, shaders
+):
+    if shaders:  # as on hardware, between the pieces of paintings
+        monkeypatch.setattr(movers, "by_shaders", is_webgpu)
+        monkeypatch.setattr(inference, "MOVED_MS", 0.001)
     play, loop, *_, problems = stream
     ready = loop._engine.ready
     asked = []
@@ -222,6 +240,7 @@ def test_a_gpu_that_paints_slowly_moves_its_last_painting_meanwhile(stream, alwa
     indices = [each.source.index for each in moved]
     assert indices == sorted(set(indices))
     assert len(asked) >= 20
+    assert any(each.timings.queue > 0 for each in moved) is shaders
 
 
 class InFlight(Engine):

@@ -31,8 +31,8 @@ MUTANTS = (
     Mutant(
         "the painting of another style or stream moves on",
         "app/engine/engine/engine.py",
-        "        self._finishing.reset_history()\n",
-        "",
+        "        self._cutout.reset()\n        self._finishing.reset_history()\n",
+        "        self._cutout.reset()\n",
         (
             f"{_ENGINE}::test_a_painting_of_another_style_does_not_show_through",
             f"{_ENGINE}::test_another_source_begins_without_a_painting",
