@@ -1,5 +1,7 @@
 """Measures the network on a GPU through WebGPU: times by timestamps, whole frames, and errors.
 
+It also measures how long the GPU takes to move a painting of a fluid stream.
+
 `python -m benchmarks.webgpu --json FILE` measures the first hardware GPU. `--device llvmpipe`
 names a software GPU. Other runtimes on the same GPU are measured alternately with ours, see
 benchmarks/webgpu_peers. The package needs neither the program nor a window.
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 
 from benchmarks.storing import store
 from benchmarks.tables.webgpu import way_of
+from benchmarks.webgpu_moves import move_line, move_rows
 from benchmarks.webgpu_peers.measure import peer_rows, spread, versions
 from benchmarks.webgpu_peers.models import STYLES, Models
 from kernels.network.graph_plan import group_of
@@ -104,13 +107,15 @@ def measure(device: Device, args: argparse.Namespace) -> None:
         },
         "webgpu": [],
         "peers": [],
+        "moves": [],
     }
     with tempfile.TemporaryDirectory() as folder:
         models = args.models or Path(folder)
         models.mkdir(parents=True, exist_ok=True)
         for section, row in rows_of(device, args, models):
             report[section].append(row)
-            sys.stdout.write((in_a_line if section == "webgpu" else peer_line)(row) + "\n")
+            lines = {"webgpu": in_a_line, "peers": peer_line, "moves": move_line}
+            sys.stdout.write(lines[section](row) + "\n")
             sys.stdout.flush()
             if args.json is not None:
                 store(args.json, report)
@@ -119,7 +124,7 @@ def measure(device: Device, args: argparse.Namespace) -> None:
 def rows_of(
     device: Device, args: argparse.Namespace, folder: Path
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measure each network, size, precision and way; yield the report's section and its row."""
+    """Measure each network, size, precision and way, then moves; yield a section and its row."""
     sizes = [tuple(map(int, size.split("x"))) for size in args.sizes.split(",")]
     ways = ["default", *(["enlarge"] if args.enlarge else []), *(["direct"] if args.direct else [])]
     for file, (wide, high) in product(args.networks, sizes):
@@ -149,6 +154,8 @@ def rows_of(
                 models = Models(path, folder)
                 for each in beside(device, network, state, models, picture, exact, args.runs):
                     yield "peers", {**case, **each}
+    for row in move_rows(device, scene, args.runs):
+        yield "moves", row
 
 
 def beside(

@@ -1,4 +1,4 @@
-"""`styleforge bench --device webgpu`: the network's times on a GPU that WebGPU reaches."""
+"""`styleforge bench --device webgpu`: the times of a GPU that WebGPU reaches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from app.errors import StyleForgeError
 from app.styles.pack import Style
 from benchmarks.webgpu import PRECISIONS, in_a_line, in_float64, measured, origin, scene
+from benchmarks.webgpu_moves import move_line, move_rows
 from kernels.network.webgpu.layers import Network
 from kernels.network.webgpu.library import WebGpuError
 from models.checkpoints import load_checkpoint
@@ -33,10 +34,12 @@ def run(
     device: torch.device,
     stored: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Measure a style's full and lite network; print a line for each size and precision.
+    """Measure a style's full and lite network, and moves of its paintings; print lines.
+
+    Networks have a line for each size and precision.
 
     Args:
-        runs: Pictures for each line; None for RUNS.
+        runs: Pictures or moves for each line; None for RUNS.
         precisions: "fp32" and "fp16"; None for both.
         stored: Receives the report after every line, so that an interrupted run keeps its results.
 
@@ -49,7 +52,7 @@ def run(
     try:
         gpu = opened(device)
         report: dict[str, Any] = {
-            "style": style.key, **origin(gpu), "runs": runs or RUNS, "webgpu": [],
+            "style": style.key, **origin(gpu), "runs": runs or RUNS, "webgpu": [], "moves": [],
         }  # fmt: skip
         files = {"weights": style.weights, **({"lite": style.lite} if style.lite else {})}
         for (name, file), (width, height) in product(files.items(), sizes):
@@ -65,5 +68,9 @@ def run(
                 report["webgpu"].append(row)
                 console.print(in_a_line(row), soft_wrap=True)
                 stored(report)
+        for row in move_rows(gpu, scene, report["runs"]):
+            report["moves"].append(row)
+            console.print(move_line(row), soft_wrap=True)
+            stored(report)
     except WebGpuError as error:
         raise WebGpuBenchError(f"the GPU cannot be measured: {error}") from error

@@ -1,4 +1,4 @@
-"""Formats the times of the network by WebGPU, and of other runtimes on the same GPU."""
+"""Formats the times of the network by WebGPU, of moves, and of other runtimes on the same GPU."""
 
 from __future__ import annotations
 
@@ -27,12 +27,29 @@ def webgpu_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def webgpu_tables(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the table of ours, and the one of other runtimes if the report has it."""
+    """Yield our table, and the tables of moves and other runtimes if the report has them."""
     yield markdown_table(webgpu_table(report["webgpu"]))
+    if rows := report.get("moves"):
+        yield "Moving the last painting of a fluid stream to a newer frame:"
+        yield markdown_table(moves_table(rows), left=1)
     if rows := report.get("peers"):
         yield "Other runtimes, and ours again, alternately in one run:"
         yield markdown_table(peers_table(rows), left=4)
         yield from peers_notes(rows)
+
+
+def moves_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return a row for each number of paintings that move at once: medians in ms."""
+    header = "size", "paintings", "GPU ms", "ms from bytes to bytes"
+    lines = [
+        (
+            *(row["size"], f"{row['paintings']}"),
+            milliseconds(row["gpu"]["median"]) if "gpu" in row else "-",
+            milliseconds(row["wall"]["median"]),
+        )
+        for row in rows
+    ]
+    return without_empty_columns([header, *lines])
 
 
 def peers_table(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:

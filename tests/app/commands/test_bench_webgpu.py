@@ -23,12 +23,14 @@ def flags():
 def test_a_gpu_is_measured_and_each_line_is_stored(flags, tmp_path, capsys):
     path = tmp_path / "report.json"
     assert main([*flags, "--precision", "fp32", "--json", str(path)]) == DONE
-    rows = json.loads(path.read_text())["webgpu"]
+    report = json.loads(path.read_text())
+    rows = report["webgpu"]
     assert [(row["network"], row["precision"], row["size"]) for row in rows] == [
         ("weights", "fp32", "16x16"), ("lite", "fp32", "16x16"),
     ]  # fmt: skip
     assert all(row["psnr"] > 80 for row in rows)
     assert all(row["wall"]["median"] > 0 for row in rows)
+    assert [row["paintings"] for row in report["moves"]] == [1, 2]
     lines = capsys.readouterr().out
     assert lines.count("16x16") == len(rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.tables.pages import markdown
-from benchmarks.tables.webgpu import peers_notes, peers_table, webgpu_table
+from benchmarks.tables.webgpu import moves_table, peers_notes, peers_table, webgpu_table
 from tests.helpers.errors import mentions
 
 
@@ -20,6 +20,10 @@ def ours(**more: Any) -> dict[str, Any]:
 
 
 ABSENT = {"network": "lite", "way": "absent", "not_run": "it is absent"}
+ORIGIN = {
+    "machine": {"gpu": "A GPU"}, "versions": {"torch": "2", "python": "3"},
+    "taken": "2026-11-29", "commit": "",
+}  # fmt: skip
 ROWS = [row("ours", 2.0), row("other", 5.0, inside={"median": 4.5}), row("ours", 1.0, "fp16")]
 
 
@@ -43,13 +47,22 @@ def test_a_stream_has_a_column_once_it_is_measured():
 
 
 def test_a_report_with_peers_has_their_table_too():
-    origin = {
-        "machine": {"gpu": "A GPU"}, "versions": {"torch": "2", "python": "3"},
-        "taken": "2026-11-29", "commit": "",
-    }  # fmt: skip
-    report = {**origin, "webgpu": [ours()], "peers": [*ROWS, ABSENT]}
+    report = {**ORIGIN, "webgpu": [ours()], "peers": [*ROWS, ABSENT]}
     assert mentions(markdown(report), "| ours |", "2.50x", "it is absent")
-    assert "| ours |" not in markdown({**origin, "webgpu": [ours()], "peers": []})
+    assert "| ours |" not in markdown({**ORIGIN, "webgpu": [ours()], "peers": []})
+
+
+def test_a_report_with_moves_has_their_table_too():
+    wall, gpu = {"least": 2.9, "median": 3.5}, {"least": 0.4, "median": 0.625}
+    moves = [{"size": "64x48", "paintings": n, "wall": wall, "gpu": gpu} for n in (1, 2)]
+    header, *lines = moves_table(moves)
+    assert [line[header.index("paintings")] for line in lines] == ["1", "2"]
+    assert lines[0][header.index("GPU ms")] == "0.625"
+    untimed = [{name: each for name, each in row.items() if name != "gpu"} for row in moves]
+    assert "GPU ms" not in moves_table(untimed)[0]
+    report = {**ORIGIN, "webgpu": [ours()]}
+    assert mentions(markdown({**report, "moves": moves}), "| 64x48 | 2 |", "3.5")
+    assert "| 64x48 | 2 |" not in markdown({**report, "moves": []})
 
 
 def test_ways_have_names_of_their_own():
