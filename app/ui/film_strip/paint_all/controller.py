@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -19,9 +20,10 @@ from app.ui.film_strip.controller import Painter, StripPainter
 from app.ui.film_strip.paint_all.dialog import PaintAllDialog
 from app.ui.film_strip.paint_all.order import (
     PaintAllOrder,
-    folder_in,
-    free_folder,
+    PaintPlace,
+    chosen_place,
     usual_folder,
+    usual_place,
 )
 from app.ui.film_strip.paint_all.previews import TilePreviews
 from app.ui.film_strip.paint_all.tiles import Tile
@@ -61,6 +63,7 @@ class PaintAll(QObject):
         self._action = context.actions[ACTION]
         self._paths: tuple[Path, ...] = ()
         self._looks: list[EngineConfig] = []
+        self._chosen: Path | None = None  # the user's folder, until the program ends
         catalog = context.session.catalog
         self.new_painter: Callable[[], Painter] = lambda: StripPainter(catalog)
         self.previews = TilePreviews(context.session.run, self)
@@ -76,13 +79,16 @@ class PaintAll(QObject):
             return
         at = int(self._session.position)
 
-        def work() -> tuple[tuple[Path, ...], Path]:
-            paths = strip_of(spec)
-            return paths, free_folder(usual_folder(paths))
+        looks, tiles = self._offered()
 
-        def done(found: tuple[tuple[Path, ...], Path]) -> None:
-            paths, folder = found
-            self._open(paths, folder, paths[min(at, len(paths) - 1)])
+        def work() -> tuple[tuple[Path, ...], PaintPlace]:
+            paths = strip_of(spec)
+            return paths, self._place(paths, looks)
+
+        def done(found: tuple[tuple[Path, ...], PaintPlace]) -> None:
+            paths, place = found
+            self._paths, self._looks = paths, looks
+            self._open(tiles, place, paths[min(at, len(paths) - 1)])
 
         self._session.run(work, done, failure="Could not list the pictures")
 
@@ -99,11 +105,16 @@ class PaintAll(QObject):
         self._action.setIconText(words)  # which Qt would shorten by its dots
         set_available(self._action, tip_of(ACTION), "" if several else tr(TOO_FEW))
 
-    def _open(self, paths: tuple[Path, ...], folder: Path, shown: Path) -> None:
-        self._paths = paths
+    def _place(self, paths: tuple[Path, ...], looks: list[EngineConfig]) -> PaintPlace:
+        """Return the place for the paintings; reads folders, so call it on another thread."""
+        known, chosen = self._queue.store.queue.jobs()[0], self._chosen
+        if chosen is not None and chosen.is_dir():
+            return chosen_place(chosen, paths, looks, known)
+        return usual_place(usual_folder(paths), known)
+
+    def _open(self, tiles: list[Tile], place: PaintPlace, shown: Path) -> None:
         dialog = self.dialog = self.dialog or self._make_dialog()
-        tiles = self._offer_looks()
-        dialog.show_pictures(len(paths), tiles, folder)
+        dialog.show_pictures(len(self._paths), tiles, place)
         single = [look.styles[0] if len(look.styles) == 1 else "" for look in self._looks]
         ready = {
             at: made for at, key in enumerate(single) if (made := self._known(key)) is not None
@@ -119,26 +130,28 @@ class PaintAll(QObject):
         self.previews.failed.connect(made.tiles.refuse)
         return made
 
-    def _offer_looks(self) -> list[Tile]:
-        """Return a tile for each style, ticked for the one on screen; a mix there comes first."""
+    def _offered(self) -> tuple[list[EngineConfig], list[Tile]]:
+        """Return each style with its tile, ticked for the one on screen; a mix there is first."""
         config = self._session.config
         mixed = len(config.parts) > 1
-        self._looks = [config] if mixed else []
+        looks = [config] if mixed else []
         tiles = [Tile(self._look(), True)] if mixed else []
         for style in self._styles():
-            self._looks.append(config.mixed([(style.key, 1.0)]))
+            looks.append(config.mixed([(style.key, 1.0)]))
             tiles.append(Tile(style.title, not mixed and style.key == config.style))
-        return tiles
+        return looks, tiles
 
     def _ask_place(self) -> None:
+        paths, looks = self._paths, self._looks
+
         def chosen(names: list[str]) -> None:
-            def work() -> Path:
-                return free_folder(folder_in(Path(names[0])))
+            self._chosen = Path(names[0])
 
-            def done(folder: Path) -> None:
+            def done(place: PaintPlace) -> None:
                 if self.dialog is not None:
-                    self.dialog.show_place(folder)
+                    self.dialog.show_place(place)
 
+            work = partial(self._place, paths, looks)
             self._session.run(work, done, failure="Could not look into the folder")
 
         assert self.dialog is not None
@@ -157,6 +170,7 @@ class PaintAll(QObject):
             duration=format_duration(each * count),
         )
 
-    def _paint(self, ticked: list[int], long_side: int | None, folder: Path) -> None:
+    def _paint(self, ticked: list[int], long_side: int | None, place: PaintPlace) -> None:
         looks = tuple(self._looks[at] for at in ticked)
-        self._queue.add_and_start(PaintAllOrder(self._paths, looks, folder, long_side).jobs)
+        order = PaintAllOrder(self._paths, looks, place.folder, long_side, place.chosen)
+        self._queue.add_and_start(order.jobs)

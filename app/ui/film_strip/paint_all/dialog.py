@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from app.ui.film_strip.paint_all.order import PaintPlace
 from app.ui.film_strip.paint_all.tiles import Tile, TileList
 from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
@@ -23,8 +24,12 @@ from utils.translation.mnemonics import without_mnemonic
 from utils.translation.numbers import number
 from utils.translation.texts import mark, tr, trn
 
-LONG_SIDES = (3840, 2560, 1920, 1280)
+LONG_SIDES = (3840, 2560, 1920, 1280, 1024, 800, 640)
+MAX_NAME = 40  # characters of a folder in a sentence
 NO_STYLE = mark("Choose at least one style.")
+TAKEN = mark(
+    "'{folder}' already has paintings with these names, so these go to a new folder in it."
+)
 
 
 class PaintAllDialog(QDialog):
@@ -32,7 +37,7 @@ class PaintAllDialog(QDialog):
 
     Args:
         choose_place: Asks for another folder.
-        paint: Receives the numbers of the ticked styles, the long side, and the folder.
+        paint: Receives the numbers of the ticked styles, the long side, and the place.
         time_of: Returns the time that so many pictures take, as a sentence.
     """
 
@@ -40,12 +45,12 @@ class PaintAllDialog(QDialog):
         self,
         parent: QWidget,
         choose_place: Callable[[], object],
-        paint: Callable[[list[int], int | None, Path], object],
+        paint: Callable[[list[int], int | None, PaintPlace], object],
         time_of: Callable[[int], str],
     ) -> None:
         super().__init__(parent)
         self._paint, self._time_of = paint, time_of
-        self._count, self._folder = 0, Path()
+        self._count, self._place = 0, PaintPlace(Path(), Path())
         self.setWindowTitle(tr("Paint all pictures"))
         self.setAccessibleName(tr("Paint all pictures"))
         self.tiles = TileList(self)
@@ -61,6 +66,7 @@ class PaintAllDialog(QDialog):
         ]
         self.long_side.set_options([Choice(None, tr("As large as the pictures")), *sides])
         self.place = PathLabel(self)
+        self.taken = RemarkLabel(reserved=False)
         self.choose_place = make_button(
             tr("C&hange..."), tr("Choose another folder for the paintings"), choose_place
         )
@@ -84,7 +90,9 @@ class PaintAllDialog(QDialog):
         form.add(tr("Si&ze"), self.long_side)
         place = QWidget(rows)
         margins = (0, 0, 0, 0)
-        fill(QHBoxLayout(place), (self.place, 1), self.choose_place, margins=margins, spacing=SPACE)
+        # The two lines are as high as the button, so that the second one moves nothing.
+        lines = fill(QVBoxLayout(), self.place, self.taken, margins=margins, spacing=0)
+        fill(QHBoxLayout(place), (lines, 1), self.choose_place, margins=margins, spacing=SPACE)
         form.add(tr("Into"), place)
         form.add_below(self.time)
         content = QWidget(self)
@@ -93,17 +101,21 @@ class PaintAllDialog(QDialog):
         fill(QVBoxLayout(content), *parts, margins=sides, spacing=SPACE)
         return content
 
-    def show_pictures(self, count: int, styles: Sequence[Tile], folder: Path) -> None:
-        """Show the styles for `count` pictures, whose paintings go to `folder`."""
-        self._count = count
+    def show_pictures(self, count: int, styles: Sequence[Tile], place: PaintPlace) -> None:
+        """Show the styles for `count` pictures, whose paintings go to `place`; keep the size."""
+        self._count, self._place = count, place
         self.tiles.show_tiles(styles)
-        self.long_side.show_choice(None)
-        self.show_place(folder)
+        self._update()
         self.tiles.setFocus()
 
-    def show_place(self, folder: Path) -> None:
-        self._folder = folder
-        self.place.show_path(folder)
+    def show_place(self, place: PaintPlace) -> None:
+        self._place = place
+        self._update()
+
+    @property
+    def folder(self) -> Path:
+        """The folder for paintings in the ticked styles."""
+        return self._place.of(self.tiles.ticked)
 
     def _update(self) -> None:
         styles = self.tiles.ticked
@@ -114,9 +126,13 @@ class PaintAllDialog(QDialog):
         self.start.setEnabled(bool(styles))
         self.start.setToolTip(tr("Start painting (Enter)") if styles else tr(NO_STYLE))
         self.time.show_text(self._time_of(count) if styles else tr(NO_STYLE))
+        wanted, folder = self._place.folder, self.folder
+        self.place.show_path(folder)
+        name = printable(wanted.name or str(wanted), MAX_NAME)
+        self.taken.show_text("" if folder == wanted else tr(TAKEN, folder=name))
 
     def _on_accepted(self) -> None:
-        self._paint(self.tiles.ticked, self.long_side.currentData(), self._folder)
+        self._paint(self.tiles.ticked, self.long_side.currentData(), self._place)
 
 
 class PathLabel(QLabel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from app.batch.error import StylizeError
 from app.batch.jobs.naming import name_pattern
 from app.batch.jobs.planning import plan_jobs
 from app.batch.queue.description import Kind, described
-from app.batch.queue.job import QueuedJob
+from app.batch.queue.job import JobState, QueuedJob
 from app.engine.config import EngineConfig
 from app.ui.controllers.exporter import pictures_folder
 from app.ui.queue.look import look_words
@@ -27,7 +27,8 @@ class PaintAllOrder:
 
     Attributes:
         looks: Configs with one style or mix each; every picture is painted in each.
-        folder: The folder for the results; another number follows its name if it is in use.
+        folder: The folder for the results; if it cannot take all of them, they go to a new one.
+        chosen: Whether the user chose the folder, see `chosen_place`.
         long_side: Most pixels of the results' long side; None for the size of the pictures.
     """
 
@@ -35,6 +36,7 @@ class PaintAllOrder:
     looks: tuple[EngineConfig, ...]
     folder: Path
     long_side: int | None = None
+    chosen: bool = False
 
     def jobs(self, known: Sequence[QueuedJob]) -> list[list[str]]:
         """Return the arguments of the jobs; reads files, so call it on a background thread.
@@ -45,12 +47,17 @@ class PaintAllOrder:
         Raises:
             StylizeError: If the results cannot have names of their own.
         """
-        folder = free_folder(self.folder, [described(job.arguments).output for job in known])
+        if self.chosen:
+            place = chosen_place(self.folder, self.paths, self.looks, known)
+        else:
+            place = usual_place(self.folder, known)
+        folder = place.of(range(len(self.looks)))
         inputs = [str(path.absolute()) for path in self.paths]
         made = []
         for look in self.looks:
             style = "+".join(look.styles)
-            flags = [f"--output={folder}", "--overwrite", f"--name={_names(inputs, folder, style)}"]
+            name, _ = _plan(inputs, folder, style)
+            flags = [f"--output={folder}", "--overwrite", f"--name={name}"]
             if self.long_side is not None:
                 flags.append(f"--long-side={self.long_side}")
             made.append([*flags, *look_words(look, Kind.SEVERAL), "--", *inputs])
@@ -66,9 +73,61 @@ def usual_folder(paths: Sequence[Path]) -> Path:
     return (beside if os.access(beside, os.W_OK) else pictures_folder()) / tr("Painted")
 
 
-def folder_in(chosen: Path) -> Path:
-    """Return the folder for results in a chosen one: the chosen folder itself if it is empty."""
-    return chosen / tr("Painted") if _in_use(chosen) else chosen
+@dataclass(frozen=True, slots=True)
+class PaintPlace:
+    """Where the paintings go.
+
+    Attributes:
+        folder: The wanted folder.
+        other: A new folder, for paintings that `folder` cannot take.
+        meeting: Numbers of the looks with a painting whose name is taken in `folder`.
+        chosen: Whether the user chose `folder`.
+    """
+
+    folder: Path
+    other: Path
+    meeting: frozenset[int] = frozenset()
+    chosen: bool = False
+
+    def of(self, looks: Iterable[int]) -> Path:
+        """Return the folder for paintings in these looks, which stay together."""
+        return self.folder if self.meeting.isdisjoint(looks) else self.other
+
+
+def usual_place(wanted: Path, known: Iterable[QueuedJob]) -> PaintPlace:
+    """Return `wanted` if it is new, otherwise a new folder beside it."""
+    free = free_folder(wanted, [described(job.arguments).output for job in known])
+    return PaintPlace(free, free)
+
+
+def chosen_place(
+    folder: Path, paths: Sequence[Path], looks: Sequence[EngineConfig], known: Sequence[QueuedJob]
+) -> PaintPlace:
+    """Return the place for paintings in a folder of the user's, and a new folder inside it.
+
+    It reads the folder, so call it on a background thread.
+
+    Args:
+        known: The jobs of the queue, whose coming results keep their names.
+
+    Raises:
+        StylizeError: If the results cannot have names of their own.
+    """
+    folder = folder.absolute()
+    coming = [described(job.arguments) for job in known if job.state is not JobState.DONE]
+    outputs = {job.output for job in coming}
+    painted = {(job.output, tuple(key for key, _ in job.styles)) for job in coming}
+    # The names differ in the style alone, so that one plan serves all looks.
+    _, planned = _plan([str(path.absolute()) for path in paths], folder, "")
+    meeting = set()
+    for at, look in enumerate(looks):
+        style = "+".join(look.styles)
+        targets = [path.with_name(f"{path.stem}{style}{path.suffix}") for path in planned]
+        taken = any(str(path) in outputs or os.path.lexists(path) for path in targets)
+        if taken or (str(folder), tuple(look.styles)) in painted:
+            meeting.add(at)
+    other = free_folder(folder / tr("Painted"), outputs)
+    return PaintPlace(folder, other, frozenset(meeting), chosen=True)
 
 
 def free_folder(wanted: Path, taken: Collection[str] = ()) -> Path:
@@ -88,10 +147,10 @@ def _in_use(folder: Path) -> bool:
     return next(folder.iterdir(), None) is not None
 
 
-def _names(inputs: Sequence[str], folder: Path, style: str) -> str:
+def _plan(inputs: Sequence[str], folder: Path, style: str) -> tuple[str, list[Path]]:
+    """Return the pattern of names that keeps the results apart, and the paths of the results."""
     try:
-        plan_jobs(inputs, folder, name_pattern(NAME), style)
+        name, (jobs, _) = NAME, plan_jobs(inputs, folder, name_pattern(NAME), style)
     except StylizeError:
-        plan_jobs(inputs, folder, name_pattern(NUMBERED), style)
-        return NUMBERED
-    return NAME
+        name, (jobs, _) = NUMBERED, plan_jobs(inputs, folder, name_pattern(NUMBERED), style)
+    return name, [job.target for job in jobs]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.batch.queue.description import Kind, described
-from app.batch.queue.job import QueuedJob
+from app.batch.queue.job import JobState, QueuedJob
 from app.commands.queue.arguments import job_arguments
 from app.engine.config import EngineConfig
 from app.ui.film_strip.paint_all import order
 from app.ui.film_strip.paint_all.order import (
     PaintAllOrder,
-    folder_in,
+    chosen_place,
     free_folder,
     usual_folder,
 )
@@ -73,10 +73,35 @@ def test_a_folder_in_use_and_the_folder_of_another_job_stay_theirs(paths, tmp_pa
     assert described(words).output == str(tmp_path / "Painted 3")
 
 
-def test_a_chosen_folder_with_files_gets_one_inside(tmp_path):
-    assert folder_in(tmp_path / "new") == tmp_path / "new"
+def test_a_chosen_folder_with_other_files_takes_the_paintings(paths, tmp_path):
     (tmp_path / "mine.txt").touch()
-    assert folder_in(tmp_path).parent == tmp_path
+    (tmp_path / "0-udnie.jpg").touch()
+    looks = (CANDY, replace(CANDY, style="udnie"))
+    place = chosen_place(tmp_path, paths, looks, ())
+    assert place.of([0]) == tmp_path
+    assert place.of([0, 1]) == place.of([1]) == tmp_path / "Painted"
+    (words,) = PaintAllOrder(paths, (CANDY,), tmp_path, chosen=True).jobs(())
+    assert described(words).output == str(tmp_path)
+    made = PaintAllOrder(paths, looks, tmp_path, chosen=True).jobs(())
+    assert {described(words).output for words in made} == {str(tmp_path / "Painted")}
+
+
+def test_the_pictures_own_folder_takes_paintings_but_none_that_would_replace_a_picture(paths):
+    folder = paths[0].parent
+    assert chosen_place(folder, paths, (CANDY,), ()).of([0]) == folder
+    copy = folder / "0-candy.jpg"
+    write_pixels(copy, picture(20, 16))
+    assert chosen_place(folder, (*paths, copy), (CANDY,), ()).of([0]) == folder / "Painted"
+
+
+def test_paintings_that_wait_for_the_same_folder_keep_their_names(paths, tmp_path):
+    made = PaintAllOrder(paths, (CANDY,), tmp_path, chosen=True).jobs(())
+    job = QueuedJob(1, tuple(made[0]), 0.0)
+    looks = (CANDY, replace(CANDY, style="udnie"))
+    place = chosen_place(tmp_path, paths, looks, [job])
+    assert (place.of([0]), place.of([1])) == (tmp_path / "Painted", tmp_path)
+    done = replace(job, state=JobState.DONE)  # the user deleted its results
+    assert chosen_place(tmp_path, paths, looks, [done]).of([0]) == tmp_path
 
 
 def test_paintings_go_beside_the_pictures_unless_nothing_can_be_written_there(paths, monkeypatch):

@@ -32,6 +32,7 @@ from app.ui.film.dialog import FilmDialog
 from app.ui.film.options import DEFAULTS, Hardware
 from app.ui.film.part_picker import FilmFacts
 from app.ui.film_strip.paint_all.dialog import PaintAllDialog
+from app.ui.film_strip.paint_all.order import PaintPlace
 from app.ui.film_strip.paint_all.tiles import Tile
 from app.ui.gallery.about import AboutStyle
 from app.ui.main_window import MainWindow
@@ -118,7 +119,8 @@ def _film(window: MainWindow) -> QWidget:
 
 def _paint_all(window: MainWindow) -> QWidget:
     dialog = PaintAllDialog(window, print, print, lambda count: f"{count} s")
-    dialog.show_pictures(200, [Tile("Candy", True), Tile("Mosaic", False)], Path("/photos/Painted"))
+    place = PaintPlace(Path("/photos"), Path("/photos/Painted"), frozenset({0}))
+    dialog.show_pictures(200, [Tile("Candy", True), Tile("Mosaic", False)], place)
     dialog.show()
     return dialog
 

@@ -110,6 +110,15 @@ def click(dialog: PaintAllDialog, at: int) -> None:
     QTest.mouseClick(dialog.tiles.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
 
+def choose_folder(dialog: PaintAllDialog, folder: Path, qtbot) -> None:
+    QTest.mouseClick(dialog.choose_place, Qt.MouseButton.LeftButton)
+    picker = open_picker(dialog)
+    picker.go_to(folder)
+    qtbot.waitUntil(lambda: picker.folder == folder and picker.foot.open.isEnabled())
+    QTest.mouseClick(picker.foot.open, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog.place.toolTip() == str(folder), timeout=5000)
+
+
 # The offer
 
 
@@ -231,14 +240,9 @@ def test_what_is_chosen_becomes_a_job_for_each_style_and_the_queue_starts(
 ):
     dialog = asked(opened, qtbot)
     click(dialog, 1)
-    QTest.mouseClick(dialog.choose_place, Qt.MouseButton.LeftButton)
     place = tmp_path / "place"
     place.mkdir()
-    picker = open_picker(dialog)
-    picker.go_to(place)
-    qtbot.waitUntil(lambda: picker.folder == place and picker.foot.open.isEnabled())
-    QTest.mouseClick(picker.foot.open, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: dialog.place.toolTip() == str(place), timeout=5000)
+    choose_folder(dialog, place, qtbot)
     dialog.long_side.setCurrentIndex(3)
     side = dialog.long_side.currentData()
     QTest.keyClick(dialog.tiles, Qt.Key.Key_Return)
@@ -254,6 +258,55 @@ def test_what_is_chosen_becomes_a_job_for_each_style_and_the_queue_starts(
     assert [row.size for row in opened.queue.rows] == [COUNT, COUNT]
     assert started == [1]
     assert len(opened.queue.page.list.chosen()) == 1
+
+
+def test_a_chosen_folder_is_kept_unless_a_painting_there_has_the_name(
+    opened, folder, tmp_path, started, qtbot
+):
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "letter.txt").touch()
+    write_pixels(place / "0-mosaic.png", pixels(8, 8))
+    dialog = asked(opened, qtbot)
+    choose_folder(dialog, place, qtbot)
+    assert dialog.folder == place
+    assert not dialog.taken.isVisible()
+    height = dialog.choose_place.mapTo(dialog, QPoint()).y()
+    click(dialog, 1)
+    qtbot.waitUntil(dialog.taken.isVisible)
+    assert "place" in dialog.taken.text()
+    assert dialog.place.toolTip() == str(place / "Painted")
+    assert dialog.choose_place.mapTo(dialog, QPoint()).y() == height
+    dialog.start.click()
+    settled(opened, qtbot)
+    jobs = JobQueue.default().jobs()[0]
+    assert {described(job.arguments).output for job in jobs} == {str(place / "Painted")}
+
+
+def test_the_next_opening_has_the_last_size_and_folder(opened, folder, tmp_path, started, qtbot):
+    place = tmp_path / "place"
+    place.mkdir()
+    dialog = asked(opened, qtbot)
+    sides = [dialog.long_side.itemData(at) for at in range(dialog.long_side.count())]
+    assert sides[0] is None
+    assert {800, 640} <= set(sides)
+    choose_folder(dialog, place, qtbot)
+    dialog.long_side.setCurrentIndex(sides.index(800))
+    dialog.start.click()
+    settled(opened, qtbot)
+    press(opened, "queue")
+    opened.paint_all.ask()
+    qtbot.waitUntil(dialog.isVisible, timeout=5000)
+    assert dialog.long_side.currentData() == 800
+    assert dialog.place.toolTip() == str(place / "Painted")  # the first paintings wait there
+    click(dialog, 0)
+    click(dialog, 2)
+    assert dialog.place.toolTip() == str(place)
+    dialog.reject()
+    place.rmdir()
+    opened.paint_all.ask()
+    qtbot.waitUntil(dialog.isVisible, timeout=5000)
+    assert dialog.folder == folder / "Painted"
 
 
 def test_nothing_happens_if_the_dialog_is_left(opened, started, qtbot):
