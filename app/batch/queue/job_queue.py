@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -134,15 +134,27 @@ class JobQueue:
         except LockedError:
             return True
 
+    def waiting(self, jobs: Iterable[QueuedJob]) -> list[int]:
+        """Return the numbers of the jobs that no process has begun, or whose process ended."""
+        return [
+            job.number
+            for job in jobs
+            if job.state is JobState.WAITING
+            or (job.state is JobState.RUNNING and not self.is_running(job))
+        ]
+
     @contextmanager
-    def next_job(self) -> Iterator[QueuedJob | None]:
+    def next_job(self, leave: Collection[int] = ()) -> Iterator[QueuedJob | None]:
         """Take the first waiting or interrupted job; yield None if there is none.
 
         Inside the block, the job is RUNNING and locked. Call `finish` or `put_back` when it ends.
+
+        Args:
+            leave: Numbers of jobs that stay waiting.
         """
         jobs, _ = self.jobs()
         for job in jobs:
-            if job.state not in (JobState.WAITING, JobState.RUNNING):
+            if job.state not in (JobState.WAITING, JobState.RUNNING) or job.number in leave:
                 continue
             with self.take(job.number) as taken:
                 if taken is not None:

@@ -54,6 +54,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     add_look(add)
     run = actions.add_parser("run", help="run waiting and interrupted jobs")
     run.add_argument("--wait", action="store_true", help="then wait for more jobs, until Ctrl+C")
+    run.add_argument(
+        "--leave",
+        nargs="+",
+        type=_number,
+        metavar="JOB",
+        help="jobs that stay waiting; see `styleforge queue list`",
+    )
     add_telling(run)
     run.add_argument(
         "--listen",
@@ -160,10 +167,11 @@ def _run(args: argparse.Namespace, queue: JobQueue) -> int:
         interrupt_on_stdin({FINISH: finishing.set, CONTINUE: finishing.clear})
     for sentence in queue.jobs()[1]:
         new_reporter().problem(sentence)
-    failed = run_waiting(queue, new_reporter, told, finishing.is_set)
+    leave = frozenset(args.leave or ())
+    failed = run_waiting(queue, new_reporter, told, finishing.is_set, leave)
     while args.wait and not finishing.is_set():
         time.sleep(INTERVAL_S)
-        failed += run_waiting(queue, new_reporter, told, finishing.is_set)
+        failed += run_waiting(queue, new_reporter, told, finishing.is_set, leave)
     return FAILED if failed else DONE
 
 

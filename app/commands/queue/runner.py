@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,10 +26,12 @@ def run_waiting(
     new_reporter: Callable[[], Reporter],
     told: Callable[[QueuedJob], object] = lambda job: None,
     finishing: Callable[[], bool] = lambda: False,
+    leave: Collection[int] = (),
 ) -> int:
     """Run jobs until no job is waiting, except jobs that another process runs.
 
     Args:
+        leave: Numbers of jobs that stay waiting.
         told: Called with each job when it begins and when it has ended.
 
     Returns:
@@ -40,7 +42,7 @@ def run_waiting(
     """
     failed = 0
     while not finishing():
-        with queue.next_job() as job:
+        with queue.next_job(leave) as job:
             if job is None:
                 break
             told(job)

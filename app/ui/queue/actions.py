@@ -53,7 +53,7 @@ QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry(
         "finish",
-        "Stop after this one",
+        "Stop after this entry",
         ("E",),
         "Complete the current entry, then stop",
         GROUP,
@@ -63,9 +63,9 @@ QUEUE_ACTIONS: tuple[ActionEntry, ...] = (
         "results",
         "Show the pictures",
         ("Ctrl+P",),
-        "Open the folder of the newest paintings",
+        "Show the newest paintings in the window",
         GROUP,
-        "folder",
+        "picture",
     ),
     ActionEntry(
         "open",

@@ -18,7 +18,14 @@ from app.ui.queue.control.adding import QueueAdding
 from app.ui.queue.control.enabling import enable_actions
 from app.ui.queue.control.entries import QueueEntries
 from app.ui.queue.control.results import QueueResults
-from app.ui.queue.control.words import counts, done_share, size_of, stream_words, summary_words
+from app.ui.queue.control.words import (
+    counts,
+    done_share,
+    end_words,
+    size_of,
+    stream_words,
+    summary_words,
+)
 from app.ui.queue.page import QueuePage
 from app.ui.queue.result_page import ResultPage
 from app.ui.queue.row_model import ROW, RowModel
@@ -148,7 +155,7 @@ class QueueController(QObject):
             "skip": adding.keep_skip,
             "watch": adding.toggle_watch,
             "start": self.start_or_stop,
-            "results": lambda: self.results.open_folder(self.rows),
+            "results": lambda: self.results.show_newest(self.rows),
             "finish": lambda: self.runner.finish(self.actions["finish"].isChecked()),
             "open": lambda: entries.open_result(folder=False),
             "reveal": lambda: entries.open_result(folder=True),
@@ -206,20 +213,26 @@ class QueueController(QObject):
         self._adding.add(paths)
 
     def add_and_start(self, made: Callable[[Sequence[QueuedJob]], list[list[str]]]) -> None:
-        """Append jobs, show them and run the queue.
+        """Add jobs before those that wait, show them and run them, but not the older ones.
 
         Args:
             made: Returns their arguments, given the jobs of the queue; called on another thread.
         """
         self.show()
 
-        def work(queue: JobQueue) -> list[int]:
-            return [job.number for job in queue.add_all(made(queue.jobs()[0]))]
+        def work(queue: JobQueue) -> tuple[list[int], list[int]]:
+            known, _ = queue.jobs()
+            waiting = queue.waiting(known)
+            numbers = [job.number for job in queue.add_all(made(known))]
+            if waiting:
+                queue.arrange(numbers, waiting[0])
+            return numbers, waiting
 
-        def done(numbers: list[int]) -> None:
+        def done(added: tuple[list[int], list[int]]) -> None:
+            numbers, waiting = added
             if self.page is not None:
                 self.page.list.choose(numbers[:1])
-            self.runner.start()
+            self.runner.start(waiting)
 
         self.store.change(work, done, failure="Could not add to the queue")
 
@@ -241,10 +254,16 @@ class QueueController(QObject):
     def _on_ended(self, all_run: bool) -> None:
         def again(_: object) -> None:
             # Another process runs jobs that were added while this one was ending.
-            if all_run and any(row.state.waits for row in self.rows) and not self.runner.running:
-                self.runner.start()
+            runner, waiting = self.runner, [row for row in self.rows if row.state.waits]
+            if (
+                all_run
+                and not runner.running
+                and any(row.number not in runner.left for row in waiting)
+            ):
+                runner.start(runner.left)
             elif ended := [row for row in self.rows if row.number in self._finished]:
-                self.results.say_end(ended, offer=not self.shown)
+                said = end_words(self.rows, ended, stopped=runner.stopped)
+                self.results.say_end(said, ended, offer=not self.shown)
             self._finished.clear()
 
         self.store.change(lambda queue: None, again, failure="Could not read the queue")
@@ -303,7 +322,8 @@ class QueueController(QObject):
         self._update_stream()
 
     def _update_summary(self) -> None:
-        rows, runner = self.rows, self.runner
+        runner = self.runner
+        rows = [row for row in self.rows if not runner.running or row.number not in runner.left]
         if self.page is not None:
             self.page.show_summary(summary_words(rows, runner), done_share(rows, runner))
         told = tr("{done} of {n}", done=sum(counts(rows)), n=size_of(rows))

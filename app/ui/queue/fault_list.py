@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QListWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QLabel,
+    QListWidget,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui.layouts import described, fill
 from app.ui.queue.rows import Row, without_folder
@@ -32,6 +40,9 @@ class FaultList(QFrame):
         )
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.list.setWordWrap(True)
+        # Items begin behind the margin of a focus frame; they should stand below the title.
+        frame = self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin)
+        self.list.setViewportMargins(-frame - 1, 0, 0, 0)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.list.verticalScrollBar().setToolTip(tr("Scroll the pictures that failed"))

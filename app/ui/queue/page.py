@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -79,7 +80,6 @@ class QueuePage(QFrame):
         self.finish = tool_button(actions["finish"], self, words=True)
         self.start = tool_button(actions["start"], self, words=True)
         self.results = tool_button(actions["results"], self, words=True)
-        self.results.setProperty("role", "primary")
         self.results.hide()
         buttons = [[tool_button(actions[key], self) for key in keys] for keys in _FOOT]
         for each in (*buttons[0], *buttons[2]):
@@ -114,17 +114,14 @@ class QueuePage(QFrame):
 
     def show_running(self, running: bool) -> None:
         """Highlight the start button while the queue does not run."""
-        role = "" if running else "primary"
-        if self.start.property("role") != role:
-            self.start.setProperty("role", role)
-            self.start.style().unpolish(self.start)
-            self.start.style().polish(self.start)
+        _highlight(self.start, not running)
 
-    def show_end(self, ended: bool) -> None:
-        """Offer the results in place of the buttons that run the queue."""
+    def show_end(self, ended: bool, *, more: bool) -> None:
+        """Offer the results once a run has ended, beside the start button if `more` waits."""
+        _highlight(self.results, not more)
         self.results.setVisible(ended)
-        for button in (self.finish, self.start):
-            button.setVisible(not ended)
+        self.finish.setVisible(not ended)
+        self.start.setVisible(more or not ended)
 
     def show_stream(self, text: str) -> None:
         """Show the state of the stream; "" hides it."""
@@ -151,6 +148,14 @@ class QueuePage(QFrame):
         if paths := material_of(event.mimeData()).paths:
             accept_as_copy(event)
             self.dropped.emit(list(paths))
+
+
+def _highlight(button: QToolButton, on: bool) -> None:
+    role = "primary" if on else ""
+    if button.property("role") != role:
+        button.setProperty("role", role)
+        button.style().unpolish(button)
+        button.style().polish(button)
 
 
 def _line(parent: QWidget) -> QLabel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -33,9 +33,13 @@ _STEPS = {
 
 
 class ResultPage(QFrame):
-    """Shows pictures; arrow keys step through them, and `left` is emitted for Escape."""
+    """Shows pictures; arrow keys step through them, also while a button has the focus.
+
+    `left()` follows Escape, `revealed(str)` the wish to see the shown file in its folder.
+    """
 
     left = Signal()
+    revealed = Signal(str)
 
     def __init__(self, run: RunJob, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,6 +49,10 @@ class ResultPage(QFrame):
         self._keys: dict[int, Callable[[], object]] = {
             **{key: lambda step=step: self.step(step) for key, step in _STEPS.items()},
             Qt.Key.Key_Escape: self.left.emit,
+        }
+        self._shifted: dict[int, Callable[[], object]] = {
+            Qt.Key.Key_Return: self._reveal,
+            Qt.Key.Key_Enter: self._reveal,
         }
         self.setObjectName("queue")
         self.setAccessibleName(tr("Results of the queue"))
@@ -64,7 +72,15 @@ class ResultPage(QFrame):
         self.next = make_button(
             tr("&Next"), tr("Show the painting after this one (Right)"), lambda: self.step(1)
         )
-        head = self.back, (self.title, 1), self.previous, self.next
+        self.reveal = make_button(
+            tr("Show in &folder"),
+            tr("Open the folder of this painting (Shift+Enter)"),
+            self._reveal,
+        )
+        for button in (self.back, self.reveal, self.previous, self.next):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus to the page
+            button.installEventFilter(self)
+        head = self.back, (self.title, 1), self.reveal, self.previous, self.next
         margins = (2 * SPACE, SPACE, 2 * SPACE, SPACE)
         rows = fill(QHBoxLayout(), *head, spacing=SPACE), (self.picture, 1)
         fill(QVBoxLayout(self), *rows, margins=margins, spacing=SPACE)
@@ -100,9 +116,9 @@ class ResultPage(QFrame):
         self.picture.setAccessibleName(self.title.text())
         for button, at in ((self.previous, 0), (self.next, count - 1)):
             button.setVisible(count > 1)
+            if self._at == at and button.hasFocus():
+                self.setFocus()  # Qt would give the focus of a disabled button to another page
             button.setEnabled(self._at != at)
-        if not self.focusWidget():
-            self.setFocus()
 
         def done(image: QImage) -> None:
             if path == self.path:
@@ -111,25 +127,39 @@ class ResultPage(QFrame):
 
         self._run(lambda: _read(path), done, failure=tr("Could not open {name}", name=name))
 
+    def _reveal(self) -> None:
+        self.revealed.emit(self.path)
+
     # The window's own actions have the arrow keys and Escape too
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            plain = event.modifiers() in (
-                Qt.KeyboardModifier.NoModifier,
-                Qt.KeyboardModifier.KeypadModifier,
-            )
-            if plain and event.key() in self._keys:
-                event.accept()
-                return True
+        overrides = event.type() == QEvent.Type.ShortcutOverride
+        if overrides and isinstance(event, QKeyEvent) and self._act_of(event) is not None:
+            event.accept()
+            return True
         return super().event(event)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take the keys of the page from its buttons, which would move the focus with arrows."""
+        if event.type() != QEvent.Type.KeyPress or not isinstance(event, QKeyEvent):
+            return False
+        act = self._act_of(event)
+        if act is not None:
+            act()
+        return act is not None
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        act = self._keys.get(event.key())
+        act = self._act_of(event)
         if act is None:
             super().keyPressEvent(event)
         else:
             act()
+
+    def _act_of(self, event: QKeyEvent) -> Callable[[], object] | None:
+        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if held == Qt.KeyboardModifier.ShiftModifier:
+            return self._shifted.get(event.key())
+        return self._keys.get(event.key()) if held == Qt.KeyboardModifier.NoModifier else None
 
 
 class _Picture(QWidget):

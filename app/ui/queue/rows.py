@@ -136,6 +136,8 @@ class Row:
             if self.several and self.pictures:
                 return tr("{done} of {n}", done=self.done + self.failed, n=self.pictures)
             return f"{int(100 * self.share)} %"
+        if self.state is RowState.WAITING and self.several and self.done:
+            return tr("Waiting · {done} of {n} done", done=self.done, n=self.pictures)
         if self.state is RowState.FAILED and self.failed and self.pictures > 1:
             return tr("{failed} of {n} failed", failed=self.failed, n=self.pictures)
         return tr(self.state.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ class QueueRunner(QObject):
         self.forecast = Forecast()
         self.phase = Phase.IDLE
         self.finishing = False
+        self.stopped = False  # by the user, since the last start
+        self.left: frozenset[int] = frozenset()  # jobs that stay waiting in this run
         self._number: int | None = None  # number of the current job
         self._began_at = self._picture_at = 0.0
         self._share: float | None = None
@@ -89,14 +91,18 @@ class QueueRunner(QObject):
         done = self._before + self._done
         return Progress(self._number, share, done, whole, self._failed, left)
 
-    def start(self) -> None:
+    def start(self, leave: Collection[int] = ()) -> None:
+        """Run all waiting jobs but these, unless the queue runs already."""
         if self.running:
             return
         self._jobs_begun = 0
-        self.finishing = False
+        self.finishing = self.stopped = False
+        self.left = frozenset(leave)
         self._set_phase(Phase.STARTING)
-        where = ("--queue", str(self._queue))
-        self._process.start(["queue", "run", "--progress", "json", "--listen", *where])
+        words = ["queue", "run", "--progress", "json", "--listen", "--queue", str(self._queue)]
+        if self.left:
+            words += ["--leave", *map(str, sorted(self.left))]
+        self._process.start(words)
 
     def finish(self, on: bool) -> None:
         """Stop after the current job, or cancel this request."""
@@ -193,10 +199,10 @@ class QueueRunner(QObject):
         if exit.crashed and begun and not stopped:
             self.notice.emit(tr("The queue continues: {reason}", reason=exit.reason))
             self.phase = Phase.IDLE
-            self.start()
+            self.start(self.left)
             self.job_changed.emit()
             return
-        self.finishing = False
+        self.finishing, self.stopped = False, stopped
         self._set_phase(Phase.IDLE)
         # With jobs begun, exit status 1 means that a job failed; its row tells why.
         if exit.outcome == "failed" and not stopped and (exit.crashed or not begun):

@@ -233,6 +233,7 @@ QToolButton:hover, QPushButton:hover, #cross:hover, #toolbar QToolButton:hover,
 QToolButton:pressed, QPushButton:pressed {{ background: {t.line}; }}
 QToolButton:checked, #toolbar QToolButton:checked, #transport QToolButton:checked
     {{ background: {t.raised}; border-color: {t.raised}; }}
+#queue QToolButton:checked {{ background: {t.line}; border-color: {t.text}; }}
 #segments QToolButton:checked {{ background: {t.accent}; color: {t.on_accent};
     border-color: {t.accent}; }}
 QPushButton[role="tool"]:checked {{ background: {t.accent}; color: {t.on_accent};
@@ -248,6 +249,7 @@ QToolButton{keys}:focus, QPushButton{keys}:focus, #toolbar QToolButton{keys}:foc
     #transport QToolButton{keys}:focus, #cross{keys}:focus {{ border-color: {t.accent}; }}
 QToolButton{keys}:checked:focus, #toolbar QToolButton{keys}:checked:focus
     {{ border-color: {t.accent}; }}
+#queue QToolButton{keys}:checked:focus {{ border-color: {t.accent}; }}
 #segments QToolButton{keys}:checked:focus, QPushButton[role="tool"]{keys}:checked:focus
     {{ border-color: {t.text}; }}
 QToolButton::menu-indicator {{ image: none; }}

@@ -118,6 +118,13 @@ def test_jobs_are_moved_and_run_in_their_new_order(style, album, photo, tmp_path
     assert "no job 9" in capsys.readouterr().err
 
 
+def test_jobs_that_are_left_stay_waiting(style, album, photo, tmp_path, capsys):
+    for name in ("one", "two", "three"):
+        assert queue("add", photo, "-o", tmp_path / name, *LOOK) == 0
+    assert queue("run", "--leave", "1", "3") == 0
+    assert [job["state"] for job in listed(capsys)] == ["waiting", "done", "waiting"]
+
+
 @pytest.mark.full
 def test_a_program_can_have_the_queue_stop_after_the_job_under_way(style, album, tmp_path):
     for number in range(3):

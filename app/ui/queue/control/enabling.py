@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.ui.queue.control.results import newest_folder
+from app.ui.queue.control.results import newest_row
 from app.ui.queue.page import QueuePage
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.runner import Phase, QueueRunner
@@ -23,17 +23,19 @@ def enable_actions(
     running, stopping = runner.running, runner.phase is Phase.STOPPING
     enabled = (waiting or running) and not stopping
     actions["start"].setEnabled(enabled)
-    actions["start"].setText(tr("Stop") if running else tr("Start"))
+    go_on = waiting and (runner.stopped or any(_is_begun(row) for row in rows))
+    actions["start"].setText(tr("Stop") if running else tr("Continue") if go_on else tr("Start"))
     color = "" if running or not enabled else tokens.on_accent
-    bright = replace(tokens, text=tokens.on_accent)
-    actions["results"].setIcon(icon("folder", bright))
+    # Beside Start, which has the accent, the results have the color of other buttons.
+    bright = tokens if enabled else replace(tokens, text=tokens.on_accent)
+    actions["results"].setIcon(icon("picture", bright))
     tokens = replace(tokens, text=color) if color else tokens
     actions["start"].setIcon(icon("stop" if running else "play", tokens))
     page.show_running(running or not enabled)
-    made = newest_folder(rows) is not None
+    made = newest_row(rows) is not None
     actions["results"].setEnabled(made)
     elsewhere = any(row.state is RowState.ELSEWHERE for row in rows)
-    page.show_end(made and not (enabled or running or elsewhere))
+    page.show_end(made and not (running or elsewhere), more=enabled)
     actions["finish"].setEnabled(running and not stopping)
     actions["finish"].setChecked(runner.finishing)
     actions["retry"].setEnabled(any(row.state is RowState.FAILED for row in rows))
@@ -45,6 +47,10 @@ def enable_actions(
         actions[key].setEnabled(bool(chosen))
     for key in ("open", "reveal"):
         actions[key].setEnabled(len(chosen) == 1 and _has_result(chosen[0]))
+
+
+def _is_begun(row: Row) -> bool:
+    return row.state is RowState.INTERRUPTED or (row.state.waits and row.done > 0)
 
 
 def _has_result(row: Row) -> bool:

@@ -96,7 +96,8 @@ class QueueEntries:
                 said = tr("'{name}' no longer exists", name=name)
                 self._session.problem.emit(Problem(said, advice=tr(GONE_ADVICE)))
             elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(where))):
-                said = tr("No program opens '{name}'", name=name)
+                # The path, with which the user finds the files in another way.
+                said = tr("No program opens '{name}'", name=printable(str(where)))
                 self._session.problem.emit(Problem(said, advice=tr(NO_PROGRAM_ADVICE)))
 
         self._session.run(where.exists, opened, failure=tr("Could not open {name}", name=name))

@@ -11,7 +11,6 @@ from app.batch.manifest import read_manifest
 from app.batch.queue.description import Kind
 from app.live.session import Session
 from app.ui.queue.control.entries import QueueEntries
-from app.ui.queue.control.words import end_words
 from app.ui.queue.result_page import ResultPage
 from app.ui.queue.rows import Row
 from app.ui.queue.store import QueueStore
@@ -50,17 +49,17 @@ class QueueResults:
     def shown(self) -> bool:
         return self.page is not None and self._pages.currentWidget() is self.page
 
-    def say_end(self, ended: Sequence[Row], *, offer: bool) -> None:
-        """Tell that rows have ended; with `offer`, a button shows their folder."""
-        folder = newest_folder(ended) if offer else None
-        tip = tr("Open the folder of the newest paintings")
-        button = (tr(SHOW), tip, lambda: self._entries.open_path(folder)) if folder else None
-        self._notices.show_notice(end_words(ended), button)
+    def say_end(self, said: str, ended: Sequence[Row], *, offer: bool) -> None:
+        """Tell that rows have ended; with `offer`, a button shows their paintings."""
+        row = newest_row(ended) if offer else None
+        tip = tr("Show the newest paintings in the window")
+        button = (tr(SHOW), tip, lambda: self.show(row)) if row else None
+        self._notices.show_notice(said, button)
 
-    def open_folder(self, rows: Sequence[Row]) -> None:
-        """Open the folder of the newest results."""
-        if folder := newest_folder(rows):
-            self._entries.open_path(folder)
+    def show_newest(self, rows: Sequence[Row]) -> None:
+        """Show the newest paintings."""
+        if row := newest_row(rows):
+            self.show(row)
 
     def show(self, row: Row) -> None:
         """Show the paintings of a row in the window; another program plays a film."""
@@ -85,6 +84,7 @@ class QueueResults:
         if self.page is None:
             self.page = ResultPage(self._session.run, self._pages)
             self.page.left.connect(lambda: self._left())
+            self.page.revealed.connect(lambda path: self._entries.open_path(Path(path).parent))
             self._begun(self.page)
             self._pages.addWidget(self.page)
         self._pages.setCurrentWidget(self.page)
@@ -93,10 +93,7 @@ class QueueResults:
         self.page.setFocus()
 
 
-def newest_folder(rows: Sequence[Row]) -> Path | None:
-    """Return the folder of the results of the row added last; None without results."""
+def newest_row(rows: Sequence[Row]) -> Row | None:
+    """Return the row of pictures with results that was added last; a film only without pictures."""
     made = [row for row in rows if row.result and row.ended_files[0]]
-    if not made:
-        return None
-    newest = max(made, key=lambda row: row.number)
-    return Path(newest.result) if newest.several else Path(newest.result).parent
+    return max(made, key=lambda row: (row.kind is not Kind.FILM, row.number), default=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from app.ui.queue.rows import Row, work_of
 from app.ui.queue.runner import Phase, QueueRunner
 from utils.text import printable
-from utils.translation.texts import tr
+from utils.translation.texts import tr, trn
 
 
 def counts(rows: Iterable[Row]) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def summary_words(rows: Sequence[Row], runner: QueueRunner) -> str:
     elif runner.phase is Phase.STOPPING:
         words.append(tr("stopping"))
     elif runner.finishing:
-        words.append(tr("stops after this one"))
+        words.append(tr("stops after this entry"))
     elif runner.running:
         words.append(runner.forecast.words(work_of(rows, runner.progress)))
     return " · ".join(filter(None, words))
@@ -52,8 +52,26 @@ def done_share(rows: Sequence[Row], runner: QueueRunner) -> float | None:
     return min(1.0, (sum(counts(rows)) + max(0.0, begun)) / size_of(rows))
 
 
-def end_words(ended: Sequence[Row]) -> str:
+def end_words(rows: Sequence[Row], ended: Sequence[Row], *, stopped: bool) -> str:
+    """Tell how a run of the queue ended.
+
+    Args:
+        ended: The rows that ended in it.
+        stopped: Whether the user stopped it, and not its last row.
+    """
+    waiting = sum(row.state.waits for row in rows)
+    if stopped and waiting:
+        done, _ = counts(rows)
+        return tr("The queue has stopped: {done} of {n} done", done=done, n=size_of(rows))
     done, failed = counts(ended)
+    if waiting:
+        return trn(
+            "The new entries have ended: {done} done, {failed} failed; {n} older entry waits",
+            "The new entries have ended: {done} done, {failed} failed; {n} older entries wait",
+            waiting,
+            done=done,
+            failed=failed,
+        )
     if failed:
         return tr("The queue has ended: {done} done, {failed} failed", done=done, failed=failed)
     return tr("The queue has ended: {done} done", done=done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.batch.manifest import Entry, Manifest, State
 from app.batch.queue.description import described
@@ -17,10 +19,13 @@ from app.batch.queue.job_queue import JobQueue
 from app.batch.shard import Shard
 from app.engine.config import EngineConfig
 from app.errors import StyleForgeError
+from app.processes.command_process import ProcessExit
 from app.ui.film_strip.paint_all.dialog import PaintAllDialog
 from app.ui.film_strip.thumbnails import Pixels
 from app.ui.main_window import MainWindow
+from app.ui.queue.control.words import end_words
 from app.ui.queue.rows import RowState
+from app.ui.queue.runner import Phase
 from tests.app.ui.window.conftest import press
 from tests.conftest import picture as pixels
 from tests.helpers.errors import mentions
@@ -28,6 +33,7 @@ from tests.helpers.file_dialogs import open_picker
 from tests.stress.gui_gaps import Watch, most_computed_ms
 from utils.images.reading import read_pixels
 from utils.images.writing import write_pixels
+from utils.translation.texts import tr
 
 COUNT = 5
 LONG = 100_000  # ms, for a process that loads PyTorch on a busy machine
@@ -83,7 +89,7 @@ def opened(window, session, painter, folder, qtbot):
 def started(opened, monkeypatch) -> list[int]:
     """Count the starts of the queue, which runs nothing."""
     starts: list[int] = []
-    monkeypatch.setattr(opened.queue.runner, "start", lambda: starts.append(1))
+    monkeypatch.setattr(opened.queue.runner, "start", lambda leave=(): starts.append(1))
     return starts
 
 
@@ -321,6 +327,61 @@ def test_nothing_happens_if_the_dialog_is_left(opened, started, qtbot):
 # The work
 
 
+def test_new_paintings_come_before_rows_that_wait_which_stay_waiting(
+    opened, folder, qtbot, monkeypatch
+):
+    queue, lines = opened.queue, []
+    monkeypatch.setattr(queue.runner._process, "start", lines.append)
+    press(opened, "queue")
+    queue.add(sorted(folder.iterdir())[:2])
+    settled(opened, qtbot)
+    dialog = asked(opened, qtbot)
+    dialog.start.click()
+    settled(opened, qtbot)
+    assert [row.number for row in queue.rows] == [3, 1, 2]
+    assert lines[0][-3:] == ["--leave", "1", "2"]
+    assert str(2 + COUNT) not in queue.page.summary  # of the new row alone
+    assert str(COUNT) in queue.page.summary
+    jobs = JobQueue.default()
+    with jobs.next_job(queue.runner.left) as job:
+        assert job is not None
+        jobs.finish(job)
+    queue.runner._process.exited.emit(ProcessExit("done"))
+    settled(opened, qtbot)
+    assert len(lines) == 1
+    assert [row.state for row in queue.rows] == [RowState.DONE, *[RowState.WAITING] * 2]
+
+
+def test_a_stopped_row_says_how_much_is_done_and_continues(opened, folder, qtbot):
+    jobs, out = JobQueue.default(), folder / "Painted"
+    inputs = sorted(folder.iterdir())[:3]
+    job = jobs.add([f"--output={out}", "--style=candy", "--", *map(str, inputs)])
+    state = {inputs[0]: State.DONE}
+    entries = [
+        Entry(str(path), str(out / path.name), state.get(path, State.PENDING)) for path in inputs
+    ]
+    Manifest(Shard(1, 1), 3, "x", "candy", tuple(entries)).write(jobs.manifest(job.number))
+    press(opened, "queue")
+    queue = opened.queue
+    qtbot.waitUntil(lambda: len(queue.rows) == 1, timeout=5000)
+    (row,) = queue.rows
+    assert mentions(row.words, tr("Waiting"), "1", "3")
+    assert queue.actions["start"].text() == tr("Continue")
+    said = end_words([*queue.rows, replace(row, number=2, state=RowState.DONE)], [], stopped=True)
+    assert mentions(said, "4", "6")
+    queue.runner.phase = Phase.RUNNING
+    queue.runner.finishing = True
+    queue.runner.changed.emit()
+    button = queue.page.finish
+    assert button.isChecked()
+    pressed = button.grab().toImage()
+    queue.runner.finishing = False
+    queue.runner.changed.emit()
+    assert not button.isChecked()
+    assert button.grab().toImage() != pressed
+    queue.runner.phase = Phase.IDLE
+
+
 @pytest.mark.full
 @pytest.mark.timeout(1200)
 def test_two_hundred_pictures_are_painted_while_the_window_answers(
@@ -380,6 +441,8 @@ def test_two_hundred_pictures_are_painted_while_the_window_answers(
     )
     assert queue.page.results.isVisible()
     queue.page.results.click()
+    qtbot.waitUntil(lambda: queue.results.shown, timeout=5000)
+    queue.results.page.reveal.click()
     qtbot.waitUntil(lambda: bool(shown), timeout=5000)
     assert shown == [str(out)]
     assert watch.worst_cpu_ms < most_computed_ms(), watch.gaps
@@ -419,10 +482,46 @@ def test_a_double_click_shows_the_paintings_of_a_row_in_the_window(opened, folde
     QTest.mouseClick(page.next, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: color() == 100, timeout=5000)
     assert not page.next.isEnabled()
+    assert page.hasFocus()
+    for button in (page.previous, page.back):
+        button.setFocus(Qt.FocusReason.TabFocusReason)
+        key = Qt.Key.Key_Left if button is page.previous else Qt.Key.Key_Right
+        QTest.keyClick(QApplication.focusWidget(), key)
+        qtbot.waitUntil(lambda at=key: color() == (50 if at == Qt.Key.Key_Left else 100))
+        assert session_stays(opened)
+    page.next.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(page, Qt.Key.Key_Escape)
     assert opened.queue.shown
     assert rows.isVisible()
     assert rows.hasFocus()
+
+
+def test_the_pictures_are_shown_in_the_window_and_from_there_in_their_folder(
+    opened, folder, qtbot, monkeypatch
+):
+    jobs, out = JobQueue.default(), folder / "Painted"
+    source = min(folder.iterdir())
+    out.mkdir()
+    write_pixels(out / "0.png", pixels(8, 8))
+    job = jobs.add([f"--output={out}", "--style=candy", "--", str(source)])
+    entry = Entry(str(source), str(out / "0.png"), State.DONE)
+    Manifest(Shard(1, 1), 1, "x", "candy", (entry,)).write(jobs.manifest(job.number))
+    jobs.finish(job)
+    press(opened, "queue")
+    qtbot.waitUntil(lambda: opened.queue.page.results.isVisible(), timeout=5000)
+    opened.queue.page.results.click()
+    qtbot.waitUntil(lambda: opened.queue.results.shown, timeout=5000)
+    page = opened.queue.results.page
+    assert page.path == str(out / "0.png")
+    asked_for: list[str] = []
+    monkeypatch.setattr(
+        QDesktopServices, "openUrl", lambda url: bool(asked_for.append(url.toLocalFile()))
+    )
+    with qtbot.waitSignal(opened.session.problem, timeout=5000) as told:
+        QTest.keyClick(page, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert asked_for == [str(out)]
+    assert mentions(told.args[0].summary, str(out))
+    assert page.isVisible()
 
 
 def session_stays(window: MainWindow) -> bool:

@@ -440,7 +440,7 @@ def test_a_watched_folder_is_painted_as_it_fills_until_it_is_gone(
     queue, window, session, album, qtbot, monkeypatch
 ):
     monkeypatch.setattr(adding, "INTERVAL_MS", 50)
-    monkeypatch.setattr(queue.runner, "start", lambda: None)
+    monkeypatch.setattr(queue.runner, "start", lambda leave=(): None)
     queue.watching._timer.setInterval(50)
     folder = album[0].parent
     key(queue, "watch")
