@@ -27,7 +27,6 @@ from app.ui.queue.control.words import (
     summary_words,
 )
 from app.ui.queue.page import QueuePage
-from app.ui.queue.result_page import ResultPage
 from app.ui.queue.row_model import ROW, RowModel
 from app.ui.queue.rows import Row, RowState, rows_of, with_progress
 from app.ui.queue.runner import QueueRunner
@@ -73,7 +72,7 @@ class QueueController(QObject):
             self.store,
             entries,
             self.pages,
-            self._begin_results,
+            theme.add_widget,
             self.show,
         )
         self._finished: set[int] = set()  # jobs that ended since the queue was idle
@@ -141,9 +140,8 @@ class QueueController(QObject):
     def set_covered_height(self, height: int) -> None:
         """Let the rows be scrolled above messages that cover the bottom `height` pixels."""
         self._covered = height
-        for page in (self.page, self.results.page):
-            if page is not None:
-                page.set_covered_height(height)
+        if self.page is not None:
+            self.page.set_covered_height(height)
 
     def _make_page(self) -> QueuePage:
         adding, entries = self._adding, self._entries
@@ -177,10 +175,6 @@ class QueueController(QObject):
         adding.show_on(page)
         self._update_stream()
         return page
-
-    def _begin_results(self, page: ResultPage) -> None:
-        self._theme.add_widget(page)
-        page.set_covered_height(self._covered)
 
     # Adding
 

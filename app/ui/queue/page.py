@@ -85,7 +85,7 @@ class QueuePage(QFrame):
         for each in (*buttons[0], *buttons[2]):
             set_text_shown(each, True)
         self._foot = FoldingRow(buttons, buttons[1], self)
-        head = (self._heading, SPACE, (self._summary, 1), self.finish, self.start, self.results)
+        head = (self._heading, SPACE, (self._summary, 1), self.finish, self.results, self.start)
         self._column = fill(
             QVBoxLayout(self),
             fill(QHBoxLayout(), *head, spacing=SPACE),

@@ -102,12 +102,6 @@ class ResultPage(QFrame):
             self._at = at
             self._read()
 
-    def set_covered_height(self, height: int) -> None:
-        """Keep the page below messages that cover its top `height` pixels."""
-        column = self.layout()
-        assert column is not None
-        column.setContentsMargins(2 * SPACE, SPACE + height, 2 * SPACE, SPACE)
-
     def _read(self) -> None:
         path, count = self.path, len(self._paths)
         name = printable(Path(path).name)

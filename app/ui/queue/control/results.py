@@ -94,6 +94,13 @@ class QueueResults:
 
 
 def newest_row(rows: Sequence[Row]) -> Row | None:
-    """Return the row of pictures with results that was added last; a film only without pictures."""
+    """Return the row of pictures with results that was added last, a finished one if there is one.
+
+    Without pictures, it is the newest film.
+    """
+
+    def rank(row: Row) -> tuple[bool, bool, int]:
+        return row.kind is not Kind.FILM, not row.state.waits, row.number
+
     made = [row for row in rows if row.result and row.ended_files[0]]
-    return max(made, key=lambda row: (row.kind is not Kind.FILM, row.number), default=None)
+    return max(made, key=rank, default=None)

@@ -486,7 +486,9 @@ def test_a_double_click_shows_the_paintings_of_a_row_in_the_window(opened, folde
     for button in (page.previous, page.back):
         button.setFocus(Qt.FocusReason.TabFocusReason)
         key = Qt.Key.Key_Left if button is page.previous else Qt.Key.Key_Right
-        QTest.keyClick(QApplication.focusWidget(), key)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, key)
         qtbot.waitUntil(lambda at=key: color() == (50 if at == Qt.Key.Key_Left else 100))
         assert session_stays(opened)
     page.next.setFocus(Qt.FocusReason.TabFocusReason)
