@@ -50,7 +50,7 @@ Texts = dict[str, bool]  # the key of a text, and whether it has plural forms
 
 def _of_actions(entries: Iterable[ActionEntry]) -> Iterator[str]:
     for entry in entries:
-        yield from (entry.title, entry.tip, entry.short)
+        yield from (entry.title, entry.tip, entry.short, entry.words)
 
 
 def _of_parameters() -> Iterator[str]:

@@ -18,6 +18,7 @@ class ActionEntry:
         exclusive: Name of a group of checkable actions, one of which is on.
         repeats: Whether holding the key down repeats it.
         short: The title on a button with text; defaults to the menu title.
+        words: Other words that the palette finds it by.
     """
 
     key: str
@@ -31,3 +32,4 @@ class ActionEntry:
     repeats: bool = False
     short: str = ""
     section: str = ""
+    words: str = ""

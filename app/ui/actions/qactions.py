@@ -65,9 +65,7 @@ def apply_icons(
     for group in dict.fromkeys(entry.group for entry in entries):
         for entry in entries:
             if entry.icon and entry.group == group:
-                # A checked button of an exclusive group has the accent as background.
-                checked = tokens.on_accent if entry.exclusive else ""
-                actions[entry.key].setIcon(icon(entry.icon, tokens, checked))
+                actions[entry.key].setIcon(icon(entry.icon, tokens))
         yield
 
 

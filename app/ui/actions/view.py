@@ -42,6 +42,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "compare",
         checkable=True,
         exclusive="view",
+        words="baseline benchmark fps speed layers compare",
     ),
     ActionEntry(
         "compare",

@@ -42,7 +42,7 @@ def action_entries(
                 _plain(action.text()),
                 tr(row.group),
                 action.trigger,
-                f"{tr(row.tip)} {tr(row.title)} {_native(action.shortcut())}",
+                f"{tr(row.tip)} {tr(row.title)} {tr(row.words)} {_native(action.shortcut())}",
                 _native(action.shortcut()),
                 action.isEnabled(),
                 "" if action.isEnabled() or told == usual else told,

@@ -30,7 +30,7 @@ def icon(name: str, tokens: Tokens, checked: str = "") -> QIcon:
         (tokens.disabled, QIcon.Mode.Disabled, (off, on)),
     ):
         for lines in _masks(name):
-            pixmap = _tinted(lines, color)
+            pixmap = tinted(lines, color)
             for state in states:
                 made.addPixmap(pixmap, mode, state)
     return made
@@ -48,7 +48,7 @@ def _masks(name: str) -> tuple[QPixmap, ...]:
     return tuple(_render(_drawings()[name], size) for size in _SIZES)
 
 
-def _tinted(lines: QPixmap, color: str) -> QPixmap:
+def tinted(lines: QPixmap, color: str | QColor) -> QPixmap:
     made = QPixmap(lines)
     painter = QPainter(made)
     painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtGui import QAction, QIcon, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QStyleOptionToolButton,
+    QToolButton,
+    QWidget,
+)
 
 from app.ui.layouts import fill
+from app.ui.theme.icons import tinted
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.main_menu import main_menu
 
@@ -64,7 +72,9 @@ class Toolbar(QFrame):
     def _segments(self, actions: Mapping[str, QAction]) -> QFrame:
         frame = QFrame(self)
         frame.setObjectName("segments")
-        self._views = [tool_button(actions[key], frame, words=True) for key in _VIEWS]
+        self._views = [
+            tool_button(actions[key], frame, words=True, kind=_ViewButton) for key in _VIEWS
+        ]
         for each in self._views:
             each.setToolButtonStyle(_WORD)
         fill(QHBoxLayout(frame), *self._views, margins=(2, 2, 2, 2), spacing=2)
@@ -148,9 +158,27 @@ class Toolbar(QFrame):
         _pop_up_below(self._buttons["open"], self._sources)
 
 
-def tool_button(action: QAction, parent: QWidget, *, words: bool = False) -> QToolButton:
+class _ViewButton(QToolButton):
+    """A button whose background is the accent while it is checked."""
+
+    def initStyleOption(self, option: QStyleOptionToolButton) -> None:
+        """Color a checked icon for this background; the action's own icon is for menus."""
+        super().initStyleOption(option)
+        if self.isChecked():
+            on = QIcon.State.On
+            lines = self.icon().pixmap(self.iconSize(), QIcon.Mode.Normal, on)
+            option.icon = QIcon(tinted(lines, self.palette().highlightedText().color()))
+
+
+def tool_button(
+    action: QAction,
+    parent: QWidget,
+    *,
+    words: bool = False,
+    kind: type[QToolButton] = QToolButton,
+) -> QToolButton:
     """Return a button for `action`, reachable by Tab and with an accessible name."""
-    made = QToolButton(parent)
+    made = kind(parent)
     made.setDefaultAction(action)
     made.setAccessibleName(action.text().rstrip("."))
     made.setAccessibleDescription(action.toolTip())

@@ -48,6 +48,11 @@ def test_every_action_style_setting_and_question_is_found(window):
     assert sum(key.startswith("question:") for key in keys) == sum(map(len, QUESTIONS.values()))
 
 
+@pytest.mark.parametrize("word", ["baseline", "benchmark", "fps", "speed"])
+def test_the_speed_test_is_found_by_other_words(window, word):
+    assert "action:view_compare" in [entry.key for entry in found(opened(window), word)]
+
+
 def test_every_label_and_box_of_the_panel_is_found(window):
     titles = {entry.title for entry in found(opened(window)) if entry.key.startswith("setting:")}
     labels = [each for each in window.panel.findChildren(QLabel) if each.buddy() is not None]
