@@ -106,6 +106,11 @@ class Precision(Enum):
             return "" if _cpu_has_bf16() else _NO_BF16
         return _SLOWER_ON_CPU.format(title=self.title)
 
+    def absence(self, device: torch.device) -> str:
+        """Return why this mode cannot run on `device`, a sentence; "" if it can, perhaps slowly."""
+        slow = self in (Precision.fp16, Precision.bf16, Precision.amp)
+        return "" if slow and device.type == "cpu" else self.refusal(device)
+
     def remark(self, device: torch.device) -> str:
         """Return why this mode has no advantage over FP32 on `device`, a sentence; "" if it has.
 

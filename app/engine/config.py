@@ -71,13 +71,26 @@ class EngineConfig(Parameters):
         default = EngineConfig()
         return replace(self, matte="", **{name: getattr(default, name) for name in MATTED})
 
-    def tested(self, size: int, precision: Precision) -> EngineConfig:
+    def tested(
+        self, size: int, precision: Precision, kernels: str = "", network: str = ""
+    ) -> EngineConfig:
         """Return this config for a speed test: one input, whose long side is `size` pixels.
 
         The fields that may change are TESTED.
+
+        Args:
+            kernels: The engine; "" for this config's.
+            network: The version in place of the automatic one; "" for none.
         """
         one_input = {name: getattr(_DEFAULT, name) for name in ("strokes", "keep_strokes")}
-        return replace(self, size=size, precision=precision, **one_input)
+        return replace(
+            self,
+            size=size,
+            precision=precision,
+            kernels=kernels or self.kernels,
+            network=network if network and self.network == AUTO else self.network,
+            **one_input,
+        )
 
     def texture_or(self, automatic: float) -> float:
         """Return the amount of texture, or `automatic` if it is set to automatic."""
@@ -100,7 +113,14 @@ class EngineConfig(Parameters):
         return Comb(direction, length)
 
 
-TESTED = ("size", "precision", "strokes", "keep_strokes")  # a speed test has its own
+TESTED = (
+    "size",
+    "precision",
+    "kernels",
+    "network",
+    "strokes",
+    "keep_strokes",
+)  # a speed test has its own
 _DEFAULT = EngineConfig()
 _FINISHING = (
     *(name for name, row in PARAMETERS.items() if row.stage is Stage.FINISHING),

@@ -14,6 +14,9 @@ from models.precision import Precision
 from utils.translation.joints import clauses, labeled
 from utils.translation.texts import tr
 
+LEAST_TIMED = 3  # frames that a median, a percentile or a rate is told of
+EQUAL = 0.02  # of a ratio, up to which two networks are equally fast
+
 
 @dataclass(frozen=True, slots=True)
 class Timings:
@@ -175,6 +178,11 @@ class Comparison:
     precision: Precision
     baseline_title: str = "Baseline"
     frame_ms: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the latencies cover enough frames to be told."""
+        return self.frames >= LEAST_TIMED
 
     @property
     def ratio(self) -> float | None:

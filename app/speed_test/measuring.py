@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,14 @@ from app.engine.comparison import BASELINE, FUSED
 from app.engine.config import EngineConfig
 from app.engine.network_pool import NetworkPool
 from app.engine.post.blending import peak_difference
+from app.engine.result import LEAST_TIMED, LatencyStats, Timings
 from app.engine.stage_timer import latency_stats
 from app.engine.style_weights import ActiveWeights, StyleWeights
 from app.speed_test.candidates import CPU, Candidate, candidates
 from app.speed_test.compiled import CompiledNetwork
+from app.speed_test.layers import LayerTable, common_rows, fits, medians
 from app.speed_test.machine import this_machine
-from app.speed_test.result import COMPILED, Row, SpeedResult, replaced
+from app.speed_test.result import COMPILED, OURS, Row, SpeedResult, replaced
 from app.styles.catalog import Catalog
 from kernels.table.registry import prepare
 from models.families.family import NetworkFamily
@@ -34,6 +36,8 @@ from utils.translation.texts import tr
 
 Pixels = NDArray[np.uint8]
 LOOKING = -1  # the number of the row under way while engines are looked for
+LAYERS = -2  # while layers are timed
+LAYERS_SHARE = 0.1  # of the progress, for the layers of one device
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Effort:
     Attributes:
         warm_s: Seconds of warm-up, at least `warm` pictures.
         timed_s: Seconds that are timed, at least `least` pictures and at most `most`.
-        longest_s: Seconds after which fewer than `least` pictures suffice.
+        longest_s: Seconds after which fewer than `least` pictures suffice, down to LEAST_TIMED.
     """
 
     warm_s: float = 1.0
@@ -79,7 +83,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The rows so far; `number` is the one under way, or LOOKING, and `share` what is done."""
+    """The rows so far; `number` is the one under way, LOOKING or LAYERS; `share` is done."""
 
     rows: tuple[Row, ...]
     number: int
@@ -117,12 +121,39 @@ def measure(
     # Plain PyTorch first: the others are compared with its picture and its time.
     order = sorted(range(len(found)), key=lambda n: found[n].kernels != BASELINE)
     with stopped_by(stop):
+        pairs = layer_pairs(found)
+        share = 1 / (len(order) + LAYERS_SHARE * len(pairs))
         for done, place in enumerate(order):
-            told(Progress(rows, place, done / len(order)))
+            told(Progress(rows, place, done * share))
             if not rows[place].reason:
                 rows = replaced(rows, place, **measuring.row(found[place]))
             stop.check()
-    return SpeedResult(rows, task.size, task.precision, active.label, active.lite, this_machine())
+        layers: list[LayerTable] = []
+        for done, (plain, ours) in enumerate(pairs):
+            told(Progress(rows, LAYERS, (len(order) + LAYERS_SHARE * done) * share))
+            whole = rows[plain].latency, rows[ours].latency
+            if whole[0] is not None and whole[1] is not None:
+                layers.append(measuring.layers(found[plain], found[ours], (whole[0], whole[1])))
+    return SpeedResult(
+        rows,
+        task.size,
+        task.precision,
+        active.label,
+        active.lite,
+        this_machine(),
+        tuple(layers),
+    )
+
+
+def layer_pairs(found: Sequence[Candidate]) -> list[tuple[int, int]]:
+    """Return the places of plain PyTorch and of StyleForge for each device that has both."""
+    here = [(place, each) for place, each in enumerate(found) if not each.reason]
+    ours = {each.device: place for place, each in here if each.kernels == FUSED}
+    return [
+        (place, ours[each.device])
+        for place, each in here
+        if each.kernels == BASELINE and each.device in ours
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +201,60 @@ class _Measuring:
         ratio = reference.milliseconds / latency.median if agrees else None
         return {**fields, "ratio": ratio, "beside": reference.title, "differs": not agrees}
 
+    def layers(
+        self, plain: Candidate, ours: Candidate, latencies: tuple[LatencyStats, LatencyStats]
+    ) -> LayerTable:
+        """Time the layers of two networks in one precision; `latencies` are their whole times."""
+        device = ours.title.removeprefix(f"{OURS}, ")
+        if self._task.precision.value.int8:
+            return LayerTable(device, reason=tr("Plain PyTorch has no INT8 to compare layers with"))
+        timed: list[dict[str, float]] = []
+        for candidate, latency in zip((plain, ours), latencies, strict=True):
+            try:
+                layers = medians(self._layered(candidate))
+            except (RuntimeError, MemoryError) as exc:
+                lines = str(exc).strip().splitlines() or [type(exc).__name__]
+                return LayerTable(device, reason=lines[0])
+            finally:
+                if candidate.device.type == "cuda":
+                    torch.cuda.empty_cache()
+            if not layers:
+                reason = tr("{engine} has no times by layer here", engine=candidate.title)
+                return LayerTable(device, reason=reason)
+            if not fits(layers, latency.median):
+                reason = tr(
+                    "The layers of {engine} take {layers} ms together, and its picture {ms} ms: "
+                    "measure again",
+                    engine=candidate.title,
+                    layers=number(sum(layers.values()), 1),
+                    ms=number(latency.median, 1),
+                )
+                return LayerTable(device, reason=reason)
+            timed.append(layers)
+        rows = common_rows(*timed)
+        reason = "" if rows else tr("The two networks have no layers in common")
+        return LayerTable(device, rows, reason)
+
+    def _layered(self, candidate: Candidate) -> list[Timings]:
+        """Return the timings of pictures whose layers are timed, after a warm-up."""
+        network = NetworkPool().get(
+            candidate.kernels,
+            self._task.precision,
+            candidate.device,
+            self._active,
+            by_layer=True,
+        )
+        found: list[Timings] = []
+
+        def paint() -> float:
+            rendering = network.render(self._task.pixels, between=lambda share: self._stop.check())
+            found.append(rendering.timings)
+            return rendering.network_ms
+
+        effort = replace(self._effort, timed_s=self._effort.timed_s / 2)
+        times = self._repeated(paint, effort)
+        return found[-len(times) :]
+
     def _refusal(self, candidate: Candidate, precision: Precision) -> str:
         """Return why a candidate is not measured in a precision, as a clause; "" if it is."""
         family, device = self._active.family, candidate.device
@@ -181,7 +266,7 @@ class _Measuring:
         runtime = family.variant(kernels).runtime
         if runtime is not None:
             return runtime.refusal(precision)
-        if reason := family.refusal(kernels, precision, device):
+        if reason := family.absence(kernels, precision, device):
             return tr(reason)
         width, height = self._task.size
         needed = width * height * family.memory_per_pixel(device, precision)
@@ -213,9 +298,9 @@ class _Measuring:
 
         return self._repeated(paint), network.raw(pixels).to(CPU)
 
-    def _repeated(self, paint: Callable[[], float]) -> list[float]:
+    def _repeated(self, paint: Callable[[], float], effort: Effort | None = None) -> list[float]:
         """Warm up, then return the times of pictures in ms; see Effort."""
-        effort, begun, painted = self._effort, time.perf_counter(), 0
+        effort, begun, painted = effort or self._effort, time.perf_counter(), 0
         while painted < effort.warm or time.perf_counter() - begun < effort.warm_s:
             self._stop.check()
             paint()
@@ -225,7 +310,7 @@ class _Measuring:
         while len(times) < effort.most:
             spent = time.perf_counter() - begun
             enough = effort.longest_s if len(times) < effort.least else effort.timed_s
-            if times and spent >= enough:
+            if len(times) >= LEAST_TIMED and spent >= enough:
                 break
             self._stop.check()
             times.append(paint())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.engine.result import LatencyStats, StyledFrame
+from app.speed_test.layers import LayerTable
 from app.speed_test.machine import Machine
 from models.precision import Precision
 from utils.translation.texts import mark, tr
@@ -48,6 +49,7 @@ class SpeedResult:
         size: (width, height) of the networks' input.
         style: The title of the style, or of the mix.
         lite: Whether the fast version of the style was measured.
+        layers: The times by layer, for each device that ran plain PyTorch and StyleForge.
     """
 
     rows: tuple[Row, ...]
@@ -56,6 +58,7 @@ class SpeedResult:
     style: str
     lite: bool
     machine: Machine
+    layers: tuple[LayerTable, ...] = ()
 
     @property
     def measured(self) -> tuple[Row, ...]:

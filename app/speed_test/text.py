@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from app.engine.result import EQUAL
+from app.speed_test.layers import LayerRow, LayerTable
 from app.speed_test.result import Row, SpeedResult
 from utils.translation.joints import enumerated, labeled, sentences
 from utils.translation.numbers import number
@@ -21,12 +23,14 @@ def milliseconds(row: Row) -> str:
     """Return the median time of a picture in milliseconds, without the unit; "" if unmeasured."""
     if row.latency is None:
         return ""
-    return number(row.latency.median, 2 if row.latency.median < 10 else 1)
+    return fine(row.latency.median)
 
 
 def rate(row: Row) -> str:
     """Return the pictures a second, without the unit; "" if unmeasured."""
-    return "" if row.latency is None else number(row.latency.fps, 1)
+    if row.latency is None:
+        return ""
+    return number(row.latency.fps, 1 if row.latency.fps >= 1 else 2)
 
 
 def ratio(row: Row) -> str:
@@ -43,9 +47,13 @@ def told(row: Row) -> str:
         return labeled(row.title, row.reason) if row.reason else row.title
     parts = [
         tr("{ms} ms", ms=milliseconds(row)),
-        tr("{fps} fps", fps=rate(row)),
+        tr("{fps} fps", fps=rate(row))
+        if row.latency.fps >= 1
+        else tr("{s} s a picture", s=number(row.latency.median / 1e3, 1)),
     ]
-    if row.ratio is not None:
+    if row.ratio is not None and abs(row.ratio - 1) <= EQUAL:
+        parts.append(tr("as fast as {other}", other=row.beside))
+    elif row.ratio is not None:
         parts.append(
             tr("{ratio} times as fast as {other}", ratio=number(row.ratio, 2), other=row.beside)
         )
@@ -54,9 +62,31 @@ def told(row: Row) -> str:
     return labeled(row.title, enumerated(parts))
 
 
+def layer_told(row: LayerRow) -> str:
+    """Return a layer as one line."""
+    times = tr(
+        "plain PyTorch {plain} ms, StyleForge {ours} ms, {ratio} times as fast",
+        plain=fine(row.plain_ms),
+        ours=fine(row.ours_ms),
+        ratio=number(row.ratio, 2),
+    )
+    return labeled(row.name, times)
+
+
+def fine(ms: float) -> str:
+    """Return a time in milliseconds, without the unit; short times have more decimals."""
+    return number(ms, 2 if ms < 10 else 1)
+
+
+def _layer_lines(table: LayerTable) -> tuple[str, ...]:
+    title = tr("By layer, {device}", device=table.device)
+    return (title, table.reason) if table.reason else (title, *map(layer_told, table.rows))
+
+
 def as_text(result: SpeedResult) -> str:
     """Return the whole result as lines, to be shared."""
     machine = result.machine
+    layers = [line for table in result.layers for line in ("", *_layer_lines(table))]
     unmeasured = [row for row in result.rows if row.latency is None]
     return "\n".join(
         (
@@ -65,6 +95,7 @@ def as_text(result: SpeedResult) -> str:
             tr("Median time of a picture, from memory to memory"),
             "",
             *map(told, (*result.measured, *unmeasured)),
+            *layers,
             "",
             sentences(enumerated((machine.processor, *machine.gpus)), machine.system),
             enumerated(machine.versions),

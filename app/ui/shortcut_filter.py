@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSlider,
     QComboBox,
+    QTabBar,
     QWidget,
 )
 
@@ -18,6 +19,7 @@ _OWN_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
     (QComboBox, (Qt.Key.Key_Space, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)),
     (QAbstractSlider, _PAGES),
     (QAbstractItemView, _PAGES),
+    (QTabBar, (Qt.Key.Key_Left, Qt.Key.Key_Right)),
 )
 
 

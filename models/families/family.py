@@ -163,12 +163,22 @@ class NetworkFamily(ABC, Generic[Contents]):
             return BF16_IS_NO_GAIN
         return refusal
 
-    def computed(self, kernels: str, precision: Precision, device: torch.device) -> Precision:
+    def absence(self, kernels: str, precision: Precision, device: torch.device) -> str:
+        """Return why a precision cannot run on `device`; as `refusal`, but slow ones can."""
+        if self.variant(kernels).runtime is not None:
+            return ""
+        return precision.absence(device if self.has_webgpu else host_of(device))
+
+    def computed(
+        self, kernels: str, precision: Precision, device: torch.device, *, slow: bool = False
+    ) -> Precision:
         """Return the precision that runs if `precision` is chosen: FP32 in place of a refused one.
 
-        Settings, looks and jobs that were stored on a machine with a GPU remain usable so.
+        Settings, looks and jobs that were stored on a machine with a GPU remain usable so. A speed
+        test also runs what has no advantage (`slow`).
         """
-        return Precision.fp32 if self.refusal(kernels, precision, device) else precision
+        refusal = self.absence if slow else self.refusal
+        return Precision.fp32 if refusal(kernels, precision, device) else precision
 
     def memory_per_pixel(self, device: torch.device, precision: Precision) -> int:
         """Return the bytes per pixel of the input while the network runs, with any kernels."""

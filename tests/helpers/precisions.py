@@ -26,5 +26,6 @@ def offer_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def offer_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer every precision on the CPU, which then stands in for a GPU."""
-    monkeypatch.setattr(Precision, "refusal", lambda *_: "")
+    for name in ("refusal", "absence"):
+        monkeypatch.setattr(Precision, name, lambda *_: "")
     set_bf16_gains(monkeypatch, 2.0)

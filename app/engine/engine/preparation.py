@@ -55,7 +55,7 @@ class Preparation:
     ) -> Inferred:
         family = self._style_weights.family
         precision = self._fallback.current(config, device)
-        precision = family.computed(config.kernels, precision, device)
+        precision = family.computed(config.kernels, precision, device, slow=config.compare)
         variant = Variant(config.kernels, precision, device, family.key)
         unavailable = self._style_weights.lite_unavailable_reason
         lite = self._adaptation.use_lite(variant, config, frame, mode, unavailable)

@@ -17,10 +17,18 @@ TESTS_KEPT = 8  # configs of speed tests whose chosen config is known
 
 @dataclass(frozen=True, slots=True)
 class FixedInput:
-    """The input of the networks in a speed test; `size` is its long side in pixels."""
+    """The input and the networks of a speed test.
+
+    Attributes:
+        size: The long side of the input in pixels.
+        kernels: The engine; "" for the stream's.
+        network: The version in place of the automatic one, so that it stays; "" for none.
+    """
 
     size: int
     precision: Precision
+    kernels: str = ""
+    network: str = ""
 
 
 class Choice(QObject):
@@ -74,7 +82,8 @@ class Choice(QObject):
         shown = self._config.mixed([(self._tried, 1.0)]) if self._tried else self._config
         if self._test is None or not shown.compare:
             return shown
-        return shown.tested(self._test.size, self._test.precision)
+        test = self._test
+        return shown.tested(test.size, test.precision, test.kernels, test.network)
 
     @property
     def test(self) -> FixedInput | None:
@@ -145,7 +154,7 @@ class Choice(QObject):
             self.test_refused.emit()
             return
         if kept is not None:
-            kept = self._tests.get(kept, kept)  # the stream keeps its own size and precision
+            kept = self._tests.get(kept, kept)  # the stream keeps its own size and engine
         if kept is None:
             kept = replace(self._config, device="auto", mix=None, mix_more=(), matte="")
             if kept == self._config and self._catalog.styles:

@@ -77,6 +77,7 @@ class Session(QObject):
     learning = Signal(object)  # float | None, see LoopEvents.learning
     scene_learned = Signal(object)  # Path, see LoopEvents.learned
     paused_changed = Signal(bool)
+    rests_changed = Signal(bool)  # see `rest`
     gpu_failed = Signal(str)  # one sentence; the CPU continues
     kernels_changed = Signal(object)  # tuple[KernelStatus, ...]
     styles_changed = Signal()
@@ -316,6 +317,7 @@ class Session(QObject):
         if on or not self.wall.shown:
             self._loop.interrupted.set()
             self._post(self._loop.rest, on)
+        self.rests_changed.emit(on)
 
     def time_layers(self, on: bool) -> None:
         """Time every layer of the network (`Timings.layers`), which slows it on a GPU."""

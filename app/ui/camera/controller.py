@@ -42,12 +42,13 @@ class CameraController(QObject):
         self._exposure: float | None = None
         self._title = ""
         self._fault = ""
-        self._live = False
+        self._live = self._rests = False
         self.held = HeldPicture(context.viewport)
         self.dialog: CameraModeDialog | None = None
         session.source_changed.connect(self._on_source_changed)
         session.source_status.connect(self._on_status)
         session.paused_changed.connect(lambda _: self._show_held())
+        session.rests_changed.connect(self._on_rests)
 
     def ask(self) -> None:
         if self.dialog is None:
@@ -86,12 +87,19 @@ class CameraController(QObject):
         self._fault = status
         self._show_held()
 
+    def _on_rests(self, rests: bool) -> None:
+        """Say nothing while the machine does other work: the user did not freeze the picture."""
+        self._rests = rests
+        self._show_held()
+
     def _show_held(self) -> None:
         info = self._session.info
         text = ""
         if self._live and self._fault:  # for a folder, the fault is a skipped picture
             text = tr(LOST)  # a message tells why
-        elif info is not None and self._session.paused and (self._live or info.duration):
+        elif self._rests or info is None or not self._session.paused:
+            pass
+        elif self._live or info.duration:
             text = tr(FROZEN if self._live else PAUSED)
         self.held.show_text(text, dimmed=text == tr(LOST))
 

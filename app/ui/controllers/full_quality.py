@@ -109,7 +109,7 @@ class FullQuality(QObject):
             self.progressed.emit(1.0)
 
     def _chosen(self, styled: StyledFrame) -> EngineConfig:
-        """Return the config to render with, without the size and precision of a speed test."""
+        """Return the config to render with, without the fields of a speed test."""
         if not styled.config.compare:
             return styled.config
         chosen = self._session.config

@@ -20,17 +20,19 @@ class DeviceLimits(NamedTuple):
     Attributes:
         remarks: A sentence next to a precision; "" for none.
         refusals: Why a precision is not offered; "" if it is.
+        absences: Why a precision cannot run, not even slowly; "" if it can.
         fast: The fastest precision in which the device computes well.
     """
 
     family: str
     remarks: Mapping[Precision, str]
     refusals: Mapping[Precision, str]
+    absences: Mapping[Precision, str]
     statuses: tuple[KernelStatus, ...]
     fast: Precision
 
 
-UNKNOWN = DeviceLimits("", {}, {}, (), Precision.fp32)
+UNKNOWN = DeviceLimits("", {}, {}, {}, (), Precision.fp32)
 
 
 def limits_of(device: str, family_key: str) -> DeviceLimits:
@@ -41,6 +43,7 @@ def limits_of(device: str, family_key: str) -> DeviceLimits:
         family.key,
         {each: each.remark(where) or each.cost for each in Precision},
         {each: family.refusal("fused", each, where) for each in Precision},
+        {each: family.absence("fused", each, where) for each in Precision},
         () if is_webgpu(where) else statuses(where, STYLE),
         Precision.fp16 if half else Precision.fp32,
     )

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QGridLayout, QLabel, QWidget
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.live.session import Session
-from app.parameters import PARAMETERS, Group
+from app.parameters import AUTO, PARAMETERS, Group
 from app.ui.speed.engine_controls import EngineControls
 from app.ui.speed.one_line import OneLineRemark
 from app.ui.speed.tested_input import SIZES, TITLES
@@ -74,7 +74,7 @@ class EngineBar(QFrame):
     def set_testing(self, testing: bool) -> None:
         """Show the bar with the size while the speed test is the view.
 
-        Size and precision are then the test's own.
+        Size, engine and precision are then the test's own.
         """
         self._testing = testing
         for part in self._size_parts:
@@ -143,5 +143,13 @@ class EngineBar(QFrame):
             )
 
     def _on_styled(self, styled: StyledFrame) -> None:
-        lite = styled.running.lite and styled.config.network == "auto"
-        self.version_remark.show_text(tr("Fast version in use") if lite else "")
+        self.version_remark.show_text(self._version_words(styled))
+
+    def _version_words(self, styled: StyledFrame) -> str:
+        """Return which version runs if it is chosen automatically; a test keeps one."""
+        if self._session.config.network != AUTO:
+            return ""
+        if self._testing:
+            fast, fine = tr("Fast, during this test"), tr("Fine, during this test")
+            return fast if styled.running.lite else fine
+        return tr("Fast version in use") if styled.running.lite else ""

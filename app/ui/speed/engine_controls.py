@@ -22,6 +22,7 @@ from models.runtimes.table import RUNTIMES
 from models.transformer_net import ALL_VARIANTS
 from utils.devices import DeviceChoice
 from utils.text import capitalized
+from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
 ONLY_HERE = mark("In this test only")
@@ -44,7 +45,8 @@ class EngineControls(QObject):
         self._session = session
         self._limits = UNKNOWN
         self._options_of = ""  # the family whose precisions and kernels are listed
-        self._has_runtime = False  # True if the listed precisions belong to a runtime
+        self._listed_for: object = None  # what the listed precisions belong to
+        self._offered: dict[str, dict[Precision, str]] = {}  # refusals of available runtimes
         self._runtimes: dict[str, str] = {}  # available runtimes, with their devices
         self.runtimes_asked = False
         self.test = TestedInput(session, self)
@@ -68,12 +70,11 @@ class EngineControls(QObject):
     def show_config(self, config: EngineConfig) -> None:
         """Show `config` without emitting signals."""
         self._follow_family()
-        runtime = FAMILIES[self._family].variant(config.kernels).runtime
-        if self._has_runtime != (runtime is not None):
+        if self._listed_for != (self._kernels, self.test.active):
             self._set_precision_options()
         self.precision.show_choice(self._precision)
-        self.kernels.show_choice(config.kernels)
-        if config.kernels in RUNTIMES:
+        self.kernels.show_choice(self._kernels)
+        if self._kernels in RUNTIMES:
             self._query_runtimes()
         if self.device.currentData() != config.device:
             self.device.show_choice(config.device)
@@ -100,9 +101,17 @@ class EngineControls(QObject):
         """The precision of the speed test, or else the stream's."""
         return self.test.precision if self.test.active else self._session.config.precision
 
+    @property
+    def _kernels(self) -> str:
+        """The engine of the speed test, or else the stream's."""
+        return self.test.kernels if self.test.active else self._session.config.kernels
+
     def _choose(self, name: str, value: object) -> None:
         if self.test.active and isinstance(value, Precision):
             self.test.choose_precision(value)
+            return
+        if self.test.active and name == "kernels":
+            self.test.choose_kernels(str(value))
             return
         self._session.config = replace(self._session.config, **{name: value})
 
@@ -118,7 +127,7 @@ class EngineControls(QObject):
         """List precisions and kernels; disable those that the family does not have."""
         self._options_of = self._family
         self._set_precision_options()
-        family, current = FAMILIES[self._family], self._session.config.kernels
+        family, current = FAMILIES[self._family], self._kernels
         kernels = family.unavailable_options.get("kernels", {})
         self.kernels.set_options(
             Choice(
@@ -133,17 +142,26 @@ class EngineControls(QObject):
         self.kernels.show_choice(current)
 
     def _set_precision_options(self) -> None:
-        """List precisions; disable those that the family or, for our kernels, the device lacks."""
-        family, config = FAMILIES[self._family], self._session.config
-        self._has_runtime = family.variant(config.kernels).runtime is not None
+        """List precisions; disable those that the family, the device or the runtime lacks.
+
+        A speed test measures slow ones too, and their remark says that they are.
+        """
+        family, limits = FAMILIES[self._family], self._limits
+        self._listed_for = self._kernels, self.test.active
         absent = family.unavailable_options.get("precision", {})
-        known = self._limits.family == self._family and not self._has_runtime
-        refusals = self._limits.refusals if known else {}
+        remarks, refusals = limits.remarks, dict[Precision, str]()
+        if family.variant(self._kernels).runtime is not None:
+            refusals = self._offered.get(self._kernels, refusals)
+        elif limits.family == self._family and self.test.active:
+            refusals = limits.absences
+            remarks = {each: limits.refusals[each] or limits.remarks[each] for each in Precision}
+        elif limits.family == self._family:
+            refusals = limits.refusals
         self.precision.set_options(
             Choice(
                 member,
                 member.title,
-                capitalized(tr(self._limits.remarks.get(member, ""))),
+                capitalized(tr(remarks.get(member, ""))),
                 capitalized(tr(absent.get(member.name, "") or refusals.get(member, ""))),
             )
             for member in Precision
@@ -172,23 +190,26 @@ class EngineControls(QObject):
             return
         self.runtimes_asked = True
 
-        def work() -> dict[str, str]:
+        def work() -> dict[str, tuple[str, dict[Precision, str]]]:
             found = {key: each for key, each in RUNTIMES.items() if not each.refusal()}
-            return {key: each.device_title() for key, each in found.items()}
+            return {
+                key: (each.device_title(), {member: each.refusal(member) for member in Precision})
+                for key, each in found.items()
+            }
 
-        def done(found: dict[str, str]) -> None:
-            self._runtimes = found
+        def done(found: dict[str, tuple[str, dict[Precision, str]]]) -> None:
+            self._runtimes = {key: title for key, (title, _) in found.items()}
+            self._offered = {key: refusals for key, (_, refusals) in found.items()}
             self._set_family_options()
             self._show_remarks()
 
         self._session.run(work, done, failure="Could not look for runtimes")
 
     def _show_remarks(self) -> None:
-        config, found = self._session.config, self._limits.statuses
+        found = self._limits.statuses
         in_test = tr(ONLY_HERE) if self.test.active else ""
         self.precision_remark.show_text(self.precision.remark or in_test)
-        self.kernels_remark.show_text(
-            kernel_words(config.kernels, self._family, self._runtimes, found)
-        )
+        words = kernel_words(self._kernels, self._family, self._runtimes, found)
+        self.kernels_remark.show_text(sentences(in_test, words) if in_test else words)
         title = self.device.currentText()
         self.device_remark.show_text(title if len(title) > LONG_TITLE else "")

@@ -1,16 +1,18 @@
-"""The size and the precision of a speed test, apart from the stream's own."""
+"""The size, engine, precision and version of a speed test, apart from the stream's own."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
 from app.engine.resolution import fit
+from app.engine.result import StyledFrame
 from app.live.session import Session
 from app.live.session.choice import FixedInput
 from models.precision import Precision
 from utils.translation.texts import mark
 
 SOURCE = "source"
+FULL, LITE = "full", "lite"  # keys of NETWORKS
 # The pictures that the input fits into, lying or standing; None for the source's own size.
 SIZES: dict[str, tuple[int, int] | None] = {
     "512": (512, 512),
@@ -35,6 +37,9 @@ class TestedInput(QObject):
 
     Attributes:
         size: A key of SIZES.
+        kernels: A key of ALL_VARIANTS.
+        network: The version that ran when the test began, which stays in place of the automatic
+            one; "" before the first picture.
     """
 
     changed = Signal()
@@ -43,8 +48,10 @@ class TestedInput(QObject):
         super().__init__(parent)
         self._session = session
         self.size = next(iter(SIZES))
-        self.precision = session.config.precision
+        self.precision, self.kernels = session.config.precision, session.config.kernels
+        self.network = ""
         self._active = False
+        session.styled.connect(self._on_styled)
         session.source_changed.connect(lambda _: self._apply())
         session.choice.test_refused.connect(self._on_refused)
 
@@ -61,11 +68,12 @@ class TestedInput(QObject):
         return fit(info.width, info.height, long_side(self.size, info.width, info.height))
 
     def set_active(self, active: bool) -> None:
-        """Begin a test in the stream's precision, or end it."""
+        """Begin a test in the stream's precision and with its engine, or end it."""
         if active != self._active:
             self._active = active
             if active:
-                self.precision = self._session.config.precision
+                config = self._session.config
+                self.precision, self.kernels = config.precision, config.kernels
             self._apply()
 
     def choose_size(self, size: str) -> None:
@@ -76,15 +84,28 @@ class TestedInput(QObject):
         self.precision = precision
         self._apply()
 
+    def choose_kernels(self, kernels: str) -> None:
+        self.kernels = kernels
+        self._apply()
+
+    def _on_styled(self, styled: StyledFrame) -> None:
+        """Note the version that runs; in a test, only the first one."""
+        if not self._active or not self.network:
+            self.network = LITE if styled.running.lite else FULL
+            if self._active:
+                self._apply()
+
     def _on_refused(self) -> None:
-        """Return to the stream's precision, which the engine computes in."""
-        chosen = self._session.config.precision
-        if self._active and self.precision is not chosen:
-            self.precision = chosen
+        """Return to the stream's precision and engine, which can paint."""
+        chosen = self._session.config
+        if self._active and (self.precision, self.kernels) != (chosen.precision, chosen.kernels):
+            self.precision, self.kernels = chosen.precision, chosen.kernels
             self._apply()
 
     def _apply(self) -> None:
         pixels = self.pixels if self._active else None
-        wanted = None if pixels is None else FixedInput(max(pixels), self.precision)
+        wanted = None
+        if pixels is not None:
+            wanted = FixedInput(max(pixels), self.precision, self.kernels, self.network)
         self._session.choice.test = wanted
         self.changed.emit()

@@ -17,7 +17,7 @@ from app.engine.result import StyledFrame
 from app.speed_test.machine import this_machine
 from app.speed_test.measuring import USUAL, Effort, Progress, Task, measure
 from app.speed_test.result import SpeedResult, live_result
-from app.speed_test.text import as_text
+from app.speed_test.text import as_text, conditions
 from app.ui.file_dialogs import SAVE_PICTURE, suggested_name
 from app.ui.speed_test.card import card_of, paint_card
 from app.ui.speed_test.sheet import SpeedSheet
@@ -148,14 +148,22 @@ class SpeedTestController(QObject):
     # Sharing
 
     def copy_text(self) -> None:
+        said = self._copied_words()
+
         def copied(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            self._context.say(tr("Copied the result"))
+            self._context.say(said)
 
         if (result := self._shared_result()) is not None:
             self._session.run(
                 lambda: as_text(result()), copied, failure="Could not copy the result"
             )
+
+    def _copied_words(self) -> str:
+        """Return the notice; it names the conditions of a table, which the test may have left."""
+        if self.result is None:
+            return tr("Copied the result")
+        return tr("Copied the result, measured at {conditions}", conditions=conditions(self.result))
 
     def copy_picture(self) -> None:
         def copied(card: QImage) -> None:
@@ -206,7 +214,7 @@ class SpeedTestController(QObject):
         styled, measured = self._context.styled(), self.result
         if measured is not None:
             return lambda: measured
-        if styled is None or styled.comparison is None:
+        if styled is None or styled.comparison is None or not styled.comparison.settled:
             self._context.say(tr(NO_TIMES))
             return None
         return lambda: live_result(styled, this_machine())

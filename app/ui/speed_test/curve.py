@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.engine.result import Comparison
+from app.engine.result import LEAST_TIMED, Comparison
 from app.ui.speed_test.colors import engine_color, is_dark
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.comparison import network_name
@@ -83,7 +83,7 @@ class SpeedCurve(QWidget):
 
     @property
     def description(self) -> str:
-        if not self._points:
+        if len(self._points) < LEAST_TIMED:
             return tr("No times yet")
         values = zip(self._titles, self._medians, strict=True)
         (first, slow), (second, fast) = values
@@ -159,7 +159,9 @@ class SpeedCurve(QWidget):
             painter.setPen(self._pen(ours=bool(ours), dark=dark))
             painter.drawLine(QPointF(x, middle), QPointF(x + 3 * SPACE, middle))
             x += 4 * SPACE
-            text = tr("{name} {ms} ms", name=network_name(title), ms=_short(ms))
+            name = network_name(title)
+            settled = len(self._points) >= LEAST_TIMED
+            text = tr("{name} {ms} ms", name=name, ms=_short(ms)) if settled else name
             painter.setPen(self.palette().text().color())
             metrics, room = painter.fontMetrics(), int(area.right() - x)
             text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)

@@ -10,17 +10,20 @@ from PySide6.QtWidgets import (
     QMenu,
     QProgressBar,
     QSizePolicy,
+    QStackedWidget,
+    QTabBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from app.speed_test.measuring import LOOKING, Progress
+from app.speed_test.measuring import LAYERS, LOOKING, Progress
 from app.speed_test.result import SpeedResult
 from app.speed_test.text import conditions
 from app.ui.layouts import described, fill
 from app.ui.speed.one_line import OneLineRemark
 from app.ui.speed_test.curve import SpeedCurve
+from app.ui.speed_test.layers import LayerHead, LayerList
 from app.ui.speed_test.rows import RowHead, RowList
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.message_bars import make_button
@@ -70,6 +73,10 @@ class SpeedSheet(QFrame):
         self.caption.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.copy = self._copy_button()
         self._head = RowHead(self.rows, self)
+        self.layers = LayerList(self)
+        self.tabs = described(
+            QTabBar(self), tr("Table"), tr("Choose between whole engines and their layers")
+        )
         self._lay_out()
         for part in (self.cancel, self.progress):
             part.hide()
@@ -84,12 +91,25 @@ class SpeedSheet(QFrame):
             self.cancel,
             self.progress,
             (self.caption, 1),
+            self.tabs,
             self.copy,
             spacing=SPACE,
         )
         commands.setAlignment(self.progress, middle)
-        engines = fill(QVBoxLayout(), self._head, (self.rows, 1), margins=(0, 0, 0, 0), spacing=0)
-        plots = fill(QHBoxLayout(), (self.curve, 1), (engines, 1), spacing=2 * SPACE)
+        tables = QStackedWidget(self)
+        for title, head, rows in (
+            (tr("Engines"), self._head, self.rows),
+            (tr("By layer"), LayerHead(self.layers, self), self.layers),
+        ):
+            self.tabs.addTab(title)
+            table = QWidget(tables)
+            fill(QVBoxLayout(table), head, (rows, 1), margins=(0, 0, 0, 0), spacing=0)
+            tables.addWidget(table)
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setUsesScrollButtons(False)
+        self.tabs.currentChanged.connect(tables.setCurrentIndex)
+        plots = fill(QHBoxLayout(), (self.curve, 1), (tables, 1), spacing=2 * SPACE)
         margins = 2 * SPACE, SPACE, 2 * SPACE, SPACE // 2
         fill(QVBoxLayout(self), commands, (plots, 1), margins=margins, spacing=SPACE)
         self.setMaximumHeight(HEIGHT)
@@ -133,6 +153,10 @@ class SpeedSheet(QFrame):
         if progress.number == LOOKING:
             self.caption.show_text(tr("Looking for engines..."))
             return
+        if progress.number == LAYERS:
+            self.caption.show_text(tr("Timing the layers..."))
+            self.rows.rows_model.show_rows(progress.rows)
+            return
         row = progress.rows[progress.number]
         self.caption.show_text(tr("Measuring {engine}...", engine=row.title))
         self.rows.rows_model.show_rows(progress.rows, progress.number)
@@ -142,6 +166,7 @@ class SpeedSheet(QFrame):
         """Show a result and its conditions, or none, and that nothing is measured now."""
         self._set_busy(False)
         self.rows.rows_model.show_rows(() if result is None else result.rows)
+        self.layers.layers_model.show_tables(() if result is None else result.layers)
         self._head.update()
         self.caption.show_text(
             "" if result is None else tr("Measured at {conditions}", conditions=conditions(result))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPalette
 
-from app.engine.result import Comparison, LatencyStats
+from app.engine.result import EQUAL, Comparison, LatencyStats
 from app.frame import Frame
 from app.ui.theme.tokens import SPACE
 from app.ui.viewport.text_painting import draw_pill, scaled
@@ -18,6 +18,7 @@ from utils.translation.numbers import number, significant
 from utils.translation.texts import mark, tr
 
 GAP = 2 * SPACE
+WAITING = "..."  # in place of figures that too few frames were measured for
 _PLAIN = {
     "Baseline": mark("Plain PyTorch"),
     "Fused": "StyleForge",
@@ -31,13 +32,20 @@ def network_name(title: str) -> str:
     return tr(_PLAIN[title]) if title in _PLAIN else title
 
 
-def latency_text(pace: LatencyStats) -> tuple[str, str]:
+def latency_text(pace: LatencyStats, *, settled: bool = True) -> tuple[str, str]:
     """Return rate and latency of one network: ("12.3 fps alone", "81.2 ms a frame (median), ...").
 
-    The text says "alone" because the two networks share the machine during a comparison.
+    The text says "alone" because the two networks share the machine during a comparison. Until
+    enough frames are measured (`settled`), both texts are WAITING or empty.
     """
+    if not settled:
+        return WAITING, ""
+    if pace.fps >= 1:
+        rate = tr("{fps} fps alone", fps=number(pace.fps, 1))
+    else:
+        rate = tr("{s} s a picture alone", s=number(pace.median / 1e3, 1))
     return (
-        tr("{fps} fps alone", fps=number(pace.fps, 1)),
+        rate,
         tr(
             "{median} ms a frame (median), {p95} ms (p95)",
             median=number(pace.median, 1),
@@ -51,6 +59,10 @@ def ratio_text(comparison: Comparison) -> str:
     ratio = comparison.ratio
     if ratio is None:
         return tr("withheld")
+    if not comparison.settled:
+        return WAITING
+    if abs(ratio - 1) <= EQUAL:
+        return tr("equally fast")
     if ratio >= 1:
         return tr("{ratio} times faster", ratio=number(ratio, 1))
     return tr("{ratio} times slower", ratio=number(1 / ratio, 1))
@@ -94,14 +106,18 @@ def difference_text(comparison: Comparison) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    baseline = ", ".join(latency_text(comparison.baseline_latency))
-    fused = ", ".join(latency_text(comparison.fused_latency))
+    baseline, fused = (", ".join(filter(None, pace)) for pace in _paces(comparison))
     return (
         f"{network_name(comparison.baseline_title)}: {baseline}. "
         f"{network_name(comparison.fused_title)}: {fused}. "
         f"{capitalized(ratio_text(comparison))}. {conditions_text(comparison)}. "
         f"{difference_text(comparison)}"
     )
+
+
+def _paces(comparison: Comparison) -> list[tuple[str, str]]:
+    both = comparison.baseline_latency, comparison.fused_latency
+    return [latency_text(pace, settled=comparison.settled) for pace in both]
 
 
 def paint_comparison(
@@ -112,7 +128,7 @@ def paint_comparison(
     figures: Comparison,
     draw: Callable[[Frame, QRect], None],
 ) -> None:
-    """Paint two pictures side by side with their figures.
+    """Paint two pictures side by side below their figures, since toasts come from below.
 
     Args:
         pictures: The newest comparison.
@@ -124,13 +140,14 @@ def paint_comparison(
     middle = max(200, min(300, area.width() // 3))
     words = f"{conditions_text(figures)}\n{difference_text(figures)}"
     lines = QFontMetrics(small).boundingRect(QRect(0, 0, middle, area.height()), _WRAP, words)
-    foot = QFontMetrics(large).height() + lines.height() + 3 * SPACE
+    head = QFontMetrics(large).height() + lines.height() + 2 * SPACE
 
     inner = area.adjusted(GAP, GAP, -GAP, -GAP)
-    half = QSize((inner.width() - GAP) // 2, max(1, inner.height() - foot))
+    half = QSize((inner.width() - GAP) // 2, max(1, inner.height() - head))
     size = QSize(pictures.fused.width, pictures.fused.height)
     size.scale(half, Qt.AspectRatioMode.KeepAspectRatio)
-    top = inner.top() + (half.height() - size.height()) // 2
+    above = inner.top() + (half.height() - size.height()) // 2
+    top = above + head
     center = inner.center().x()
     left = QRect(center - GAP // 2 - size.width(), top, size.width(), size.height())
     right = QRect(center + GAP // 2, top, size.width(), size.height())
@@ -138,22 +155,20 @@ def paint_comparison(
     draw(pictures.fused, right)
     painter.setFont(base)
     # At the inner edges, so that the names do not overlap if the pictures are narrow.
-    lift = 2 * SPACE + painter.fontMetrics().height()
-    beneath = left.bottomRight() - QPoint(SPACE, lift)
-    draw_pill(painter, beneath, network_name(figures.baseline_title), right=True)
-    corner = right.bottomLeft() + QPoint(SPACE, -lift)
+    corner = left.topRight() + QPoint(-SPACE, SPACE)
+    draw_pill(painter, corner, network_name(figures.baseline_title), right=True)
+    corner = right.topLeft() + QPoint(SPACE, SPACE)
     draw_pill(painter, corner, network_name(figures.fused_title))
 
-    below = top + size.height() + SPACE
     text, muted = palette.text().color(), palette.placeholderText().color()
     room = (inner.width() - middle) // 2 - SPACE
-    between = QRect(center - middle // 2, below, middle, foot)
-    paces = [latency_text(pace) for pace in (figures.baseline_latency, figures.fused_latency)]
+    between = QRect(center - middle // 2, above, middle, head)
+    paces = _paces(figures)
     side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
-    # Centered below the pictures, unless the text in the middle needs the space.
-    under = QRect(left.center().x() - side // 2, below, side, foot)
+    # Centered above the pictures, unless the text in the middle needs the space.
+    under = QRect(left.center().x() - side // 2, above, side, head)
     under.moveRight(min(under.right(), between.left() - SPACE))
-    beside = QRect(right.center().x() - side // 2, below, side, foot)
+    beside = QRect(right.center().x() - side // 2, above, side, head)
     beside.moveLeft(max(beside.left(), between.right() + SPACE))
     columns = (
         (under, *paces[0], text),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.engine.result import LatencyStats
+from app.speed_test.layers import LayerRow, LayerTable
 from app.speed_test.machine import Machine
 from app.speed_test.result import Row, SpeedResult
 from models.precision import Precision
@@ -28,4 +29,9 @@ RESULT = SpeedResult(
     "Candy",
     False,
     MACHINE,
+    (
+        LayerTable(
+            "CPU", (LayerRow("encoder/conv1", 60.0, 7.5), LayerRow("decoder/deconv1", 90.0, 9.0))
+        ),
+    ),
 )

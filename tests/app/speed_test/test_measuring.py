@@ -7,7 +7,7 @@ import pytest
 
 from app.engine.config import EngineConfig
 from app.speed_test.candidates import Candidate, candidates
-from app.speed_test.measuring import LOOKING, Effort, Progress, Task, measure
+from app.speed_test.measuring import LAYERS, LOOKING, Effort, Progress, Task, measure
 from app.speed_test.result import COMPILED, OURS
 from app.styles.catalog import Catalog
 from models.families.table import FAMILIES
@@ -70,10 +70,17 @@ def test_torch_compile_paints_the_same_picture(catalog):
 
 def test_an_engine_without_the_precision_has_the_reason_in_place_of_a_time(catalog):
     other = Candidate(RUNTIMES["onnxruntime"].title, "onnxruntime")
-    result = measured(catalog, OURS_CPU, PLAIN_CPU, other, precision=Precision.fp16)
+    result = measured(catalog, OURS_CPU, PLAIN_CPU, other, precision=Precision.tf32)
     assert [row.latency for row in result.rows] == [None] * 3
-    assert all(mentions(row.reason, "FP16") for row in result.rows)
+    assert all(mentions(row.reason, "TF32") for row in result.rows)
     assert result.measured == ()
+
+
+@pytest.mark.parametrize("precision", [Precision.fp16, Precision.bf16, Precision.amp])
+def test_a_precision_that_is_slow_on_a_cpu_is_measured(catalog, precision):
+    result = measured(catalog, OURS_CPU, PLAIN_CPU, precision=precision)
+    assert [row.reason for row in result.rows] == ["", ""]
+    assert all(row.latency is not None for row in result.rows)
 
 
 def test_an_engine_that_is_not_there_keeps_its_reason(catalog):
@@ -104,8 +111,11 @@ def test_an_engine_that_fails_leaves_the_others(catalog, monkeypatch):
 def test_progress_names_the_row_under_way_and_plain_pytorch_comes_first(catalog):
     seen: list[Progress] = []
     measured(catalog, OURS_CPU, PLAIN_CPU, told=seen.append)
-    assert [each.number for each in seen] == [LOOKING, 1, 0]
-    assert [each.share for each in seen] == [0.0, 0.0, 0.5]
+    assert [each.number for each in seen] == [LOOKING, 1, 0, LAYERS]
+    shares = [each.share for each in seen]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[1]) == (0.0, 0.0)
+    assert 0.9 < shares[-1] < 1.0
     assert seen[-1].rows[1].latency is not None
 
 
@@ -135,3 +145,28 @@ def test_the_engines_of_a_machine_have_titles_of_their_own():
     assert len(titles) == len(set(titles))
     assert {f"{OURS}, CPU", "Plain PyTorch, CPU", "torch.compile, CPU"} <= set(titles)
     assert [each.kernels for each in found].count("baseline") >= 1
+
+
+def test_the_layers_of_both_networks_are_timed_in_the_same_rows(catalog, monkeypatch):
+    monkeypatch.setattr("app.speed_test.layers.FITS", 1e9)  # a tiny picture on a busy machine
+    seen: list[Progress] = []
+    result = measured(catalog, OURS_CPU, PLAIN_CPU, told=seen.append)
+    (table,) = result.layers
+    names = [row.name for row in table.rows]
+    assert table.device == "CPU"
+    assert "encoder/conv1" in names
+    assert "residual blocks/res1" in names
+    assert not any("." in name for name in names)
+    assert all(row.plain_ms > 0 and row.ours_ms > 0 for row in table.rows)
+    assert seen[-1].number == LAYERS
+
+
+def test_layers_whose_sum_is_far_from_the_time_of_the_network_are_not_shown(catalog, monkeypatch):
+    monkeypatch.setattr("app.speed_test.layers.FITS", 1e-9)
+    (table,) = measured(catalog, OURS_CPU, PLAIN_CPU).layers
+    assert table.rows == ()
+    assert mentions(table.reason, PLAIN_CPU.title)
+
+
+def test_an_engine_without_plain_pytorch_has_no_layers_to_compare(catalog):
+    assert measured(catalog, OURS_CPU).layers == ()

@@ -9,8 +9,9 @@ import pytest
 from app.engine.config import EngineConfig
 from app.engine.result import StyledFrame
 from app.frame import Frame
+from app.speed_test.layers import LayerTable
 from app.speed_test.result import Row, live_result
-from app.speed_test.text import as_text, conditions, milliseconds, ratio
+from app.speed_test.text import as_text, conditions, milliseconds, ratio, told
 from tests.app.speed_test.results import MACHINE, RESULT, time
 from tests.helpers.errors import mentions
 from tests.helpers.fakes import Negative, numbered
@@ -43,6 +44,25 @@ def test_a_row_whose_picture_differs_has_no_ratio_in_the_text():
     line = next(line for line in as_text(RESULT).splitlines() if "ONNX" in line)
     assert "withheld" in line
     assert "times as fast" not in line
+
+
+def test_a_slow_engine_is_told_in_seconds_a_picture():
+    assert mentions(told(Row("a", latency=time(2500.0))), "2,500.0 ms", "2.5 s")
+
+
+def test_a_ratio_within_two_percent_is_as_fast():
+    assert "1.01" not in told(Row("a", latency=time(1.0), ratio=1.01, beside="b"))
+    assert "1.03" in told(Row("a", latency=time(1.0), ratio=1.03, beside="b"))
+
+
+def test_every_layer_has_a_line_with_both_times():
+    line = next(line for line in as_text(RESULT).splitlines() if "conv1" in line)
+    assert mentions(line, "60.0 ms", "7.50 ms", "8.00")
+
+
+def test_layers_that_are_not_shown_have_the_reason_in_the_text():
+    table = LayerTable("CPU", reason="no times here")
+    assert "no times here" in as_text(replace(RESULT, layers=(table,)))
 
 
 def test_the_text_ends_with_the_machine_and_the_versions():

@@ -6,6 +6,8 @@ from tests.mutants.mutant import Mutant
 
 _WINDOW = "tests/app/ui/window/test_speed_test.py"
 _MEASURING = "tests/app/speed_test/test_measuring.py"
+_LAYERS = "tests/app/speed_test/test_layers.py"
+_VIEWPORT = "tests/app/ui/widgets/test_viewport.py"
 
 MUTANTS = (
     Mutant(
@@ -42,6 +44,34 @@ MUTANTS = (
         "found[n].kernels != BASELINE",
         "found[n].kernels == BASELINE",
         (f"{_MEASURING}::test_each_engine_has_a_time_and_a_ratio_to_plain_pytorch_on_its_device",),
+    ),
+    Mutant(
+        "a divided block is a layer of its own",
+        "app/speed_test/layers.py",
+        'name.partition(".")[0]',
+        "name",
+        (f"{_LAYERS}::test_a_divided_block_is_summed_to_the_block_of_the_other_network",),
+    ),
+    Mutant(
+        "layers are shown whatever they add up to",
+        "app/speed_test/layers.py",
+        "network_ms / FITS <= total <= network_ms * FITS",
+        "total > 0",
+        (f"{_LAYERS}::test_layers_have_to_add_up_to_about_the_time_of_the_network",),
+    ),
+    Mutant(
+        "an engine chosen in a speed test is the stream's",
+        "app/ui/speed/engine_controls.py",
+        'if self.test.active and name == "kernels":',
+        'if name == "":',
+        (f"{_WINDOW}::test_an_engine_of_the_test_is_not_the_streams",),
+    ),
+    Mutant(
+        "a figure is told of one frame",
+        "app/engine/result.py",
+        "return self.frames >= LEAST_TIMED",
+        "return self.frames >= 1",
+        (f"{_VIEWPORT}::test_figures_wait_for_three_frames",),
     ),
     Mutant(
         "the curve keeps the frame that warms up",

@@ -15,6 +15,7 @@ from app.engine.config import EngineConfig
 from app.engine.result import Comparison, LatencyStats, RunInfo, StyledFrame, Timings
 from app.frame import Frame
 from app.ui.viewport.comparison import (
+    WAITING,
     conditions_text,
     difference_text,
     latency_text,
@@ -28,6 +29,7 @@ from models.precision import Precision
 from tests.helpers.errors import mentions
 from tests.helpers.windows import show_window
 from utils.opencv import cv2
+from utils.translation.texts import tr
 
 RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
@@ -197,8 +199,8 @@ def test_arrow_keys_do_nothing_outside_the_split_view(viewport):
 def test_compare_shows_both_pictures(viewport):
     viewport.view = "compare"
     viewport.show_styled(styled(comparison()))
-    assert color_at(viewport, 160, 180) == QColor(*BLUE)
-    assert color_at(viewport, 480, 180) == QColor(*RED)
+    assert color_at(viewport, 160, 300) == QColor(*BLUE)
+    assert color_at(viewport, 480, 300) == QColor(*RED)
 
 
 def test_compare_waits_for_the_first_figures(viewport):
@@ -230,6 +232,24 @@ def test_a_pace_says_that_it_is_of_the_network_alone():
         "12.3 fps alone",
         "81.2 ms a frame (median), 95.0 ms (p95)",
     )
+
+
+def test_figures_wait_for_three_frames():
+    early, settled = replace(comparison(), frames=2), replace(comparison(), frames=3)
+    assert ratio_text(early) == WAITING
+    assert not mentions(summary(early), "ms")
+    assert mentions(summary(settled), "10.0 fps", "100.0 ms", "120.0 ms")
+    assert ratio_text(settled) == ratio_text(comparison())
+
+
+@pytest.mark.parametrize("fused_ms", [98.1, 100.0, 101.9])
+def test_a_ratio_within_two_percent_is_equally_fast(fused_ms):
+    assert ratio_text(comparison(fused_ms=fused_ms)) == tr("equally fast")
+
+
+def test_a_rate_below_one_a_second_is_told_in_seconds():
+    rate, _ = latency_text(LatencyStats(1700.0, 1900.0))
+    assert rate.startswith("1.7 s")
 
 
 def test_a_comparison_says_at_what_size_and_precision_it_was_made():

@@ -17,6 +17,7 @@ from app.speed_test import measuring
 from app.speed_test.candidates import Candidate
 from app.speed_test.measuring import Effort
 from app.ui.main_window import MainWindow
+from app.ui.speed.engine_controls import ONLY_HERE
 from app.ui.speed.tested_input import long_side
 from app.ui.speed_test import controller
 from models.precision import Precision
@@ -24,6 +25,7 @@ from tests.app.speed_test.results import RESULT
 from tests.app.ui.window.conftest import press
 from tests.helpers.errors import mentions
 from tests.helpers.tiny_style import write_tiny_weights
+from utils.translation.texts import tr
 
 BRIEF = Effort(warm_s=0.0, warm=1, timed_s=0.0, least=2, most=2)
 ENGINES = (
@@ -70,12 +72,12 @@ def test_a_size_is_the_largest_of_the_shape_of_the_source(size, source, wanted):
 
 def test_the_test_has_a_size_of_its_own_and_the_stream_gets_its_own_back(testing, session):
     config = session.config
-    assert session.choice.test == FixedInput(512, Precision.fp32)
-    assert session.choice.shown == config.tested(512, Precision.fp32)
+    assert session.choice.test == FixedInput(512, Precision.fp32, "fused", "full")
+    assert session.choice.shown == config.tested(512, Precision.fp32, "fused", "full")
     size = testing.engine_bar.test_size
     assert size.isVisible()
     QTest.keyClick(size, Qt.Key.Key_Down)
-    assert session.choice.test == FixedInput(960, Precision.fp32)
+    assert session.choice.test == FixedInput(960, Precision.fp32, "fused", "full")
     assert session.config == config
     press(testing, "view_styled")
     assert session.choice.shown == session.config == replace(config, compare=False)
@@ -99,11 +101,75 @@ def test_a_precision_of_the_test_is_not_the_streams(every_precision, testing, se
     assert box.currentText() == "FP32"
 
 
+def test_a_test_offers_slow_precisions_and_disables_what_cannot_run(testing, qtbot):
+    box = testing.engine_bar.lists.precision
+    model = box.model()
+    rows = {box.itemText(row): row for row in range(box.count())}
+
+    def reason(title: str) -> str:
+        return str(box.itemData(rows[title], Qt.ItemDataRole.ToolTipRole))
+
+    def enabled(title: str) -> bool:
+        return bool(model.index(rows[title], 0).flags() & Qt.ItemFlag.ItemIsEnabled)
+
+    qtbot.waitUntil(lambda: not enabled("INT8"), timeout=5000)
+    assert not enabled("TF32")
+    assert enabled("FP16")
+    assert enabled("BF16")
+    assert enabled("AMP")
+    assert mentions(reason("FP16"), "slower")
+    assert mentions(reason("INT8"), "GPU")
+    press(testing, "view_styled")
+    assert not enabled("FP16")
+
+
+def test_a_precision_that_a_runtime_lacks_is_disabled_with_the_reason(testing, session, qtbot):
+    lists = testing.engine_bar.lists
+    lists.test.choose_kernels("openvino")
+    qtbot.waitUntil(lambda: bool(lists._offered.get("openvino")), timeout=20_000)
+    row = lists.precision.findText("INT8")
+    qtbot.waitUntil(
+        lambda: not lists.precision.model().index(row, 0).flags() & Qt.ItemFlag.ItemIsEnabled
+    )
+    assert mentions(lists.precision.itemData(row, Qt.ItemDataRole.ToolTipRole), "OpenVINO", "INT8")
+
+
 def test_a_test_that_the_engine_refuses_returns_to_the_streams_precision(testing, session):
     testing.engine_bar.test.choose_precision(Precision.fp16)
     session.choice.refuse(session.config)
-    assert session.choice.test == FixedInput(512, Precision.fp32)
+    assert session.choice.test == FixedInput(512, Precision.fp32, "fused", "full")
     assert testing.engine_bar.lists.precision.currentText() == "FP32"
+
+
+def test_an_engine_of_the_test_is_not_the_streams(testing, session):
+    box, remark = testing.engine_bar.lists.kernels, testing.engine_bar.lists.kernels_remark
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    test = session.choice.test
+    assert test is not None
+    assert test.kernels == session.choice.shown.kernels == "baseline"
+    assert session.config.kernels == "fused"
+    assert mentions(remark.text(), tr(ONLY_HERE))
+    press(testing, "view_styled")
+    assert session.choice.shown.kernels == "fused"
+    assert box.currentText() == "Fused"
+    assert not mentions(remark.text(), tr(ONLY_HERE))
+
+
+def test_the_version_that_runs_stays_during_the_test(streaming, session, qtbot):
+    running = replace(streaming.viewport.styled.running, lite=True)
+    session.styled.emit(replace(streaming.viewport.styled, running=running))
+    press(streaming, "view_compare")
+    assert session.config.network == "auto"
+    assert session.choice.shown.network == "lite"
+    session.styled.emit(streaming.viewport.styled)  # of another version
+    assert session.choice.shown.network == "lite"
+    press(streaming, "view_styled")
+    assert session.choice.shown.network == "auto"
+
+
+def test_a_version_that_the_user_chooses_is_tested(testing, session):
+    session.config = replace(session.config, network="lite")
+    assert session.choice.shown.network == "lite"
 
 
 def test_a_saved_picture_has_the_settings_of_the_stream(testing, session, qtbot):
@@ -200,6 +266,23 @@ def test_the_result_is_copied_as_text(testing, qtbot):
     assert testing.notices.text
 
 
+def test_the_notice_names_the_conditions_that_the_copied_table_was_measured_at(testing, qtbot):
+    testing.speed_test.result = RESULT
+    testing.speed_test.copy_text()
+    qtbot.waitUntil(lambda: mentions(testing.notices.text, "1280x720", "FP32", "Candy"))
+
+
+def test_no_banner_calls_the_picture_frozen_while_engines_are_measured(measurable, session, qtbot):
+    shown: list[str] = []
+    session.rests_changed.connect(lambda _: shown.append(measurable.camera.held.text))
+    measurable.speed_test.sheet.measure.click()
+    assert session.paused == session.streaming
+    assert shown == [""]
+    assert not measurable.camera.held.text
+    qtbot.waitUntil(lambda: not measurable.speed_test.measuring, timeout=20_000)
+    assert not measurable.camera.held.text
+
+
 def test_without_a_measurement_the_comparison_is_copied(testing, qtbot):
     clipboard = QGuiApplication.clipboard()
     clipboard.clear()
@@ -241,7 +324,16 @@ def test_saving_the_card_asks_for_a_name(testing):
 
 def test_every_part_of_the_sheet_has_a_name_and_a_tooltip(testing):
     sheet = testing.speed_test.sheet
-    for part in (sheet.measure, sheet.cancel, sheet.copy, sheet.progress, sheet.rows, sheet.curve):
+    for part in (
+        sheet.measure,
+        sheet.cancel,
+        sheet.copy,
+        sheet.progress,
+        sheet.rows,
+        sheet.curve,
+        sheet.layers,
+        sheet.tabs,
+    ):
         assert part.accessibleName()
         assert part.toolTip()
     entries = sheet.copy.menu().actions()
@@ -252,3 +344,20 @@ def test_every_part_of_the_sheet_has_a_name_and_a_tooltip(testing):
 def test_the_size_has_a_label_with_a_letter_of_its_own(testing):
     labels = {label.buddy(): label.text() for label in testing.engine_bar.findChildren(QLabel)}
     assert "&" in labels[testing.engine_bar.test_size]
+
+
+def test_the_layers_have_a_table_of_their_own(testing):
+    sheet = testing.speed_test.sheet
+    sheet.show_result(RESULT)
+    assert sheet.rows.isVisible()
+    assert not sheet.layers.isVisible()
+    sheet.tabs.setFocus()
+    QTest.keyClick(sheet.tabs, Qt.Key.Key_Right)
+    assert sheet.layers.isVisible()
+    assert not sheet.rows.isVisible()
+    model = sheet.layers.layers_model
+    told = [str(model.data(model.index(row))) for row in range(model.rowCount())]
+    assert mentions(told[0], "conv1", "60.0 ms", "7.50 ms", "8.00")
+    empty = sheet.layers.grab().toImage()
+    sheet.show_result(None)
+    assert sheet.layers.grab().toImage() != empty
