@@ -164,7 +164,11 @@ def paint_comparison(
     room = (inner.width() - middle) // 2 - SPACE
     between = QRect(center - middle // 2, above, middle, head)
     paces = _paces(figures)
-    side = min(room, 4 + max(QFontMetrics(small).horizontalAdvance(detail) for _, detail in paces))
+    widths = (
+        max(QFontMetrics(large).horizontalAdvance(rate), QFontMetrics(small).horizontalAdvance(ms))
+        for rate, ms in paces
+    )
+    side = min(room, 4 + max(widths))
     # Centered above the pictures, unless the text in the middle needs the space.
     under = QRect(left.center().x() - side // 2, above, side, head)
     under.moveRight(min(under.right(), between.left() - SPACE))

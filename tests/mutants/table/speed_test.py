@@ -74,6 +74,20 @@ MUTANTS = (
         (f"{_VIEWPORT}::test_figures_wait_for_three_frames",),
     ),
     Mutant(
+        "the version of the style changes during a speed test",
+        "app/ui/speed/tested_input.py",
+        "if not self._active or not self.network:",
+        "if True:",
+        (f"{_WINDOW}::test_the_version_that_runs_stays_during_the_test",),
+    ),
+    Mutant(
+        "a speed test refuses precisions that are slow",
+        "app/ui/speed/engine_controls.py",
+        "refusals = limits.absences",
+        "refusals = limits.refusals",
+        (f"{_WINDOW}::test_a_test_offers_slow_precisions_and_disables_what_cannot_run",),
+    ),
+    Mutant(
         "the curve keeps the frame that warms up",
         "app/ui/speed_test/curve.py",
         "        if comparison.frames:\n",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from PySide6.QtGui import QColor, QIcon
+from PySide6.QtWidgets import QStyleOptionToolButton
+
 from app.ui.widgets.main_menu import MOST
 from tests.app.ui.window.conftest import KEYS
 from tests.app.ui.window.surfaces import menus
@@ -16,6 +19,23 @@ def test_no_menu_has_more_than_twelve_entries(window):
     assert len(counts) > 10
     assert MOST == 12
     assert {title: count for title, count in counts.items() if not 0 < count <= MOST} == {}
+
+
+def color_of(icon: QIcon) -> str:
+    """Return the color of the most opaque pixel of a checked icon."""
+    image = icon.pixmap(24, QIcon.Mode.Normal, QIcon.State.On).toImage()
+    pixels = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
+    return max(pixels, key=lambda color: color.alpha()).name()
+
+
+def test_the_icon_of_the_current_view_is_seen_in_the_menu_and_on_its_button(window):
+    tokens, action = window.theme.tokens, window.actions_by_key["view_styled"]
+    action.setChecked(True)
+    assert color_of(action.icon()) == QColor(tokens.accent).name()
+    button = next(each for each in window.toolbar._views if each.defaultAction() is action)
+    option = QStyleOptionToolButton()
+    button.initStyleOption(option)
+    assert color_of(option.icon) == QColor(tokens.on_accent).name()
 
 
 def test_styles_are_listed_by_name_and_run(window, session):

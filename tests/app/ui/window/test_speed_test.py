@@ -156,12 +156,12 @@ def test_an_engine_of_the_test_is_not_the_streams(testing, session):
 
 
 def test_the_version_that_runs_stays_during_the_test(streaming, session, qtbot):
-    running = replace(streaming.viewport.styled.running, lite=True)
-    session.styled.emit(replace(streaming.viewport.styled, running=running))
+    fine = streaming.viewport.styled
+    session.styled.emit(replace(fine, running=replace(fine.running, lite=True)))
     press(streaming, "view_compare")
     assert session.config.network == "auto"
     assert session.choice.shown.network == "lite"
-    session.styled.emit(streaming.viewport.styled)  # of another version
+    session.styled.emit(fine)
     assert session.choice.shown.network == "lite"
     press(streaming, "view_styled")
     assert session.choice.shown.network == "auto"
