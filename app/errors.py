@@ -94,8 +94,8 @@ ADVICE = {
     "runs on this machine.",
     "StyleError": "Choose another style. You can reinstall or remove a damaged style with "
     "`styleforge styles`.",
-    "MatteError": "Choose a picture of the empty scene, or another network, in Person and "
-    "background (Ctrl+Shift+X) or with --matte.",
+    "MatteError": "Choose a picture of the empty scene from the same camera, or another network "
+    "that finds people.",
     "FeedLost": "Check the camera or the address, close other programs that use it, or open "
     "another source.",
     "SoundError": "Choose another sound device in the system's settings, or mute the film.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.options import AS_THEY_ARE, DEFAULT_MIX_AMOUNT, Part
+from app.options import AS_THEY_ARE, DEFAULT_MIX_AMOUNT, EVERYTHING, GREEN, Part
 from app.parameters import (
     AUTO,
     MATTED,
@@ -66,10 +66,19 @@ class EngineConfig(Parameters):
         (mix, amount), *more = others
         return replace(self, style=style, mix=mix, mix_amount=amount, mix_more=tuple(more))
 
+    @property
+    def has_green(self) -> bool:
+        """Whether the unpainted part of a picture is green."""
+        return bool(self.matte) and self.paint != EVERYTHING and self.rest == GREEN
+
     def unmatted(self) -> EngineConfig:
         """Return this config with everything painted, without a matte."""
         default = EngineConfig()
         return replace(self, matte="", **{name: getattr(default, name) for name in MATTED})
+
+    def without_matte(self) -> EngineConfig:
+        """Return this config with everything painted; how mattes are used stays, except green."""
+        return replace(self, matte="", paint=_DEFAULT.paint, rest=_DEFAULT.rest)
 
     def tested(
         self, size: int, precision: Precision, kernels: str = "", network: str = ""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from app.engine.config import EngineConfig, same_network
 from app.engine.engine import Engine
 from app.engine.inferred import Pending
+from app.engine.matting.files import MatteError
 from app.engine.process_mode import ProcessMode
 from app.engine.result import StyledFrame
 from app.errors import Problem
@@ -75,6 +76,7 @@ class FrameLoop:
         self._frame: Frame | None = None
         self._paused = False
         self._styled: EngineConfig | None = None  # the config of the newest result
+        self._delivered: EngineConfig | None = None  # the same, also if it is styled again
         self._refined = False  # whether the newest result is in the better quality
         self._refining = False  # whether it is being computed
         self._kept_refined = False  # whether the output that `Engine.finish_again` uses is
@@ -266,7 +268,7 @@ class FrameLoop:
         if self._source:
             self._source.close()
             self._source = None
-        self._frame = self._styled = None
+        self._frame = self._styled = self._delivered = None
         self._latest.take()
         self._reports.end()
 
@@ -484,6 +486,7 @@ class FrameLoop:
             styled = replace(styled, captured=taken.frame)
         styled = _timed(with_previews(styled), taken, finished)
         self._styled, self._refined, self._reduced = styled.config, refined, reduced
+        self._delivered = styled.config
         self._moved_to = styled.moved
         if self._latest.put(styled):
             self._events.ready()
@@ -496,14 +499,39 @@ class FrameLoop:
 
     @contextmanager
     def _reporting(self) -> Generator[None]:
-        """Report an error of the engine, and style nothing until the next config or source."""
+        """Report an error of the engine, and style nothing until the next config or source.
+
+        A matte that does not fit stops no stream: the loop styles the frame again without it.
+        """
         try:
             yield
+        except MatteError as exc:
+            log.info("matte failed", exc_info=True)
+            self._discard()
+            self._events.problem(Problem.of(exc, failure="Could not find people in this picture"))
+            self._refuse_matte()
         except Exception as exc:
             log.info("frame failed", exc_info=True)
             self.running = False
             self._discard()
             self._events.problem(Problem.of(exc, failure="Could not style this frame"))
+
+    def _refuse_matte(self) -> None:
+        """Return to the matte of the newest result; if it is the same one, to none."""
+        refused, before = self._engine.config, self._delivered
+        assert refused is not None
+        kept = refused.without_matte()
+        if before is not None and before.matte != refused.matte:
+            kept = replace(refused, matte=before.matte, paint=before.paint)
+        try:
+            self._engine.configure(kept)
+        except MatteError:  # its file is gone meanwhile
+            kept = refused.without_matte()
+            self._engine.configure(kept)
+        if self._wanted is not None and self._wanted.matte == refused.matte:
+            self._wanted = kept  # otherwise the next frame would take the matte again
+        self._style_again()
+        self._events.config_rejected(kept)
 
     def _report_overhead(self, now: float) -> None:
         """Update the engine's overhead and the sound's delay every OVERHEAD_S."""

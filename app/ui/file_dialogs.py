@@ -88,10 +88,10 @@ OPEN_WEIGHTS = FileKind(
     (Place.DownloadLocation,),
     ((mark("Weights"), (".pth", ".pt", ".safetensors")), _ALL),
 )
-OPEN_MATTE = FileKind(
+OPEN_MATTE_NETWORK = FileKind(
     "weights_folder",
     (Place.DownloadLocation,),
-    ((mark("Networks and pictures"), (".onnx", *PICTURES)), _ALL),
+    ((mark("Networks (ONNX)"), (".onnx",)), _ALL),
 )
 SAVE_STYLE = FileKind("weights_folder", (Place.DocumentsLocation,), ((_STYLES, (".styleforge",)),))
 SAVE_FILM = FileKind(

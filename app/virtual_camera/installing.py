@@ -16,6 +16,12 @@ OBS_ADDRESS = "https://obsproject.com"
 EXTRA_COMMAND = 'pip install "styleforge[camera]"'
 NEEDS_EXTRA = mark("StyleForge needs one more package for its camera:")
 NEEDS_DRIVER = mark("Linux needs the driver v4l2loopback:")
+NO_EXTRA = mark(
+    "The camera cannot start yet: run this line in a terminal, then start StyleForge again"
+)
+NO_DRIVER = mark(
+    "The camera cannot start yet: run this line in a terminal, then press Start the camera"
+)
 READY = mark("Everything is installed.")
 # The command that installs the driver, by the ID or a word of ID_LIKE in os-release.
 DRIVERS = {
@@ -34,10 +40,12 @@ class Needed:
         sentence: For the user.
         command: To be copied into a terminal, or an address for a browser; empty if nothing is
             left to install.
+        missing: Why the camera cannot start without it, as a sentence; "" if it may start.
     """
 
     sentence: str
     command: str = ""
+    missing: str = ""
 
 
 def needed(
@@ -58,11 +66,11 @@ def needed(
     if has_extra is None:
         has_extra = find_spec("pyvirtualcam") is not None
     if not has_extra:
-        return Needed(tr(NEEDS_EXTRA), EXTRA_COMMAND)
+        return Needed(tr(NEEDS_EXTRA), EXTRA_COMMAND, tr(NO_EXTRA))
     if system == "linux":
         if any(devices.glob("video*")):
             return Needed(tr(READY))
-        return Needed(tr(NEEDS_DRIVER), _driver_command(release))
+        return Needed(tr(NEEDS_DRIVER), _driver_command(release), tr(NO_DRIVER))
     # OBS brings the camera, and nothing tells whether it did.
     sentence = tr(INSTALL[system]) if system in INSTALL else tr(READY)
     return Needed(sentence[:1].upper() + sentence[1:] + ".", OBS_ADDRESS)

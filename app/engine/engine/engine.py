@@ -177,7 +177,7 @@ class Engine:
                 device = torch.device("cpu")  # that runtime reads pictures from CPU memory
             self._style_weights.choose(config)
             self._cutout.choose(config.matte)
-        except (OSError, CheckpointError, StyleError, MatteError) as exc:
+        except (OSError, CheckpointError, StyleError) as exc:
             raise EngineError(str(exc)) from exc
         if self._config is not None and not same_network(config, self._config):
             self.reset_history()

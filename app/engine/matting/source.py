@@ -164,6 +164,17 @@ class MaskMatte:
             raise StateError(tr("the saved state of the stream comes from a matte"))
 
 
+def check_matte(file: str, frame: Pixels | None) -> None:
+    """Check that a file makes mattes, and that they fit a frame, [H, W, 3], if there is one.
+
+    Raises:
+        MatteError: If the file cannot be used. The message is one sentence.
+    """
+    source = matte_source(file)
+    if frame is not None:
+        source.of(frame, 0.0, continues=False)
+
+
 def matte_source(file: str) -> MatteSource:
     """Return the maker of mattes that a file is for, by its ending.
 

@@ -45,6 +45,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Learn the empty scene, to paint only you or only the background",
         "Picture",
         section="Person and background",
+        words="green screen, remove the background",
     ),
     ActionEntry(
         "person",
@@ -53,6 +54,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Choose what is painted, how soft its edges are, and how people are found",
         "Picture",
         section="Person and background",
+        words="green screen, chroma key, remove the background, blur the background, transparent",
     ),
     ActionEntry(
         "brush",
@@ -72,6 +74,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "webcam",
         checkable=True,
         short="Camera out",
+        words="webcam, broadcast, stream to a call",
     ),
     ActionEntry(
         "obs",
@@ -81,6 +84,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Picture",
         "webcam",
         section="Virtual camera",
+        words="stream, live stream, broadcast, webcam, capture the window",
     ),
     ActionEntry(
         "camera_settings",

@@ -13,6 +13,7 @@ SOURCE_ACTIONS: tuple[ActionEntry, ...] = (
         "Paint what a camera sees",
         "Source",
         "camera",
+        words="webcam",
     ),
     ActionEntry(
         "open_photo",

@@ -67,6 +67,7 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "View",
         checkable=True,
         section="Show to others",
+        words="capture the window, broadcast, stream",
     ),
     ActionEntry(
         "slideshow",

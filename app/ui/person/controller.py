@@ -8,10 +8,18 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.engine.config import EngineConfig
-from app.engine.matting.files import is_mask, is_network, is_of_source
+from app.engine.matting.files import (
+    MatteError,
+    is_learned,
+    is_mask,
+    is_network,
+    is_of_source,
+)
+from app.engine.matting.source import check_matte
+from app.errors import Problem
 from app.frame import SourceInfo
 from app.options import EVERYTHING, ONLY_PERSON, Option, painted_options
-from app.ui.file_dialogs import OPEN_MATTE
+from app.ui.file_dialogs import OPEN_MATTE_NETWORK, OPEN_PICTURE, FileKind
 from app.ui.looks.gestures import Gestures
 from app.ui.person.brushing import BrushController
 from app.ui.person.countdown import Countdown
@@ -25,7 +33,12 @@ PERSON_ACTIONS = ("paint_part", "step_out", "person")
 
 NOT_PLAYING = mark("Open a camera or a film first: the empty scene is learned while it plays")
 LEARNED = mark("The empty scene is learned: step back into the picture")
-NOTHING_KNOWN = mark("Step out of the picture once, or open a file, so that people can be found")
+NOTHING_KNOWN = mark("Step out of the picture once, so that people can be found")
+ANOTHER_SOURCE = mark(
+    "The empty scene was of another source, so everything is painted: step out of the picture "
+    "again (Shift+Z)"
+)
+FAILURE = mark("Could not find people by this file")
 BY_BRUSH = mark("The brush marks what is painted; the mask belongs to this picture")
 BY_SCENE = mark("People are what differs from the empty scene; keep the camera still")
 
@@ -46,10 +59,11 @@ class PersonController(QObject):
         session = self._session = context.session
         self._window, self._say, self._dialogs = context.window, context.say, context.dialogs
         self._bar, self._gestures, self._title = bar, gestures, ""
-        self._brushing = brushing
+        self._brushing, self._viewport = brushing, context.viewport
         self.countdown = Countdown(context.viewport)
         self.dialog: PersonDialog | None = None
-        self._left = 0
+        self._left = self._checks = 0
+        self._folded = False  # whether the dialog is hidden, so that the digits are seen
         self._second = QTimer(self, interval=1000)
         self._second.timeout.connect(self._count)
         bar.canceled.connect(self.cancel)
@@ -74,8 +88,9 @@ class PersonController(QObject):
         if self.counting:
             self.cancel()
         elif not self._session.streaming:
-            self._say(tr(NOT_PLAYING))
+            self._refuse(tr(NOT_PLAYING))
         else:
+            self._fold()
             self._left = SECONDS
             self._second.start()
             self._show_countdown()
@@ -86,6 +101,7 @@ class PersonController(QObject):
         self._left = 0
         self._show_countdown()
         self._session.learn_scene(False)
+        self._unfold()
 
     def _count(self) -> None:
         self._left -= 1
@@ -103,6 +119,27 @@ class PersonController(QObject):
         if not self.counting:
             words = "" if share is None else tr("Learning the empty scene")
             self._bar.show_share(words, share or 0.0)
+            if share is None:
+                self._unfold()
+
+    def _fold(self) -> None:
+        """Hide the dialog while somebody in front of the camera follows the digits."""
+        if self.dialog is not None and self.dialog.isVisible():
+            self._folded = True
+            self.dialog.hide()
+            self._window.activateWindow()  # Escape cancels there
+
+    def _unfold(self) -> None:
+        if self._folded and self.dialog is not None:
+            self._folded = False
+            self.dialog.show()
+
+    def _refuse(self, text: str) -> None:
+        """Say why a command is refused where the user looks."""
+        if self.dialog is not None and self.dialog.isVisible():
+            self.dialog.state.show_fault(text)
+        else:
+            self._say(text)
 
     def _on_learned(self, file: Path) -> None:
         config = self._session.config
@@ -126,7 +163,8 @@ class PersonController(QObject):
             dialog = self.dialog = PersonDialog(self._window)
             dialog.picked.connect(self._pick)
             dialog.step_out.connect(self.step_out)
-            dialog.file_wanted.connect(self._ask_file)
+            dialog.scene_wanted.connect(self._ask_scene)
+            dialog.network_wanted.connect(self._ask_network)
             dialog.forget.connect(self._forget)
             dialog.brush.wanted.connect(self._use_brush)
             dialog.brush.resized.connect(self._resize_brush)
@@ -138,8 +176,38 @@ class PersonController(QObject):
     def _pick(self, name: str, value: object) -> None:
         self._session.config = replace(self._session.config, **{name: value})
 
-    def _ask_file(self) -> None:
-        self._dialogs.ask(self._window, tr("Find people by a file"), OPEN_MATTE, self.use_file)
+    def _ask_scene(self) -> None:
+        self._ask_file(tr("A picture of the empty scene"), OPEN_PICTURE)
+
+    def _ask_network(self) -> None:
+        self._ask_file(tr("A network that finds people"), OPEN_MATTE_NETWORK)
+
+    def _ask_file(self, title: str, kind: FileKind) -> None:
+        self._dialogs.ask(self._window, title, kind, self.check_file)
+
+    def check_file(self, file: Path) -> None:
+        """Use a file if it fits the picture; otherwise say why not, and keep the choice before."""
+        self._checks += 1
+        number, styled = self._checks, self._viewport.styled
+
+        def work() -> MatteError | None:
+            try:
+                check_matte(str(file.absolute()), None if styled is None else styled.source.pixels)
+            except MatteError as exc:
+                return exc
+            return None
+
+        def done(fault: MatteError | None) -> None:
+            if number != self._checks:
+                return  # the user has chosen another file meanwhile
+            if fault is None:
+                self.use_file(file)
+            elif self.dialog is not None and self.dialog.isVisible():
+                self.dialog.state.show_fault(Problem.of(fault, failure=FAILURE).summary)
+            else:
+                self._session.problem.emit(Problem.of(fault, failure=FAILURE))
+
+        self._session.run(work, done, failure=FAILURE)
 
     def use_file(self, file: Path) -> None:
         """Find people by a network or a picture of the empty scene."""
@@ -148,7 +216,7 @@ class PersonController(QObject):
         self._session.config = replace(config, matte=str(file.absolute()), paint=part)
 
     def _forget(self) -> None:
-        self._session.config = replace(self._session.config, matte="", paint=EVERYTHING)
+        self._session.config = self._session.config.without_matte()
 
     def _on_replaced(self) -> None:
         self._leave_source()
@@ -166,8 +234,11 @@ class PersonController(QObject):
         if self.counting:
             self.cancel()
         self._brushing.use(on=False, erases=False)
-        if is_of_source(Path(self._session.config.matte)):
+        file = Path(self._session.config.matte)
+        if is_of_source(file):
             self._forget()
+            if is_learned(file):
+                self._say(tr(ANOTHER_SOURCE))
         self.source_left.emit()
 
     def _show_config(self, config: EngineConfig) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QProgressBar,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -28,6 +27,7 @@ from app.ui.queue.folding_row import FoldingRow
 from app.ui.queue.row_list import RowList
 from app.ui.queue.row_model import RowModel
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.roles import show_role
 from app.ui.widgets.toolbar import set_text_shown, tool_button
 from utils.translation.texts import mark, tr
 
@@ -114,11 +114,11 @@ class QueuePage(QFrame):
 
     def show_running(self, running: bool) -> None:
         """Highlight the start button while the queue does not run."""
-        _highlight(self.start, not running)
+        show_role(self.start, "" if running else "primary")
 
     def show_end(self, ended: bool, *, more: bool) -> None:
         """Offer the results once a run has ended, beside the start button if `more` waits."""
-        _highlight(self.results, not more)
+        show_role(self.results, "" if more else "primary")
         self.results.setVisible(ended)
         self.finish.setVisible(not ended)
         self.start.setVisible(more or not ended)
@@ -148,14 +148,6 @@ class QueuePage(QFrame):
         if paths := material_of(event.mimeData()).paths:
             accept_as_copy(event)
             self.dropped.emit(list(paths))
-
-
-def _highlight(button: QToolButton, on: bool) -> None:
-    role = "primary" if on else ""
-    if button.property("role") != role:
-        button.setProperty("role", role)
-        button.style().unpolish(button)
-        button.style().polish(button)
 
 
 def _line(parent: QWidget) -> QLabel:

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QMouseEvent, QPalette, QScreen
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from app.engine.matting.cutout import KEY_COLOR
 from app.engine.result import StyledFrame
 from app.ui.layouts import fill
 from app.ui.viewport.viewport import Viewport
@@ -30,10 +31,7 @@ class ProjectorWindow(QWidget):
         super().__init__(None, Qt.WindowType.Window)
         self.setWindowTitle(tr("StyleForge: projector"))
         self.setAccessibleName(tr("Projector"))
-        palette = self.palette()
-        for role in (QPalette.ColorRole.Window, QPalette.ColorRole.Dark):
-            palette.setColor(role, QColor("black"))
-        self.setPalette(palette)
+        self._surround(QColor("black"))
         self.picture = Viewport(lambda *_: None, self)
         self.picture.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.picture.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -48,8 +46,17 @@ class ProjectorWindow(QWidget):
         self._hide_pointer()
 
     def show_styled(self, styled: StyledFrame | None) -> None:
-        """Show a result, or black for None."""
+        """Show a result, or black for None; what surrounds a green rest is green too."""
+        keyed = styled is not None and styled.config.has_green
+        self._surround(QColor(*KEY_COLOR) if keyed else QColor("black"))
         self.picture.show_styled(styled, timed=False)
+
+    def _surround(self, color: QColor) -> None:
+        palette = self.palette()
+        if palette.color(QPalette.ColorRole.Dark) != color:
+            for role in (QPalette.ColorRole.Window, QPalette.ColorRole.Dark):
+                palette.setColor(role, color)
+            self.setPalette(palette)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

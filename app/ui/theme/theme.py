@@ -212,6 +212,10 @@ QProgressBar {{ background: {t.raised}; border: none; border-radius: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 4px; }}
 QLabel:disabled {{ color: {t.disabled}; }}
 QLabel[role="muted"] {{ color: {t.muted}; font-size: {points * 0.92:.1f}pt; }}
+QLabel[role="fault"] {{ color: {t.fault}; }}
+QLabel[role="command"] {{ background: {t.raised}; border: 1px solid {t.outline};
+    border-radius: {RADIUS}px; padding: 6px 8px; }}
+QLabel[role="command"]:focus {{ border-color: {t.accent}; }}
 QLabel[role="heading"] {{ color: {t.muted}; font-size: {points * 0.88:.1f}pt; font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {points * 1.35:.1f}pt; font-weight: 600; }}
 QLabel[role="key"] {{ background: {t.raised}; border: 1px solid {t.outline}; border-radius: 4px;

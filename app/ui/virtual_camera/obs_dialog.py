@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication
+from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -17,7 +16,8 @@ from app.ui.layouts import Part, described, fill
 from app.ui.theme.tokens import SPACE
 from app.ui.widgets.dialogs import ModelessDialog, lay_out_dialog
 from app.ui.widgets.message_bars import make_button
-from app.ui.widgets.remark_label import RemarkLabel
+from app.ui.widgets.roles import show_role
+from app.ui.widgets.status_line import StatusLine
 from app.ui.window_geometry import WindowGeometry
 from app.virtual_camera.installing import Needed
 from utils.translation.texts import tr
@@ -27,6 +27,8 @@ WIDTH = 560  # pixels
 
 class ObsDialog(ModelessDialog):
     """Offers the virtual camera and the projector window, with what to do in OBS.
+
+    The way that works at once comes first, with the primary button.
 
     Args:
         camera, projector: The actions that switch them.
@@ -44,9 +46,13 @@ class ObsDialog(ModelessDialog):
         self._camera, self._projector = camera, projector
         self.needed = _paragraph()
         self.command = described(
-            QLineEdit(), tr("What to install"), tr("The command or the address to copy")
+            _paragraph(), tr("What to install"), tr("The command or the address to copy")
         )
-        self.command.setReadOnly(True)
+        self.command.setProperty("role", "command")
+        self.command.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.copy = make_button(
             tr("&Copy"), tr("Copy this line to the clipboard"), self._copy_command
@@ -54,7 +60,6 @@ class ObsDialog(ModelessDialog):
         self.start = make_button(
             tr("&Start the camera"), tr("Switch the virtual camera on or off"), camera.trigger
         )
-        self.start.setProperty("role", "primary")
         self.test = make_button(
             tr("Send a &test picture"),
             tr("Show color bars to the other program for five seconds"),
@@ -70,7 +75,8 @@ class ObsDialog(ModelessDialog):
             tr("Show the painting alone in a window, or close that window"),
             projector.trigger,
         )
-        self.status = RemarkLabel()
+        self.status = StatusLine()
+        self.status.setAccessibleName(tr("State of the virtual camera"))
         for action in (camera, projector):
             action.changed.connect(self._update)
         self._lay_out()
@@ -81,16 +87,33 @@ class ObsDialog(ModelessDialog):
         """Show what has to be installed first."""
         self.needed.setText(needed.sentence)
         self.command.setText(needed.command)
-        self.command.setCursorPosition(0)
         for part in (self.command, self.copy):
             part.setVisible(bool(needed.command))
+        first = self._window_way if needed.missing else self._camera_way
+        if self._ways.indexOf(first) != 0:
+            self._ways.insertWidget(0, first)
+        show_role(self.start, "" if needed.missing else "primary")
+        show_role(self.project, "primary" if needed.missing else "")
+        self.make_room()
 
     def show_status(self, text: str) -> None:
         """Show the state of the camera; "" while it is off."""
         self.status.show_text(text)
+        self.make_room()
+
+    def show_fault(self, text: str) -> None:
+        """Show why the camera does not start."""
+        self.status.show_fault(text)
+        self.make_room()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make room again: the theme shapes texts and buttons when they are first shown."""
+        super().showEvent(event)
+        self.make_room()
 
     def _copy_command(self) -> None:
         QGuiApplication.clipboard().setText(self.command.text())
+        self.status.show_answer(tr("Copied"))
 
     def _update(self) -> None:
         sends, projects = self._camera.isChecked(), self._projector.isChecked()
@@ -101,8 +124,7 @@ class ObsDialog(ModelessDialog):
     def _lay_out(self) -> None:
         line = fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=SPACE)
         buttons = fill(QHBoxLayout(), self.start, self.test, self.settings, None, spacing=SPACE)
-        camera = _way(
-            1,
+        self._camera_way = _way(
             tr("As a camera"),
             tr("OBS, Zoom, Meet and Discord find the painting in their list of cameras."),
             self.needed,
@@ -110,8 +132,7 @@ class ObsDialog(ModelessDialog):
             buttons,
             self.status,
         )
-        window = _way(
-            2,
+        self._window_way = _way(
             tr("As a window"),
             tr(
                 "Nothing has to be installed. In OBS, add the source Window Capture and choose the "
@@ -121,23 +142,23 @@ class ObsDialog(ModelessDialog):
         )
         content = QWidget()
         margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE)
-        fill(QVBoxLayout(content), camera, window, None, margins=margins, spacing=2 * SPACE)
+        self._ways = QVBoxLayout(content)
+        ways = self._camera_way, self._window_way
+        fill(self._ways, *ways, None, margins=margins, spacing=2 * SPACE)
         lay_out_dialog(self, content, self.close_button(tr("C&lose")))
         self.setMinimumWidth(WIDTH)
 
 
-def _way(number: int, title: str, text: str, *parts: Part) -> QWidget:
-    """Return a card of a way: its number, title and description, and parts below."""
+def _way(title: str, text: str, *parts: Part) -> QWidget:
+    """Return a card of a way: its title and description, and parts below."""
     card = QFrame()
     card.setObjectName("card")
-    sign, heading = QLabel(str(number)), QLabel(title)
-    sign.setProperty("role", "key")
+    heading = QLabel(title)
     heading.setProperty("role", "title")
-    head = fill(QHBoxLayout(), sign, heading, None, spacing=SPACE)
     words = _paragraph()
     words.setText(text)
     margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, 2 * SPACE)
-    fill(QVBoxLayout(card), head, words, *parts, margins=margins, spacing=SPACE)
+    fill(QVBoxLayout(card), heading, words, *parts, margins=margins, spacing=SPACE)
     return card
 
 

@@ -18,6 +18,7 @@ from app.virtual_camera.choice import CameraChoice, parse_size
 from app.virtual_camera.color_bars import color_bars
 from app.virtual_camera.installing import needed
 from app.virtual_camera.sender import CameraStatus, State, VirtualCamera
+from utils.translation.joints import sentences
 from utils.translation.texts import mark, tr
 
 TEST_MS = 5000  # of the test picture
@@ -86,7 +87,7 @@ class CameraSwitch(QObject):
             self._obs = ObsDialog(self._action, self._projector, self._window)
             self._obs.test_wanted.connect(self._send_test)
             self._obs.settings_wanted.connect(self.ask)
-            self._obs.show_status(self._text)
+        self._obs.show_status(self._text)
         self._obs.show_needed(needed())
         self._obs.bring_up()
 
@@ -137,7 +138,7 @@ class CameraSwitch(QObject):
                 return
             if isinstance(opened, Problem):
                 self.close()
-                self._session.problem.emit(opened)
+                self._show_fault(opened)
             elif opened is not None:
                 self._on_status(opened.status)
                 self._session.set_least_size(choice.width, choice.height, "virtual camera")
@@ -167,7 +168,7 @@ class CameraSwitch(QObject):
             return  # from a closed camera, or outdated
         if status.state is State.FAILED:
             self.close()
-            self._session.problem.emit(
+            self._show_fault(
                 Problem(
                     tr(
                         "The virtual camera {device} failed: {fault}",
@@ -179,6 +180,16 @@ class CameraSwitch(QObject):
             )
             return
         self._show(str(status))
+
+    def _show_fault(self, problem: Problem) -> None:
+        """Show why there is no camera: where the user looks, with what to install."""
+        missing = needed().missing
+        if missing:
+            self.ask_obs()
+        if self._obs is not None and self._obs.isVisible():
+            self._obs.show_fault(missing or sentences(problem.summary, problem.advice))
+        else:
+            self._session.problem.emit(problem)
 
     def _show(self, text: str) -> None:
         self._text = tr("Virtual camera: {text}", text=text) if text else ""

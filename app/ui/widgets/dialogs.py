@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.ui.layouts import fill
 from app.ui.theme.tokens import SPACE
@@ -23,6 +23,16 @@ class ModelessDialog(QDialog):
         self.show()
         self.raise_()
         self.activateWindow()
+
+    def make_room(self) -> None:
+        """Grow until the wrapped texts fit, which a window does not do by itself."""
+        layout = self.layout()
+        if layout is not None:
+            for each in self.findChildren(QLayout):  # they keep sizes from before the text
+                each.invalidate()
+            layout.activate()
+            needed = layout.totalHeightForWidth(self.width())
+            self.resize(self.width(), max(self.height(), needed))
 
     def close_button(self, text: str, *, on_enter: bool = False) -> QPushButton:
         """Return a button that closes the dialog; Enter presses it only if `on_enter` is set."""

@@ -40,6 +40,14 @@ def test_with_a_device_nothing_is_left_to_install(tmp_path):
     assert needed("linux", tmp_path, {}, has_extra=True) == Needed(READY)
 
 
+def test_only_what_certainly_lacks_is_missing(tmp_path):
+    lacking = needed("linux", tmp_path, {}, has_extra=True)
+    assert lacking.missing != needed("linux", tmp_path, {}, has_extra=False).missing
+    assert lacking.missing
+    for system in ("win32", "darwin"):
+        assert not needed(system, tmp_path, {}, has_extra=True).missing
+
+
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_windows_and_macos_get_the_address_of_obs(system, tmp_path):
     found = needed(system, tmp_path, {}, has_extra=True)

@@ -11,6 +11,13 @@ _WINDOW = "tests/app/ui/window/test_palette.py"
 
 MUTANTS = (
     Mutant(
+        "the words of other programs find nothing",
+        "app/ui/palette/finding.py",
+        "{_native(action.shortcut())} {other}",
+        "{_native(action.shortcut())}",
+        (f"{_WINDOW}::test_the_words_of_other_programs_find_the_action",),
+    ),
+    Mutant(
         "texts come before titles",
         "app/ui/palette/search.py",
         "return place, age, not index.starts(row, query), row",

@@ -17,8 +17,30 @@ _LOOP = "tests/app/live/test_finishing_again.py"
 _AGAIN = "tests/app/engine/test_finishing_again.py"
 _SERVE = "tests/app/server/test_mattes.py"
 _STYLIZE = "tests/app/commands/test_mattes.py"
+_REFUSED = "tests/app/live/test_refused_mattes.py"
 
 MUTANTS = (
+    Mutant(
+        "a refused matte is taken again by the next frame",
+        "app/live/frame_loop.py",
+        "            self._wanted = kept  # otherwise",
+        "            pass  # otherwise",
+        (f"{_REFUSED}::test_a_scene_of_another_shape_is_told_once_and_the_stream_goes_on",),
+    ),
+    Mutant(
+        "a refused matte takes the one before along",
+        "app/live/frame_loop.py",
+        "        if before is not None and before.matte != refused.matte:\n",
+        "        if False:\n",
+        (f"{_REFUSED}::test_the_matte_before_stays",),
+    ),
+    Mutant(
+        "the dialog covers the countdown",
+        "app/ui/person/controller.py",
+        "            self._fold()\n",
+        "",
+        (f"{_WINDOW}::test_the_dialog_makes_room_for_the_countdown_and_comes_back",),
+    ),
     Mutant(
         "a shadow is a person",
         "kernels/frames/native/matting.h",

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from app.engine.config import same_choice
-from app.engine.engine import EngineError
 from app.engine.matting.brushing import HARD, LONG_SIDE, brush, mask_of
 from app.engine.matting.files import (
     LARGEST_MASK,
@@ -206,7 +205,7 @@ def test_a_mask_that_is_gone_leaves_the_painting_under_way_alone(engine, config,
     gone = replace(chosen, matte="gone.mask", paint="person")
     made = engine.finish(engine.infer(frame, ProcessMode.SINGLE), gone)
     assert made.config == chosen
-    with pytest.raises(EngineError):
+    with pytest.raises(MatteError):
         engine.configure(gone)
 
 

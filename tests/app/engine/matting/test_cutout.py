@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from app.engine import display_path
-from app.engine.engine import Engine, EngineError
-from app.engine.matting.files import keep_scene
+from app.engine.engine import Engine
+from app.engine.matting.files import MatteError, keep_scene
 from app.engine.matting.scene import FRAMES, Scene
 from app.engine.process_mode import ProcessMode
 from app.frame import Frame
@@ -152,7 +152,7 @@ def test_a_learned_scene_ends_with_its_source(engine, config, painted):
 
 def test_a_missing_scene_is_refused_and_the_choice_stays(engine, config, tmp_path):
     engine.configure(config)
-    with pytest.raises(EngineError) as error:
+    with pytest.raises(MatteError) as error:
         engine.configure(replace(config, matte=str(tmp_path / "gone.scene")))
     assert mentions(str(error.value), "gone.scene")
     assert engine.config == config

@@ -62,6 +62,24 @@ def test_every_label_and_box_of_the_panel_is_found(window):
     assert {without_mnemonic(each.text()) for each in (*shown, *boxes)} <= titles
 
 
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        ("green screen", "person"),
+        ("chroma key", "person"),
+        ("remove background", "person"),
+        ("blur background", "person"),
+        ("transparent", "person"),
+        ("webcam", "virtual_camera"),
+        ("broadcast", "obs"),
+        ("window capture", "projector"),
+        ("stream", "obs"),
+    ],
+)
+def test_the_words_of_other_programs_find_the_action(window, words, key):
+    assert f"action:{key}" in [entry.key for entry in found(opened(window), words)[:8]]
+
+
 def test_return_runs_the_chosen_entry_and_the_focus_returns(streaming, session):
     view = opened(streaming)
     assert found(view, "mosa")[0].title == "Mosaic"

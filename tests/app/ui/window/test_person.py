@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
 from app.engine.matting import files
-from app.options import EVERYTHING, ONLY_BACKGROUND, ONLY_PERSON
+from app.options import EVERYTHING, GREEN, ONLY_BACKGROUND, ONLY_PERSON, SCENE_AS_IT_IS
 from app.settings import Settings
 from app.ui.controllers.settings_mapping import config_from_settings, settings_with_config
 from app.ui.person import controller
+from app.ui.person.dialog import NEEDED
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_undo import drag
+from tests.helpers.errors import mentions
 from tests.helpers.windows import show_window
+from utils.images.writing import write_pixels
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +36,14 @@ def person(moving):
     moving.person._second.setInterval(1)
     moving.learning._delay.setInterval(0)
     return moving.person
+
+
+@pytest.fixture
+def upright(tmp_path) -> Path:
+    """Return a photograph that is higher than it is wide."""
+    path = tmp_path / "upright.png"
+    write_pixels(path, np.zeros((64, 48, 3), np.uint8))
+    return path
 
 
 @pytest.fixture
@@ -102,6 +114,67 @@ def test_the_dialog_changes_part_and_edge(dialog, person, session, picture):
     assert not dialog.drop.isEnabled()
 
 
+def test_a_picture_of_another_shape_is_refused_there_and_the_choice_stays(
+    dialog, person, session, upright, qtbot
+):
+    before, made = session.config, []
+    session.styled.connect(made.append)
+    person.check_file(upright)
+    qtbot.waitUntil(lambda: dialog.state.property("role") == "fault")
+    assert mentions(dialog.state.text(), upright.name)
+    assert session.config == before
+    count = len(made)
+    qtbot.waitUntil(lambda: len(made) > count + 2)
+
+
+def test_without_the_dialog_a_file_that_cannot_be_read_is_a_message(
+    moving, person, session, tmp_path, qtbot
+):
+    damaged = tmp_path / "damaged.png"
+    damaged.write_bytes(b"no picture")
+    before = session.config
+    with qtbot.waitSignal(session.problem, timeout=10_000) as told:
+        person.check_file(damaged)
+    assert mentions(told.args[0].summary, damaged.name)
+    assert "--" not in told.args[0].advice
+    assert session.config == before
+
+
+def test_a_picture_of_the_right_shape_is_used(dialog, person, session, picture, qtbot):
+    person.check_file(picture)
+    qtbot.waitUntil(lambda: session.config.matte == str(picture))
+    assert session.config.paint == ONLY_PERSON
+
+
+@pytest.mark.parametrize("chosen", [{"paint": ONLY_PERSON}, {"rest": GREEN}], ids=str)
+def test_a_choice_that_needs_a_scene_says_so_and_offers_to_step_out(
+    dialog, session, chosen, picture
+):
+    assert dialog.learn.property("role") != "primary"
+    session.config = replace(session.config, **chosen)
+    assert dialog.state.text() == NEEDED
+    assert dialog.learn.property("role") == "primary"
+    session.config = replace(session.config, matte=str(picture))
+    assert dialog.state.text() != NEEDED
+    assert dialog.learn.property("role") != "primary"
+
+
+def test_the_dialog_makes_room_for_the_countdown_and_comes_back(dialog, person, moving, qtbot):
+    person._second.setInterval(60_000)
+    QTest.mouseClick(dialog.learn, Qt.MouseButton.LeftButton)
+    assert person.counting
+    assert dialog.isHidden()
+    qtbot.waitUntil(moving.learning.isVisible)
+    QTest.mouseClick(moving.learning.cancel, Qt.MouseButton.LeftButton)
+    assert dialog.isVisible()
+
+
+def test_the_dialog_comes_back_when_the_scene_is_learned(dialog, session, qtbot):
+    with qtbot.waitSignal(session.scene_learned, timeout=10_000):
+        QTest.mouseClick(dialog.learn, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(dialog.isVisible)
+
+
 def test_a_drag_of_the_edge_is_one_change(dialog, person, moving, session, picture):
     person.use_file(picture)
     before = session.config
@@ -132,15 +205,20 @@ def test_every_control_of_the_dialog_has_a_name_a_tip_and_a_key(dialog):
     texts = [each.text() for each in dialog.findChildren(QAbstractButton)]
     texts += [label.text() for label in dialog.findChildren(QLabel)]
     keys = [text[text.index("&") + 1].lower() for text in texts if "&" in text]
-    assert len(keys) == len(set(keys)) == 12
+    assert len(keys) == len(set(keys)) == 13
 
 
 def test_another_source_ends_the_learned_scene(moving, person, session, picture, qtbot):
     with qtbot.waitSignal(session.scene_learned, timeout=10_000):
         press(moving, "step_out")
+    session.config = replace(session.config, rest=GREEN)
+    told = []
+    moving.person._say = told.append
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open(str(picture))
-    assert (session.config.matte, session.config.paint) == ("", EVERYTHING)
+    config = session.config
+    assert (config.matte, config.paint, config.rest) == ("", EVERYTHING, SCENE_AS_IT_IS)
+    assert told == [controller.ANOTHER_SOURCE]
 
 
 def test_the_same_film_again_begins_without_a_scene(moving, person, session, tmp_path, qtbot):

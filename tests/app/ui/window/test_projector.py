@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -9,6 +11,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu
 
+from app.engine.matting.cutout import KEY_COLOR
+from app.options import GREEN, ONLY_PERSON
 from app.ui.main_window import MainWindow
 from app.ui.showing import controller
 from app.ui.showing.controller import ONE_SCREEN
@@ -49,6 +53,17 @@ def test_it_shows_the_picture_on_black_and_nothing_else(projector):
     assert tuple(shown[shown.shape[0] // 2, shown.shape[1] // 2]) == (0, 255, 255)
     assert not shown[:, :20].any(), "a picture of 4:3 has black at its sides"
     assert not shown[:, -20:].any()
+
+
+def test_a_green_rest_goes_on_beside_the_picture(streaming, projector, session, picture):
+    session.config = replace(session.config, matte=str(picture), paint=ONLY_PERSON, rest=GREEN)
+    keyed = replace(streaming.viewport.styled, config=session.config)
+    projector.show_styled(keyed)
+    shown = pixels_of(projector)
+    assert (shown[:, :20] == KEY_COLOR).all()
+    assert (shown[:, -20:] == KEY_COLOR).all()
+    projector.show_styled(replace(keyed, config=session.config.without_matte()))
+    assert not pixels_of(projector)[:, :20].any()
 
 
 def test_it_shows_the_very_frames_of_the_window(moving, session, qtbot):

@@ -7,27 +7,34 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.settings import Settings
 from app.ui.main_window import MainWindow
+from app.ui.virtual_camera import switch
 from app.ui.virtual_camera.dialog import CameraDialog
 from app.ui.virtual_camera.obs_dialog import ObsDialog
 from app.ui.virtual_camera.switch import choice_from_settings
 from app.virtual_camera import sender
 from app.virtual_camera.choice import CameraChoice
 from app.virtual_camera.color_bars import color_bars
-from app.virtual_camera.installing import Needed
+from app.virtual_camera.device import MODPROBE
+from app.virtual_camera.installing import NEEDS_DRIVER, NO_DRIVER, READY, Needed
 from tests.app.ui.window.conftest import press
 from tests.app.ui.window.test_keys import controls
 from tests.helpers.errors import mentions
 from tests.helpers.virtual_cameras import NAME, FakeCameras, FakeReaders, fake_cameras
 from utils.images.writing import write_pixels
 
+LACKING = Needed(NEEDS_DRIVER, f"sudo apt install it && {MODPROBE}", NO_DRIVER)
+
 
 @pytest.fixture
-def cameras() -> Iterator[FakeCameras]:
+def cameras(monkeypatch) -> Iterator[FakeCameras]:
+    """Return the cameras of a machine that has a driver."""
+    monkeypatch.setattr(switch, "needed", lambda: Needed(READY))
     with fake_cameras() as cameras:
         yield cameras
 
@@ -103,7 +110,7 @@ def test_a_camera_that_is_switched_off_while_it_is_opened_is_closed(
     assert not is_checked(streaming)
 
 
-def test_without_a_camera_the_window_says_what_to_install_and_the_switch_goes_back(
+def test_a_camera_that_cannot_be_opened_is_a_problem_and_the_switch_goes_back(
     streaming, cameras, qtbot
 ):
     cameras.fault = "there is none"
@@ -335,6 +342,58 @@ def test_the_line_to_install_is_copied(obs):
     assert QGuiApplication.clipboard().text() == "sudo modprobe it"
     obs.show_needed(Needed("Ready."))
     assert not obs.copy.isVisible()
+
+
+def test_copying_is_answered_there(obs):
+    obs.show_needed(LACKING)
+    before = obs.status.text()
+    obs.copy.click()
+    assert obs.status.text().strip()
+    assert obs.status.text() != before
+
+
+def test_a_camera_that_does_not_start_says_so_there(obs, streaming, cameras, qtbot):
+    cameras.fault = "there is none"
+    obs.start.click()
+    qtbot.waitUntil(lambda: obs.status.property("role") == "fault")
+    assert mentions(obs.status.text(), "virtual camera on")
+    assert not streaming.problems.problems
+    assert not is_checked(streaming)
+
+
+def test_the_whole_command_is_seen(obs):
+    obs.show_needed(LACKING)
+    QApplication.processEvents()
+    command = obs.command
+    assert command.heightForWidth(command.width()) <= command.height()
+    assert "StyleForge" in command.text()
+
+
+def test_without_a_driver_the_switch_opens_the_dialog_which_says_what_is_missing(
+    streaming, cameras, qtbot, monkeypatch
+):
+    monkeypatch.setattr(switch, "needed", lambda: LACKING)
+    cameras.fault = "there is none"
+    press(streaming, "virtual_camera")
+    qtbot.waitUntil(lambda: streaming.findChild(ObsDialog) is not None)
+    dialog = streaming.findChild(ObsDialog)
+    qtbot.waitUntil(lambda: dialog.status.text() == LACKING.missing)
+    assert dialog.isVisible()
+    assert not streaming.problems.problems
+    assert not is_checked(streaming)
+
+
+def test_the_way_that_works_at_once_comes_first_with_the_primary_button(obs):
+    def first() -> tuple[bool, str, str]:
+        QApplication.processEvents()
+        above = obs.project.mapTo(obs, QPoint()).y() < obs.start.mapTo(obs, QPoint()).y()
+        return above, obs.project.property("role") or "", obs.start.property("role") or ""
+
+    assert first() == (False, "", "primary")
+    obs.show_needed(LACKING)
+    assert first() == (True, "primary", "")
+    obs.show_needed(Needed(READY))
+    assert first() == (False, "", "primary")
 
 
 def test_the_projector_is_opened_and_closed_there(obs, streaming):
