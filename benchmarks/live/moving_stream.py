@@ -25,7 +25,7 @@ from app.live.stream_metrics import StreamStats
 from app.sources.scene import render
 from benchmarks.live.measured_window import wait, window
 from benchmarks.live.program import Say, run
-from kernels.table.registry import SMOOTHING, STYLE
+from kernels.table.registry import STYLE
 from utils.opencv import cv2
 
 FPS, FRAME, SIZE = 30.0, (1280, 720), 320  # SIZE is the long side of the network's input
@@ -89,4 +89,4 @@ def report(say: Say) -> Mapping[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(run("python -m benchmarks.live.moving_stream", (STYLE, SMOOTHING), report))
+    sys.exit(run("python -m benchmarks.live.moving_stream", (STYLE,), report))
