@@ -100,8 +100,9 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
         related = late or shared >= 0.5 or same_name or listed
         if path != file and test not in near and not related:
             continue
+        itself = near.get(test) == 1  # a page's bounds are tested in another folder
         # Twenty seconds weigh as much as one import.
-        rank = (LATE if late else near.get(test, FAR)) - 2 * shared - 2 * same_name
+        rank = (LATE if late else near.get(test, FAR)) - 2 * (shared + same_name + itself)
         ranks[path] = rank + seconds.get(path, NEW_MODULE_S) / 20
     return ranks
 

@@ -68,7 +68,9 @@ def test_a_scene_of_another_shape_is_told_once_and_the_stream_goes_on(loop, told
 
 def test_the_matte_before_stays(loop, told, config, upright, tmp_path):
     fits = tmp_path / "fits.png"
-    write_pixels(fits, np.zeros_like(Panned().read().pixels))
+    frame = Panned().read()
+    assert frame is not None
+    write_pixels(fits, np.zeros_like(frame.pixels))
     good = replace(config, size=64, matte=str(fits), paint=ONLY_PERSON)
     play(loop, good)
     assert not told.problems

@@ -13,7 +13,7 @@ MUTANTS = (
     Mutant(
         "the words of other programs find nothing",
         "app/ui/palette/finding.py",
-        "{_native(action.shortcut())} {other}",
+        "{tr(row.words)} {_native(action.shortcut())}",
         "{_native(action.shortcut())}",
         (f"{_WINDOW}::test_the_words_of_other_programs_find_the_action",),
     ),

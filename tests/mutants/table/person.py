@@ -185,7 +185,7 @@ MUTANTS = (
     Mutant(
         "a learned scene outlives its source",
         "app/ui/person/controller.py",
-        "        if is_of_source(Path(self._session.config.matte)):\n            self._forget()\n",
+        "            self._forget()\n            if is_learned(file):\n",
         "",
         (f"{_WINDOW}::test_another_source_ends_the_learned_scene",),
     ),

@@ -104,8 +104,8 @@ MUTANTS = (
     Mutant(
         "pictures of one name in two folders fail the job that paints all",
         "app/ui/film_strip/paint_all/order.py",
-        "        return NUMBERED\n",
-        "        return NAME\n",
+        "name, (jobs, _) = NUMBERED, plan_jobs(inputs, folder, name_pattern(NUMBERED), style)",
+        "raise",
         (f"{_ORDER}::test_pictures_of_one_name_from_two_folders_have_numbers",),
     ),
     Mutant(

@@ -80,6 +80,7 @@ def test_the_first_picture_of_a_size_is_measured(device, painter):
     assert first.spent is None
     second = plan.start(painter.weights, picture(*SIZE)[0], pieces_from=1e-6)
     assert np.array_equal(first.result(), second.result())
+    assert second.spent is not None
     assert second.spent > 0
 
 
@@ -161,9 +162,11 @@ def test_groups_of_layers_are_measured_over_their_pieces(device, painter, monkey
     plan, x = slow_plan(painter, device, monkeypatch), picture(*SIZE)
     for _ in range(2):
         started = plan.start(painter.weights, x[0], timed=True, pieces_from=40.0)
+        assert started.milliseconds is not None
         assert [*started.milliseconds] == ["encoder", "residual blocks", "decoder"]
         assert all(each > 0 for each in started.milliseconds.values())
         whole = plan.start(painter.weights, x[0], timed=True)
+        assert whole.milliseconds is not None
         assert [*whole.milliseconds] == ["encoder", "residual blocks", "decoder"]
         assert np.array_equal(whole.result(), started.result())
 
