@@ -33,6 +33,7 @@ class Candidate:
         kernels: A key of ALL_VARIANTS, or COMPILED.
         reason: Why it cannot run on this machine, a clause; "" if it can.
         detail: The remedy or a longer reason; "" for none.
+        gpu: The name of its GPU, the same by CUDA and by WebGPU; "" for the processor.
     """
 
     title: str
@@ -40,6 +41,7 @@ class Candidate:
     device: torch.device = CPU
     reason: str = ""
     detail: str = ""
+    gpu: str = ""
 
 
 def candidates(family: NetworkFamily[Any]) -> tuple[Candidate, ...]:
@@ -62,8 +64,8 @@ def _cuda() -> Iterator[Candidate]:
         reason = tr(cuda_unavailable_reason())
         yield Candidate(_titled(OURS, "CUDA"), FUSED, reason=reason)
     for device, name in gpus:
-        yield Candidate(_titled(OURS, f"{name}, CUDA"), FUSED, device)
-        yield Candidate(_titled(tr(PLAIN), f"{name}, CUDA"), BASELINE, device)
+        yield Candidate(_titled(OURS, f"CUDA, {name}"), FUSED, device, gpu=name)
+        yield Candidate(_titled(tr(PLAIN), f"CUDA, {name}"), BASELINE, device, gpu=name)
 
 
 def _webgpu(family: NetworkFamily[Any]) -> Iterator[Candidate]:
@@ -76,8 +78,8 @@ def _webgpu(family: NetworkFamily[Any]) -> Iterator[Candidate]:
         return
     for index, adapter in enumerate(found()):
         if not adapter.software:
-            name = f"{adapter.name}, {WEBGPU_TITLE}"
-            yield Candidate(_titled(OURS, name), FUSED, webgpu_device(index))
+            name = f"{WEBGPU_TITLE}, {adapter.name}"
+            yield Candidate(_titled(OURS, name), FUSED, webgpu_device(index), gpu=adapter.name)
 
 
 def _on_pytorch(device: torch.device, name: str) -> Iterator[Candidate]:
@@ -89,8 +91,9 @@ def _compiled(family: NetworkFamily[Any]) -> Iterator[Candidate]:
     """Yield torch.compile last: the user may cancel it, since compiling takes a minute."""
     if family.key != FEED_FORWARD:
         return
-    for device, name in (*_gpus(), (CPU, "CPU")):
-        yield Candidate(_titled(COMPILED, name), COMPILED, device)
+    for device, name in _gpus():
+        yield Candidate(_titled(COMPILED, f"CUDA, {name}"), COMPILED, device, gpu=name)
+    yield Candidate(_titled(COMPILED, "CPU"), COMPILED)
 
 
 def _runtimes(family: NetworkFamily[Any]) -> Iterator[Candidate]:

@@ -170,7 +170,7 @@ class _Measuring:
 
     def __init__(self, task: Task, active: ActiveWeights, stop: StopFlag, effort: Effort) -> None:
         self._task, self._active, self._stop, self._effort = task, active, stop, effort
-        self._references: dict[torch.device, _Reference] = {}
+        self._references: dict[str, _Reference] = {}  # by GPU
 
     def row(self, candidate: Candidate) -> dict[str, object]:
         """Return the fields of a candidate's row that its measurement changes."""
@@ -192,9 +192,10 @@ class _Measuring:
         latency = latency_stats(times)
         fields = {"latency": latency, "title": title}
         if candidate.kernels == BASELINE:
-            self._references[candidate.device] = _Reference(title, latency.median, raw)
+            self._references[candidate.gpu] = _Reference(title, latency.median, raw)
             return fields
-        reference = self._references.get(candidate.device) or self._references.get(CPU)
+        # A GPU that only WebGPU reaches is compared with the processor.
+        reference = self._references.get(candidate.gpu) or self._references.get("")
         if reference is None:
             return fields
         agrees, _ = self._task.precision.agree(*peak_difference(raw, reference.raw))

@@ -25,14 +25,14 @@ class ModelessDialog(QDialog):
         self.activateWindow()
 
     def make_room(self) -> None:
-        """Grow until the wrapped texts fit, which a window does not do by itself."""
+        """Grow until buttons and wrapped texts fit, which a window does not do by itself."""
         layout = self.layout()
         if layout is not None:
             for each in self.findChildren(QLayout):  # they keep sizes from before the text
                 each.invalidate()
             layout.activate()
-            needed = layout.totalHeightForWidth(self.width())
-            self.resize(self.width(), max(self.height(), needed))
+            width = max(self.width(), layout.totalMinimumSize().width())
+            self.resize(width, max(self.height(), layout.totalHeightForWidth(width)))
 
     def close_button(self, text: str, *, on_enter: bool = False) -> QPushButton:
         """Return a button that closes the dialog; Enter presses it only if `on_enter` is set."""

@@ -40,6 +40,16 @@ def measured(catalog, *found: Candidate, precision=Precision.fp32, told=lambda _
     return measure(catalog, task(precision), stop, told, BRIEF, lambda _: found)
 
 
+@pytest.mark.parametrize(
+    ("gpu", "beside"), [("Card", "Plain PyTorch, CUDA, Card"), ("Chip", "Plain PyTorch, CPU")]
+)
+def test_an_engine_is_compared_with_plain_pytorch_on_its_own_gpu(catalog, gpu, beside):
+    plain = Candidate("Plain PyTorch, CUDA, Card", "baseline", gpu="Card")
+    ours = Candidate(f"StyleForge, WebGPU, {gpu}", "fused", gpu=gpu)
+    rows = measured(catalog, plain, PLAIN_CPU, ours).rows
+    assert next(row for row in rows if row.title == ours.title).beside == beside
+
+
 def test_each_engine_has_a_time_and_a_ratio_to_plain_pytorch_on_its_device(catalog):
     result = measured(catalog, OURS_CPU, PLAIN_CPU)
     ours, plain = result.rows
