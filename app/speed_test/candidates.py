@@ -21,7 +21,7 @@ from utils.devices import cuda_unavailable_reason
 from utils.translation.texts import tr
 
 CPU = torch.device("cpu")
-WEBGPU_TITLE = "WebGPU"
+CUDA_TITLE, WEBGPU_TITLE = "CUDA", "WebGPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ def _cuda() -> Iterator[Candidate]:
     gpus = _gpus()
     if not gpus:
         reason = tr(cuda_unavailable_reason())
-        yield Candidate(_titled(OURS, "CUDA"), FUSED, reason=reason)
+        yield Candidate(_titled(OURS, CUDA_TITLE), FUSED, reason=reason)
     for device, name in gpus:
-        yield Candidate(_titled(OURS, f"CUDA, {name}"), FUSED, device, gpu=name)
-        yield Candidate(_titled(tr(PLAIN), f"CUDA, {name}"), BASELINE, device, gpu=name)
+        yield Candidate(_titled(OURS, f"{CUDA_TITLE}, {name}"), FUSED, device, gpu=name)
+        yield Candidate(_titled(tr(PLAIN), f"{CUDA_TITLE}, {name}"), BASELINE, device, gpu=name)
 
 
 def _webgpu(family: NetworkFamily[Any]) -> Iterator[Candidate]:
@@ -92,7 +92,7 @@ def _compiled(family: NetworkFamily[Any]) -> Iterator[Candidate]:
     if family.key != FEED_FORWARD:
         return
     for device, name in _gpus():
-        yield Candidate(_titled(COMPILED, f"CUDA, {name}"), COMPILED, device, gpu=name)
+        yield Candidate(_titled(COMPILED, f"{CUDA_TITLE}, {name}"), COMPILED, device, gpu=name)
     yield Candidate(_titled(COMPILED, "CPU"), COMPILED)
 
 
