@@ -205,7 +205,7 @@ class Inference:
             *(active.network, kernels, device, precision, inferred.sizes.detail)
         ):
             device = host_of(device)  # the other network of a comparison
-            precision = active.family.computed(kernels, precision, device, slow=True)
+            precision = active.family.computed(kernels, precision, device)
         return self._networks.get(kernels, precision, device, active, by_layer=by_layer)
 
     def _textured(self, inferred: Inferred, inputs: tuple[Pixels, ...]) -> tuple[Pixels, ...]:

@@ -50,7 +50,7 @@ MUTANTS = (
     Mutant(
         "the baseline of a comparison computes in FP16 on the CPU",
         "app/engine/engine/inference.py",
-        "precision = active.family.computed(kernels, precision, device, slow=True)",
+        "precision = active.family.computed(kernels, precision, device)",
         "pass",
         (f"{_ENGINE}test_a_comparison_in_fp16_has_a_baseline_in_fp32",),
     ),
