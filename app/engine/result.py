@@ -14,7 +14,7 @@ from models.precision import Precision
 from utils.translation.joints import clauses, labeled
 from utils.translation.texts import tr
 
-LEAST_TIMED = 3  # frames that a median, a percentile or a rate is told of
+LEAST_TIMED = 3  # frames; fewer give no median, percentile or rate
 EQUAL = 0.02  # of a ratio, up to which two networks are equally fast
 
 

@@ -67,7 +67,7 @@ MUTANTS = (
         (f"{_WINDOW}::test_an_engine_of_the_test_is_not_the_streams",),
     ),
     Mutant(
-        "a figure is told of one frame",
+        "one frame makes a figure",
         "app/engine/result.py",
         "return self.frames >= LEAST_TIMED",
         "return self.frames >= 1",

@@ -75,7 +75,7 @@ def usual_folder(paths: Sequence[Path]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PaintPlace:
-    """Where the paintings go.
+    """The folders for the paintings.
 
     Attributes:
         folder: The wanted folder.
