@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from kernels.network.webgpu.areas import AREA_SIZES, area_mean
 from kernels.network.webgpu.texture.shared import REFLECTED, floats, shader
 from kernels.network.webgpu.wgsl import PICTURE_BITS, Binding, Shader
 
@@ -15,10 +16,10 @@ def cells() -> Shader:
     The frame is [H, W, 3] in bytes. `at` has the first number of the result in `grays`.
     """
     return shader(
-        ("size", "cells", "at"),
+        (*AREA_SIZES, "at"),
         (Binding("picture", "read", "array<u32>"), floats("grays", "write")),
         PICTURE_BITS.replace("source", "picture"),
-        _CELLS,
+        _CELLS.replace("AREA_MEAN", area_mean("vec3<f32>")),
     )
 
 
@@ -38,28 +39,16 @@ def halving() -> Shader:
 
 # Colors are rounded like OpenCV's: means of 2x2 pixels half up, others half to even.
 _CELLS = """
+fn values(pixel: u32) -> vec3<f32> {
+  let bits = color_bits(pixel);
+  return vec3<f32>(vec3<u32>(bits, bits >> 8u, bits >> 16u) & vec3<u32>(255u));
+}
+AREA_MEAN
 @compute @workgroup_size(THREADS)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= sizes.cells.x * sizes.cells.y) { return; }
-  let extent = vec2<f32>(sizes.size) / vec2<f32>(sizes.cells);
-  let begin = vec2<f32>(vec2<u32>(id.x % sizes.cells.x, id.x / sizes.cells.x)) * extent;
-  let end = begin + extent;
-  var sum = vec3<f32>();
-  var weights = 0.0;
-  for (var y = u32(begin.y); y < sizes.size.y && f32(y) < end.y; y++) {
-    let tall = min(end.y, f32(y) + 1.0) - max(begin.y, f32(y));
-    if (tall < 1e-3) { continue; }
-    for (var x = u32(begin.x); x < sizes.size.x && f32(x) < end.x; x++) {
-      let wide = min(end.x, f32(x) + 1.0) - max(begin.x, f32(x));
-      if (wide < 1e-3) { continue; }
-      let bits = color_bits(y * sizes.size.x + x);
-      let color = vec3<u32>(bits, bits >> 8u, bits >> 16u) & vec3<u32>(255u);
-      sum += tall * wide * vec3<f32>(color);
-      weights += tall * wide;
-    }
-  }
-  let mean = sum / weights;
-  let halved = all(sizes.size == 2u * sizes.cells);
+  if (id.x >= sizes.areas.x * sizes.areas.y) { return; }
+  let mean = area_mean(id.x);
+  let halved = all(sizes.size == 2u * sizes.areas);
   let color = select(clamp(round(mean), vec3<f32>(), vec3<f32>(255.0)), floor(mean + 0.5), halved);
   grays[sizes.at.x + id.x] = 0.299 * color.x + 0.587 * color.y + 0.114 * color.z;
 }

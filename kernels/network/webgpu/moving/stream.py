@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernels.frames.dense_motion import STEPS, sizes
 from kernels.frames.moving import FADE
 from kernels.frames.smoothing import CELL
+from kernels.network.webgpu.areas import Pair, area_sizes
 from kernels.network.webgpu.device import Buffer, Copy, Device
 from kernels.network.webgpu.moving import flow, pyramid, showing, trusting
 from kernels.network.webgpu.moving.shared import MOTIONS, PICTURES, PLACES, STATE_WORDS
@@ -19,7 +20,6 @@ from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.texture.shared import groups
 from kernels.network.webgpu.wgsl import Shader
 
-Pair = tuple[int, int]  # width and height, or another field of a shader's `sizes`
 Pixels = NDArray[np.uint8]  # [H, W, 3] RGB
 
 
@@ -143,7 +143,7 @@ class WebGpuMover:
         steps = [
             self._step(
                 *(pyramid.cells(), groups(largest.cells)),
-                ((width, height), largest.size, (largest.picture(picture), 0)),
+                (*area_sizes((width, height), largest.size), (largest.picture(picture), 0)),
                 picture=self._frame, grays=self._grays,
             )
         ]  # fmt: skip

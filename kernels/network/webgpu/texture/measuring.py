@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from kernels.network.webgpu.areas import AREA_SIZES, area_mean
 from kernels.network.webgpu.texture.shared import floats, shader
 from kernels.network.webgpu.wgsl import PICTURE_BITS, Binding, Shader
 
@@ -16,12 +17,12 @@ def measuring(*, squares: bool) -> Shader:
     mean of its squares; otherwise the mean, rounded.
     """
     kind = "vec2<f32>" if squares else "f32"
-    kept = "(sum / weights)" if squares else "clamp(round(sum.x / weights), 0.0, 255.0)"
+    kept = "mean" if squares else "clamp(round(mean.x), 0.0, 255.0)"
     return shader(
-        ("size", "areas"),
+        AREA_SIZES,
         (Binding("picture", "read", "array<u32>"), floats("result", "write", kind)),
         PICTURE_BITS.replace("source", "picture"),
-        _BODY.replace("KEPT", kept),
+        _BODY.replace("AREA_MEAN", area_mean("vec2<f32>")).replace("KEPT", kept),
     )
 
 
@@ -34,26 +35,15 @@ fn gray(pixel: u32) -> f32 {
   return f32((sum + 16384u) >> 15u);
 }
 
+fn values(pixel: u32) -> vec2<f32> {
+  let value = gray(pixel);
+  return vec2<f32>(value, value * value);
+}
+AREA_MEAN
 @compute @workgroup_size(THREADS)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x >= sizes.areas.x * sizes.areas.y) { return; }
-  let extent = vec2<f32>(sizes.size) / vec2<f32>(sizes.areas);
-  let begin = vec2<f32>(vec2<u32>(id.x % sizes.areas.x, id.x / sizes.areas.x)) * extent;
-  let end = begin + extent;
-  var sum = vec2<f32>();
-  var weights = 0.0;
-  for (var y = u32(begin.y); y < sizes.size.y && f32(y) < end.y; y++) {
-    let tall = min(end.y, f32(y) + 1.0) - max(begin.y, f32(y));
-    if (tall < 1e-3) { continue; }
-    for (var x = u32(begin.x); x < sizes.size.x && f32(x) < end.x; x++) {
-      let wide = min(end.x, f32(x) + 1.0) - max(begin.x, f32(x));
-      if (wide < 1e-3) { continue; }
-      let value = gray(y * sizes.size.x + x);
-      let weight = tall * wide;
-      sum += weight * vec2<f32>(value, value * value);
-      weights += weight;
-    }
-  }
+  let mean = area_mean(id.x);
   result[id.x] = KEPT;
 }
 """

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernels.frames.combing import Comb
 from kernels.frames.noise import BANDS, CELL, tile, tracked_size
+from kernels.network.webgpu.areas import Pair, area_sizes
 from kernels.network.webgpu.device import Buffer, Device
 from kernels.network.webgpu.native import Step
 from kernels.network.webgpu.texture import adding, combing, flatness, lines, measuring, motion
@@ -16,7 +17,6 @@ from kernels.network.webgpu.texture.shared import FRAME_BYTES, STATE_BYTES, fram
 from kernels.network.webgpu.wgsl import Shader
 from utils.stroke_directions import FOLLOW
 
-Pair = tuple[int, int]  # width and height
 PICTURES_KEPT = 4  # whose bind groups are kept: a plan has two pictures in flight
 
 
@@ -178,11 +178,17 @@ class WebGpuTexture:
         pixels = -(-self.size[0] * self.size[1] // adding.PIXELS)
         return (
             self._step(
-                *(measuring.measuring(squares=True), (self.size, self._cells), groups(cells)),
+                *(
+                    measuring.measuring(squares=True),
+                    area_sizes(self.size, self._cells), groups(cells),
+                ),
                 picture=picture, result=self._measured,
             ),
             self._step(
-                *(measuring.measuring(squares=False), (self.size, self._small), groups(small)),
+                *(
+                    measuring.measuring(squares=False),
+                    area_sizes(self.size, self._small), groups(small),
+                ),
                 picture=picture, result=self._gray,
             ),
             self._step(
