@@ -24,7 +24,7 @@ KERNELS = (
 )
 PROGRAM = (
     *(*KERNELS, "app", "assets", "benchmarks/network", "benchmarks/quality"),
-    *("benchmarks/webgpu.py", "benchmarks/webgpu_peers", "models"),
+    *("benchmarks/webgpu.py", "benchmarks/webgpu_moves.py", "benchmarks/webgpu_peers", "models"),
 )
 IMAGES = CHECKOUT / "kernels" / "images"
 WEIGHTS = CHECKOUT / "assets" / "any_style"  # in a separate wheel, because of their size

@@ -5,12 +5,23 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Collection
 
+import grimp
 import pytest
 
 from wheels import arrange as arranging
-from wheels.arrange import CHECKOUT, IMAGES, MOVED, arrange, with_moved_imports
+from wheels.arrange import (
+    CHECKOUT,
+    IMAGES,
+    KERNELS,
+    MOVED,
+    PROGRAM,
+    arrange,
+    with_moved_imports,
+)
 
+ROOMS = ("app", "benchmarks", "kernel_fusion", "kernels", "models", "utils")
 SETTINGS = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))
 SMALL = tomllib.loads((CHECKOUT / "wheels/kernel_fusion/pyproject.toml").read_text("utf-8"))
 OURS = re.compile(rf"({'|'.join(MOVED)})\.[a-z]\w*(\.\w+)*")
@@ -69,6 +80,31 @@ def test_images_are_no_part_of_what_is_arranged():
 def test_weights_that_have_a_wheel_of_their_own_are_no_part_of_it():
     folder = str(CHECKOUT / "assets")
     assert arranging._left_out(folder, ["any_style", "styles"]) == {"any_style"}
+
+
+@pytest.mark.parametrize("parts", [PROGRAM, KERNELS], ids=["program", "kernels"])
+def test_a_wheel_holds_every_module_of_ours_that_its_modules_import(parts):
+    found = grimp.build_graph(
+        *ROOMS, cache_dir=str(CHECKOUT / "build" / "imports"), exclude_type_checking_imports=True
+    )
+    held = {
+        module
+        for module in found.modules
+        if module.startswith("kernel_fusion") or _is_in(module.replace(".", "/"), parts)
+    }
+    missing = {
+        f"{importer} imports {imported}"
+        for importer in held
+        for imported in found.find_modules_directly_imported_by(importer)
+        if imported not in held
+    }
+    assert not missing
+
+
+def _is_in(place: str, parts: Collection[str]) -> bool:
+    """Return whether a module is in a wheel; `place` is its name with slashes."""
+    files = f"{place}.py", f"{place}/__init__.py"
+    return any(file == part or file.startswith(f"{part}/") for file in files for part in parts)
 
 
 @pytest.mark.full

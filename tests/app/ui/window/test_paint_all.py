@@ -391,7 +391,7 @@ def test_two_hundred_pictures_are_painted_while_the_window_answers(
     folder, broken = tmp_path / "many", "113.png"
     folder.mkdir()
     for number in range(200):
-        write_pixels(folder / f"{number:03}.png", pixels(64, 48, seed=number))
+        write_pixels(folder / f"{number:03}.png", pixels(256, 192, seed=number))
     (folder / broken).write_text("<html>")
     sources = {path.name: path.read_bytes() for path in folder.iterdir()}
     session.config = session.config.mixed([("candy", 1.0)])
@@ -423,7 +423,7 @@ def test_two_hundred_pictures_are_painted_while_the_window_answers(
     assert mentions(told, broken, "HTML")
     assert str(folder) not in told
     assert queue.page.faults.list.count() == 1
-    write_pixels(folder / broken, pixels(64, 48, seed=113))
+    write_pixels(folder / broken, pixels(256, 192, seed=113))
     sources[broken] = (folder / broken).read_bytes()
     queue.actions["retry"].trigger()
     qtbot.waitUntil(lambda: queue.rows[0].state is RowState.DONE, timeout=LONG)
@@ -433,7 +433,7 @@ def test_two_hundred_pictures_are_painted_while_the_window_answers(
     for name, data in sources.items():
         assert (folder / name).read_bytes() == data
         painted = read_pixels(out / f"{Path(name).stem}-candy.png").astype(int)
-        assert painted.shape == (48, 64, 3)
+        assert painted.shape == (192, 256, 3)
         assert np.abs(painted - read_pixels(folder / name)).mean() > 5
     shown: list[str] = []
     monkeypatch.setattr(

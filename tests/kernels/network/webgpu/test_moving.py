@@ -15,9 +15,9 @@ from kernels.network.webgpu.moving.stream import WebGpuMover, _levels
 from tests.kernels.frames.test_frames import moving_stream, smooth, stream
 from tests.kernels.frames.test_native_moving import EVERY
 
-# Compilers of WGSL may fuse products and sums, and the CPU weights pixels at the borders of cells in
-# FP32. A gray cell between two levels is then rounded the other way, and so is a motion, which moves
-# its surroundings by 1/32 of a cell.
+# Compilers of WGSL may fuse products and sums, and the CPU weights pixels at the borders of cells
+# in FP32. A gray cell between two levels is then rounded the other way, and so is a motion, which
+# moves its surroundings by 1/32 of a cell.
 MEAN, OFF_BY_MORE = 0.15, 0.015  # levels, and the share of numbers more than 1 away
 STREAMS = [
     *((stream, size) for size in ((16, 16), (7, 9), (3, 2), (2, 3), (1, 1), (1, 40))),
