@@ -29,6 +29,7 @@ from kernels.table.registry import GENERAL, OPS, SMOOTHING, TEXTURE
 from models.vit_checkpoints import save_vit
 from models.vit_config import VitConfig
 from models.vit_style_transfer import StyleForgeTransformer
+from tests.helpers.once import made_once
 from tools import build_wheels
 from tools.prebuild.__main__ import write_manifest
 from wheels.arrange import CHECKOUT, MOVED, WEIGHTS
@@ -123,7 +124,8 @@ def source(native_kernels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if this_platform() == ANY:
         pytest.skip("there is no wheel for this machine")
     folder = tmp_path_factory.mktemp("source")
-    with tarfile.open(build_wheels.build_sdist(folder)) as archive:
+    packed = made_once(folder, "sdist", build_wheels.build_sdist)  # which writes into the checkout
+    with tarfile.open(packed) as archive:
         # Debian 12 has Python 3.11.2, which knows no filters; 3.12 warns without one.
         filtered: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         archive.extractall(folder, **filtered)
