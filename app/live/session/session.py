@@ -262,7 +262,7 @@ class Session(QObject):
         self.paused = False
         self.replaced.emit()
         self.metrics.start(source.kind)
-        self._live = source.live
+        self._live, self._info = source.live, source.info  # of the same source as `spec`
         self._loop.interrupted.set()
         self._post(self._worker.open, source)
 

@@ -67,14 +67,13 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
     ),
     ActionEntry(
         "virtual_camera",
-        "Virtual camera",
+        "Camera out",
         ("W",),
         "Show the stream to other programs as a camera",
         "Picture",
         "webcam",
         checkable=True,
-        short="Camera out",
-        words="webcam, broadcast, stream to a call",
+        words="virtual camera, webcam, broadcast, stream to a call",
     ),
     ActionEntry(
         "obs",
@@ -83,7 +82,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         "Show how the painting gets into OBS and into calls",
         "Picture",
         "webcam",
-        section="Virtual camera",
+        section="OBS and calls",
         words="stream, live stream, broadcast, webcam, capture the window",
     ),
     ActionEntry(
@@ -92,7 +91,7 @@ PICTURE_ACTIONS: tuple[ActionEntry, ...] = (
         ("Shift+W",),
         "Choose size, rate and format of the virtual camera",
         "Picture",
-        section="Virtual camera",
+        section="OBS and calls",
     ),
     ActionEntry("save", "Save as...", ("Ctrl+S",), "Save the picture as a file", "Picture", "save"),
     ActionEntry(

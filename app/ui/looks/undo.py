@@ -22,7 +22,7 @@ class UndoController(QObject):
     def __init__(self, context: WindowContext, gestures: Gestures) -> None:
         super().__init__(context.window)
         session, actions = context.session, context.actions
-        self._session, self._gestures = session, gestures
+        self._session, self._gestures, self._say = session, gestures, context.say
         self._undo, self._redo = actions["undo"], actions["redo"]
         self._slideshow = actions["slideshow"]
         self.history = History(session.config)
@@ -40,10 +40,16 @@ class UndoController(QObject):
 
     def undo(self) -> None:
         self._record_now()
+        title = self.history.undo_title
         self._use(self.history.undo())
+        if title:
+            self._say(tr("Undone: {change}", change=title))
 
     def redo(self) -> None:
+        title = self.history.redo_title
         self._use(self.history.redo())
+        if title:
+            self._say(tr("Done again: {change}", change=title))
 
     def forget_source(self) -> None:
         """Undo no change to a learned scene or a mask of a source that is left."""

@@ -113,6 +113,7 @@ class Closing(QObject):
 def _works(window: WindowParts) -> tuple[Work, ...]:
     session, exporter, film = window.session, window.exporter, window.film_exporter
     studio, styles, queue = session.studio, session.style_jobs, window.queue
+    showing, camera = window.showing, window.virtual_camera
     return (
         Work(
             lambda: exporter.recording,
@@ -144,6 +145,16 @@ def _works(window: WindowParts) -> tuple[Work, ...]:
             lambda: styles.busy,
             styles.cancel,
             lambda: styles.making and tr("{task}: this is canceled", task=styles.making),
+        ),
+        Work(
+            lambda: showing.projector is not None,
+            showing.close,
+            lambda: tr("the projector window closes"),
+        ),
+        Work(
+            lambda: camera.camera is not None,
+            camera.close,
+            lambda: tr("other programs no longer get the painting from the virtual camera"),
         ),
         Work(lambda: session.writing),
     )

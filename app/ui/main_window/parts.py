@@ -144,8 +144,7 @@ class WindowParts(QMainWindow):
         adding = [self.actions_by_key[key] for key in ("style_picture", "install_style")]
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
-        reset, person = (self.actions_by_key[key] for key in ("reset", "person"))
-        self.panel = ControlPanel(self.session, reset, person, self)
+        self.panel = ControlPanel(self.session, self.actions_by_key, self)
         self.engine_bar = EngineBar(self.session, self)
         found = self.engine_bar.lists.fast_found
         found.connect(self.panel.speed_control.set_fast_precision)
@@ -226,6 +225,7 @@ class WindowParts(QMainWindow):
         self.person = PersonController(context, self.learning, self.brushing, gestures)
         self.person.source_left.connect(self.undo.forget_source)
         self.showing = ShowController(context, saved, self.full_quality)
+        self.showing.projected.connect(lambda shown: self.status.show_projector(shown=shown))
         self.speed_test = SpeedTestController(context, self.theme, saved.tell)
         self.report_copier = ReportCopier(context, self.settings.save, self.problems.add)
         self.languages = LanguageMenu(context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,7 @@ from app.ui.widgets.parameter_controls import (
     control_of,
     show_available,
 )
+from app.ui.widgets.toolbar import tool_button
 from models.families.table import FAMILIES
 from utils.translation.texts import tr
 
@@ -51,14 +53,14 @@ class ControlPanel(QScrollArea):
     stops mixing.
 
     Args:
-        reset: The action of the button beside the first heading.
-        person: The action of the button that opens the window of person and background.
+        actions: All actions of the window by key. Undo, redo and reset have buttons beside the
+            first heading, and another button opens the window of person and background.
     """
 
     mix_picked = Signal(object)
 
     def __init__(
-        self, session: Session, reset: QAction, person: QAction, parent: QWidget | None = None
+        self, session: Session, actions: Mapping[str, QAction], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._session = session
@@ -67,7 +69,7 @@ class ControlPanel(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._make_widgets()
-        self._make_groups(reset, person)
+        self._make_groups(actions)
         self._lay_out()
         self._connect()
         self.speed_control = SpeedController(session, self.speed, self)
@@ -96,10 +98,13 @@ class ControlPanel(QScrollArea):
         self.detail = DetailSlider(self._session.config.size)
         self.others = {"size": self.detail}  # not in the table
 
-    def _make_groups(self, reset: QAction, person: QAction) -> None:
-        self.reset_button = _button(reset, tr("Reset"))
+    def _make_groups(self, actions: Mapping[str, QAction]) -> None:
+        self.undo_button, self.redo_button = (
+            tool_button(actions[key], self) for key in ("undo", "redo")
+        )
+        self.reset_button = _button(actions["reset"], tr("Reset"))
         self.reset_button.setProperty("role", "small")
-        beside = {Group.STYLE: (self.reset_button,)}
+        beside = {Group.STYLE: (self.undo_button, self.redo_button, self.reset_button)}
         self.groups = {each: PanelGroup(tr(each), *beside.get(each, ())) for each in GROUPS}
         for group, part in self.groups.items():
             self._fill(part.form, group)
@@ -107,7 +112,7 @@ class ControlPanel(QScrollArea):
         self._brushwork_row.add_button(self.groups[Group.STROKES].form)
         QWidget.setTabOrder(self.brushwork.angle, self.remove_handles)
         part = self.groups[Group.PERSON] = PanelGroup(tr("Person"))
-        self.person_button = _button(person, person.text())
+        self.person_button = _button(actions["person"], actions["person"].text())
         part.form.add_check(self.person_button)
 
     def _fill(self, form: FormLayout, group: Group) -> None:

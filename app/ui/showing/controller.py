@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QScreen
 from PySide6.QtWidgets import QMenu
 
@@ -30,7 +30,12 @@ ONE_SCREEN = mark(
 
 
 class ShowController(QObject):
-    """Owns the projector, the slideshow and before/after saving."""
+    """Owns the projector, the slideshow and before/after saving.
+
+    `projected(shown)` tells that the projector opened or closed.
+    """
+
+    projected = Signal(bool)
 
     def __init__(
         self, context: WindowContext, saved: SavedFiles, full_quality: FullQuality
@@ -106,6 +111,7 @@ class ShowController(QObject):
         # The keys of the main window also work here, except those that leave full screen.
         window.addActions([each for each in self._window.actions() if each not in self._leaving])
         self._projecting.setChecked(True)
+        self.projected.emit(True)
         self._face()
         window.show_styled(self._viewport.styled)
         window.open_on(screen, full=full)
@@ -115,6 +121,7 @@ class ShowController(QObject):
             self.projector.deleteLater()
             self.projector = None
         self._projecting.setChecked(False)
+        self.projected.emit(False)
         self._session.set_least_size(0, 0, "projector")
 
     def _face(self) -> None:

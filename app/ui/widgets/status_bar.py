@@ -75,10 +75,12 @@ class StatusBar(QFrame):
         details.hide()
         self.camera = self._label(tr("Virtual camera"), Qt.AlignmentFlag.AlignHCenter)
         self.camera.hide()
+        self.projector = self._label(tr("Projector"), Qt.AlignmentFlag.AlignHCenter)
+        self.projector.hide()
         self.source = self._label(tr("Source"), Qt.AlignmentFlag.AlignRight)
         self.running.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         left = ((self.running, 4), details, None)
-        right = ((self.progress, 3), (self.camera, 2), (self.source, 2))
+        right = ((self.progress, 3), (self.camera, 2), (self.projector, 2), (self.source, 2))
         margins = (2 * SPACE, 0, 2 * SPACE, 0)
         fill(QHBoxLayout(self), *left, *right, margins=margins, spacing=SPACE)
 
@@ -105,6 +107,10 @@ class StatusBar(QFrame):
     def show_camera(self, text: str) -> None:
         """Show the state of the virtual camera; "" while it is off."""
         self.camera.show_text(text)
+
+    def show_projector(self, *, shown: bool) -> None:
+        """Show whether the projector window is open."""
+        self.projector.show_text(tr("The projector is open") if shown else "")
 
     def show_source(self, info: SourceInfo | None) -> None:
         self.source.setText(source_text(info))

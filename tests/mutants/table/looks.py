@@ -40,6 +40,13 @@ MUTANTS = (
         (UNDO + "test_a_style_that_was_removed_does_not_come_back",),
     ),
     Mutant(
+        "undo says nothing",
+        "app/ui/looks/undo.py",
+        'self._say(tr("Undone: {change}", change=title))',
+        "pass",
+        (UNDO + "test_what_was_undone_and_done_again_is_said",),
+    ),
+    Mutant(
         "undo leaves the speed test",
         "app/ui/looks/undo.py",
         "replace(config, compare=self._session.config.compare)",

@@ -28,6 +28,16 @@ def test_frames_arrive_styled(session, qtbot):
     assert session.info == source.info
 
 
+def test_the_properties_of_another_source_are_there_as_soon_as_it_is_open(session, qtbot):
+    give(session, Clockwork())
+    styled_with(qtbot, session)
+    other = Clockwork()
+    other.info = replace(other.info, title="another")
+    give(session, other)
+    assert session.info == other.info
+    styled_with(qtbot, session)
+
+
 def test_a_failing_source_ends_the_stream_with_a_problem_and_another_can_be_opened(session, qtbot):
     class Unplugged(Clockwork):
         def read(self, timeout: float = 0.02) -> Frame | None:

@@ -59,6 +59,9 @@ def window(session, saved, qtbot):
     show_window(window, qtbot)
     yield window
     window.theme.choice = "system"
+    if window.isVisible():  # otherwise it would ask before it closes
+        window.showing.close()
+        window.virtual_camera.close()
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from app.ui.showing.projector import ProjectorWindow, other_screens, screen_titl
 from tests.app.ui.window.conftest import press
 from tests.helpers.on_a_screen import told
 from tests.helpers.windows import show_window
+from utils.translation.texts import tr
 
 
 @pytest.fixture
@@ -105,9 +106,20 @@ def test_the_key_again_closes_it(streaming, projector):
     assert not is_checked(streaming)
 
 
-def test_closing_the_window_closes_it(streaming, projector):
+def test_closing_the_window_asks_first_and_then_closes_it(streaming, projector):
     streaming.close()
+    assert streaming.isVisible()
+    assert projector.isVisible()
+    assert tr("the projector window closes") in streaming.questions.accessibleDescription()
+    streaming.questions.accept.click()
     assert streaming.showing.projector is None
+    assert not streaming.isVisible()
+
+
+def test_the_window_shows_that_it_is_open(streaming, projector):
+    assert streaming.status.projector.isVisible()
+    projector.close()
+    assert not streaming.status.projector.isVisible()
 
 
 def test_with_one_screen_it_is_a_window_and_why_is_said(streaming, projector):

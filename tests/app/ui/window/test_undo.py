@@ -12,7 +12,9 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyleOptionSlider
 from app.parameters import PARAMETERS
 from models.precision import Precision
 from tests.app.ui.window.conftest import press
+from tests.helpers.errors import mentions
 from utils.stroke_directions import Handle
+from utils.translation.texts import tr
 
 
 def handle(slider) -> QPoint:
@@ -88,6 +90,27 @@ def test_the_menu_names_what_is_undone(window, session):
     press(window, "undo")
     assert (undo.text(), redo.text()) == ("Undo Strength", "Redo Style")
     assert "Ctrl+Shift+Z" in redo.toolTip()
+
+
+def test_what_was_undone_and_done_again_is_said(window, session):
+    press(window, "style_2")
+    press(window, "undo")
+    assert mentions(window.notices.text, tr("Undone: {change}", change=tr("Style")))
+    press(window, "redo")
+    assert mentions(window.notices.text, tr("Done again: {change}", change=tr("Style")))
+
+
+def test_the_panel_has_buttons_for_undo_and_redo(window, session):
+    press(window, "panel")
+    panel = window.panel
+    assert not panel.undo_button.isEnabled()
+    before = session.config
+    press(window, "style_2")
+    assert panel.undo_button.isEnabled()
+    QTest.mouseClick(panel.undo_button, Qt.MouseButton.LeftButton)
+    assert session.config == before
+    QTest.mouseClick(panel.redo_button, Qt.MouseButton.LeftButton)
+    assert session.config != before
 
 
 def test_a_slider_from_its_press_to_its_release_is_one_change(window, session):

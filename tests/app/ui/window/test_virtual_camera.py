@@ -27,6 +27,7 @@ from tests.app.ui.window.test_keys import controls
 from tests.helpers.errors import mentions
 from tests.helpers.virtual_cameras import NAME, FakeCameras, FakeReaders, fake_cameras
 from utils.images.writing import write_pixels
+from utils.translation.texts import tr
 
 LACKING = Needed(NEEDS_DRIVER, f"sudo apt install it && {MODPROBE}", NO_DRIVER)
 
@@ -82,9 +83,15 @@ def test_the_switch_again_closes_the_camera(on, cameras):
     assert not on.status.camera.isVisible()
 
 
-def test_closing_the_window_closes_the_camera(on, cameras):
+def test_closing_the_window_asks_first_and_then_closes_the_camera(on, cameras):
     on.close()
+    assert on.isVisible()
+    assert not cameras.opened[0].closed.is_set()
+    told = tr("other programs no longer get the painting from the virtual camera")
+    assert told in on.questions.accessibleDescription()
+    on.questions.accept.click()
     assert cameras.opened[0].closed.is_set()
+    assert not on.isVisible()
 
 
 def test_a_camera_that_is_switched_off_while_it_is_opened_is_closed(
@@ -248,7 +255,7 @@ def test_what_is_chosen_is_remembered_and_used(window, dialog, cameras, saved, q
     asked = cameras.opened[0].asked
     assert (asked["width"], asked["height"], asked["fps"]) == (640, 480, 25)
     assert asked["device"] == "/dev/video7"
-    window.close()
+    window.closing.leave()
     chosen = CameraChoice(640, 480, 25, "yuyv", "fill", "/dev/video7", always=True)
     assert choice_from_settings(saved[-1]) == chosen
 
