@@ -56,7 +56,8 @@ class Problem:
         said = labeled(tr(failure), str(exc))
         summary, advice = printable(said, MAX_MESSAGE_LENGTH), advice_for(exc)
         at_fault = advice == ASK_FOR_HELP
-        return cls(summary, format_details(exc), tr(advice), at_fault, of_source)
+        shown = tr(IN_WINDOW.get(advice, advice))
+        return cls(summary, format_details(exc), shown, at_fault, of_source)
 
 
 def advice_for(exc: BaseException) -> str:
@@ -173,4 +174,24 @@ ADVICE = {
     "OutOfMemoryError": "Choose a smaller size or the fast version of the style, or close other "
     "programs that use the graphics card.",
     "OSError": "Check that the disk or device is still there and has space, then try again.",
+}
+
+# The window's words for advice that names a command.
+IN_WINDOW = {
+    CORRECT: "Correct the value in the message, or choose another one.",
+    ASK_FOR_HELP: "Try again. If it fails again, ask for help with a report (Ctrl+F1).",
+    ADVICE["EngineError"]: "Choose another style, precision or engine.",
+    ADVICE["StyleError"]: "Choose another style. Install a damaged style again, or remove it in "
+    "the menu Style.",
+    ADVICE["FilmError"]: "Choose another codec, encoder or file type.",
+    ADVICE["ExportError"]: "Choose another name, size or format.",
+    ADVICE["QueueError"]: "Look at the entries of the queue; each tells why it failed.",
+    ADVICE["StylizeError"]: "Correct the file or the value in the message.",
+    ADVICE["StreamError"]: "Check the size, rate and device of the virtual camera (Shift+W).",
+    ADVICE["BuildError"]: "A report (Ctrl+F1) shows what to install; until then, PyTorch's kernels "
+    "run instead.",
+    ADVICE["KernelUnavailable"]: "A report (Ctrl+F1) shows which kernels run on this machine.",
+    ADVICE["CompilationError"]: "Ask for help with a report (Ctrl+F1); the compiler rejected "
+    "StyleForge's own code.",
+    ADVICE["ImportError"]: "A report (Ctrl+F1) shows which package or library is missing.",
 }

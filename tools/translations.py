@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Formatter
 
 from app.diagnostics.questions import QUESTIONS, TITLE
-from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL
+from app.errors import ADVICE, ASK_FOR_HELP, CORRECT, DISK_FULL, IN_WINDOW
 from app.options import (
     CAMERA_FITS,
     CAMERA_FORMATS,
@@ -82,6 +82,12 @@ def _of_families() -> Iterator[str]:
             yield from reasons.values()
 
 
+def _of_advice() -> Iterator[str]:
+    """Yield the advice that the window shows."""
+    for each in (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP):
+        yield IN_WINDOW.get(each, each)
+
+
 def _of_questions() -> Iterator[str]:
     yield TITLE
     for topic, questions in QUESTIONS.items():
@@ -96,7 +102,7 @@ TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "queue": lambda: (GROUP, *_of_actions(QUEUE_ACTIONS)),
     "parameters": _of_parameters,
     "options": _of_options,
-    "advice": lambda: (*ADVICE.values(), DISK_FULL, CORRECT, ASK_FOR_HELP),
+    "advice": _of_advice,
     "questions": _of_questions,
     "kinds_of_files": lambda: KINDS,
     "families": _of_families,

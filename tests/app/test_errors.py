@@ -22,11 +22,13 @@ import kernels
 import models
 import utils
 from app.cli import main
+from app.engine.engine.faults import EngineError
 from app.errors import (
     ADVICE,
     ASK_FOR_HELP,
     CORRECT,
     DISK_FULL,
+    IN_WINDOW,
     Problem,
     StyleForgeError,
     advice_for,
@@ -96,6 +98,20 @@ def test_every_advice_is_a_sentence_about_an_error_that_exists():
         assert advice[0].isupper() or advice[0] == "`"
         assert advice.endswith(".")
         assert 20 <= len(advice) <= 160
+
+
+def test_the_window_names_no_command_in_its_advice():
+    """A report that cannot be made is the exception: only a terminal tells more."""
+    without_window = {"ClusterError", "Refused", "WebGpuBenchError", "BenchError"}
+    without_window |= {"CardRatesError", "DoctorError", "CrewError", "AddressError", "HubError"}
+    shown = {
+        name: IN_WINDOW.get(advice, advice)
+        for name, advice in {**ADVICE, "": ASK_FOR_HELP, "StyleForgeError": CORRECT}.items()
+        if name not in without_window | {"ReportError"}
+    }
+    assert not [name for name, advice in shown.items() if "`" in advice or "--" in advice]
+    assert Problem.of(EngineError("x"), failure="Could not paint").advice in IN_WINDOW.values()
+    assert Problem.of(RuntimeError("x"), failure="Could not paint").at_fault
 
 
 def test_the_nearest_class_counts_and_a_full_disk_before_all():

@@ -26,6 +26,13 @@ MUTANTS = (
         for name in _SYSTEM
     ),
     Mutant(
+        "the window tells to run a command",
+        "app/errors.py",
+        "shown = tr(IN_WINDOW.get(advice, advice))",
+        "shown = tr(advice)",
+        (f"{_ERRORS}::test_the_window_names_no_command_in_its_advice",),
+    ),
+    Mutant(
         "a web page is decoded as a stream",
         "app/sources/address.py",
         '    if kind == "text/html":',

@@ -15,6 +15,13 @@ _PAINT_ALL = "tests/app/ui/window/test_paint_all.py"
 
 MUTANTS = (
     Mutant(
+        "trying again runs every waiting entry",
+        "app/ui/queue/control/entries.py",
+        "waiting = queue.waiting(known)",
+        "waiting = []",
+        ("tests/app/ui/window/test_queue.py::test_trying_again_leaves_other_entries_waiting",),
+    ),
+    Mutant(
         "an animation in the queue is to become a PNG",
         "app/ui/queue/look.py",
         "    if ending in FILM_ENDINGS or moves_in_folder(path):\n",

@@ -21,6 +21,13 @@ MUTANTS = (
         (f"{_MODES}::test_another_size_is_delivered_without_the_camera_counting_as_lost",),
     ),
     Mutant(
+        "the projector closes without a question",
+        "app/ui/main_window/closing.py",
+        'lambda: tr("the projector window closes"),',
+        'lambda: "",',
+        (f"{_PROJECTOR}::test_closing_the_window_asks_first_and_then_closes_it",),
+    ),
+    Mutant(
         "a chosen size is forgotten at the next start",
         "app/live/session/session.py",
         'self._spec = with_mode(f"camera:{self._info.title}", width, height, fps)',

@@ -33,20 +33,23 @@ class QueueEntries:
         self._session, self._store = session, store
         self._rows, self._chosen = rows, chosen
 
-    def retry(self, done: Callable[[], object]) -> None:
+    def retry(self, done: Callable[[list[int]], object]) -> None:
         """Requeue the selected failed rows, or all failed rows if no selected row failed.
 
-        `done` is called once they wait.
+        `done` gets the numbers of other jobs that wait.
         """
         failed = [row for row in self._chosen() if row.state is RowState.FAILED]
         failed = failed or [row for row in self._rows() if row.state is RowState.FAILED]
         numbers = [row.number for row in failed]
 
-        def work(queue: JobQueue) -> None:
+        def work(queue: JobQueue) -> list[int]:
+            known, _ = queue.jobs()
+            waiting = queue.waiting(known)
             for number in numbers:
                 queue.retry(number)
+            return waiting
 
-        self._store.change(work, lambda _: done(), failure="Could not queue the entries again")
+        self._store.change(work, done, failure="Could not queue the entries again")
 
     def move(self, numbers: Sequence[int], before: int | None) -> None:
         """Move jobs before the job number `before`, or to the end if None."""

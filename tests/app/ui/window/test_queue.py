@@ -338,6 +338,19 @@ def test_the_queue_is_run_and_says_what_became_of_each(queue, window, album, qtb
     assert queue.rows[4].ended_files == (6, 0)
 
 
+def test_trying_again_leaves_other_entries_waiting(queue, album, qtbot, monkeypatch):
+    jobs = JobQueue.default()
+    failed, waits = (jobs.add([f"--output={path}.out", "--", str(path)]) for path in album[:2])
+    jobs.finish(failed, "no")
+    qtbot.waitUntil(lambda: states(queue) == [RowState.FAILED, RowState.WAITING], timeout=LONG)
+    left: list = []
+    monkeypatch.setattr(queue.runner, "start", left.append)
+    key(queue, "retry")
+    qtbot.waitUntil(lambda: bool(left), timeout=LONG)
+    assert left == [[waits.number]]
+    qtbot.waitUntil(lambda: states(queue) == 2 * [RowState.WAITING], timeout=LONG)
+
+
 @pytest.mark.full
 def test_quitting_asks_and_the_next_start_offers_to_go_on(queue, window, session, album, qtbot):
     for path in album:  # each takes longer than the window needs to ask
