@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.batch.manifest import Manifest, ManifestError, State, read_manifest
 from app.batch.queue.description import Description, described
-from app.batch.queue.job import JobState, QueuedJob
+from app.batch.queue.job import JobState, QueuedJob, QueueError
 from app.batch.queue.job_queue import JobQueue
 from utils.translation.texts import trn
 
@@ -60,7 +60,7 @@ class Overview:
         for job in jobs:
             try:
                 views.append(self._view(job))
-            except ManifestError as exc:
+            except (ManifestError, QueueError) as exc:
                 damaged.append(f"job {job.number}: {exc}")
         present = {job.number for job in jobs}
         for known in (self._manifests, self._descriptions):
@@ -71,7 +71,8 @@ class Overview:
     def _view(self, job: QueuedJob) -> JobView:
         state = job.state.value
         if job.state is JobState.RUNNING and not self._queue.is_running(job):
-            state = INTERRUPTED
+            job = self._queue.get(job.number)  # its process may have ended since it was read
+            state = INTERRUPTED if job.state is JobState.RUNNING else job.state.value
         description = self._description(job)
         manifest = self._manifest(job.number)
         if manifest is None:

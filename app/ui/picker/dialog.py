@@ -32,6 +32,7 @@ from app.ui.picker.entries import Entry, Listing, read_folder, read_recent
 from app.ui.picker.foot import Foot, Kind, words_of
 from app.ui.picker.given import accept_as_copy, dropped_files, folder_of, is_typed, typed_path
 from app.ui.picker.model import ENTRY, EntryModel
+from app.ui.picker.new_folder import NewFolder
 from app.ui.picker.path_bar import PathBar
 from app.ui.picker.places import Place, PlaceList, drives, usual_places
 from app.ui.picker.thumbnails import FolderThumbnails, has_thumbnail
@@ -130,7 +131,10 @@ class PickerDialog(QDialog):
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setWordWrap(True)
         self.message.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.foot = Foot(self._kinds, self._take, self.reject, self)
+        self.new_folder = (
+            NewFolder(lambda: self._folder, self._run, self) if self._for_folder else None
+        )
+        self.foot = Foot(self._kinds, self._take, self.reject, self.new_folder, self)
 
     def _lay_out(self) -> None:
         self.filter.setFixedWidth(_LETTERS * self.fontMetrics().averageCharWidth())
@@ -159,6 +163,9 @@ class PickerDialog(QDialog):
         self.grid.doubleClicked.connect(lambda index: self._enter(index.data(ENTRY)))
         self.grid.selectionModel().selectionChanged.connect(lambda *_: self._on_chosen())
         self.thumbnails.made.connect(self._on_made)
+        if self.new_folder is not None:
+            self.new_folder.made.connect(self.go_to)
+            self.new_folder.refused.connect(self._show_fault)
         for part in (self.grid, self.filter):
             part.installEventFilter(self)
 
@@ -170,6 +177,8 @@ class PickerDialog(QDialog):
             ("Alt+Up", self.go_up),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        if self.new_folder is not None:
+            QShortcut(QKeySequence("Ctrl+Shift+N"), self).activated.connect(self.new_folder.ask)
 
     # Folders
 
@@ -213,8 +222,7 @@ class PickerDialog(QDialog):
                 return
             if found is None:
                 name = printable(str(paths[0]))
-                self._fault = tr("There is no file or folder '{name}'", name=name)
-                self._show_choice()
+                self._show_fault(tr("There is no file or folder '{name}'", name=name))
             elif found == paths[0]:
                 self.go_to(found)
                 self.grid.setFocus()
@@ -325,6 +333,10 @@ class PickerDialog(QDialog):
 
     # The choice
 
+    def _show_fault(self, fault: str) -> None:
+        self._fault = fault
+        self._show_choice()
+
     def _on_chosen(self) -> None:
         self._fault = ""
         self._show_choice()
@@ -339,12 +351,14 @@ class PickerDialog(QDialog):
         self.foot.show_words(text, self._fault or fault)
         whole = self._for_folder and self._folder is not None
         self.foot.open.setEnabled(bool(chosen) or (whole and not self._listing.fault))
+        if self.new_folder is not None:
+            self.new_folder.setEnabled(whole and not self._listing.fault)
 
     def _folder_words(self, chosen: list[Entry]) -> str:
         folder = chosen[0].path if chosen else self._folder
         if folder is None or (self._listing.fault and not chosen):
             return ""
-        return tr("Opens the folder '{name}'", name=printable(folder.name or str(folder), 80))
+        return tr("Folder: {name}", name=printable(folder.name or str(folder), 80))
 
     def _take(self) -> None:
         """Choose the selection; go into a single folder unless a folder is wanted."""

@@ -22,10 +22,13 @@ Kind = tuple[str, tuple[str, ...]]  # title in the chosen language, and extensio
 
 
 class Foot(QWidget):
-    """Shows one line of text, the list of kinds, Cancel and Open.
+    """Shows one line of text, the list of kinds, Cancel and the button that takes the choice.
 
     Attributes:
         offered: The kinds of files in the list.
+
+    Args:
+        new_folder: Shown first where a folder is chosen; None where files are.
     """
 
     def __init__(
@@ -33,6 +36,7 @@ class Foot(QWidget):
         kinds: Sequence[Kind],
         take: Callable[[], object],
         cancel: Callable[[], object],
+        new_folder: QWidget | None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -46,11 +50,15 @@ class Foot(QWidget):
         self.kinds.show_choice(0)
         self.kinds.setVisible(len(kinds) > 1)
         self.cancel = make_button(tr("&Cancel"), tr("Choose nothing (Esc)"), cancel)
-        self.open = make_button(tr("&Open"), tr("Open the choice (Enter)"), take)
+        words = tr("&Open"), tr("Open the choice (Enter)")
+        if new_folder is not None:
+            words = tr("&Use this folder"), tr("Use the folder that is named here (Enter)")
+        self.open = make_button(*words, take)
         self.open.setProperty("role", "primary")
         self.open.setDefault(True)
+        first = () if new_folder is None else (new_folder,)
         parts = (self.details, 1), self.kinds, self.cancel, self.open
-        fill(QHBoxLayout(self), *parts, margins=(0, 0, 0, 0), spacing=SPACE)
+        fill(QHBoxLayout(self), *first, *parts, margins=(0, 0, 0, 0), spacing=SPACE)
 
     @property
     def endings(self) -> tuple[str, ...]:

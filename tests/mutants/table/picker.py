@@ -10,6 +10,20 @@ _FILES = "tests/app/ui/window/test_files.py"
 
 MUTANTS = (
     Mutant(
+        "a new folder may be made elsewhere",
+        "app/ui/picker/new_folder.py",
+        'if name in ("", ".", "..") or any(letter in _NOT_IN_NAMES for letter in name):',
+        'if name in ("", ".", ".."):',
+        (f"{_PICKER}::test_a_name_that_no_folder_can_have_is_refused_in_a_sentence",),
+    ),
+    Mutant(
+        "Enter in the name of a new folder takes the folder above",
+        "app/ui/picker/new_folder.py",
+        "            self._enter()\n",
+        "            super().keyPressEvent(event)\n",
+        (f"{_PICKER}::test_a_new_folder_is_made_shown_and_chosen",),
+    ),
+    Mutant(
         "every thumbnail of a folder is read",
         "app/ui/picker/tiles.py",
         "        return self._entries.entries[top * columns : (bottom + 1) * columns]\n",

@@ -15,6 +15,13 @@ _PAINT_ALL = "tests/app/ui/window/test_paint_all.py"
 
 MUTANTS = (
     Mutant(
+        "a job that ends while it is read counts as interrupted",
+        "app/batch/queue/overview.py",
+        "job = self._queue.get(job.number)  # its",
+        "job = job  # its",
+        (f"{_OVERVIEW}::test_a_job_whose_process_ends_while_it_is_read_is_not_interrupted",),
+    ),
+    Mutant(
         "trying again runs every waiting entry",
         "app/ui/queue/control/entries.py",
         "waiting = queue.waiting(known)",

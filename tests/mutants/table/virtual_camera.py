@@ -129,11 +129,11 @@ MUTANTS = (
         (f"{_WINDOW}::test_the_preview_is_mirrored_and_what_is_sent_is_not",),
     ),
     Mutant(
-        "closing the window leaves the virtual camera open",
-        "app/ui/main_window/window.py",
-        "        self.virtual_camera.close()\n",
-        "",
-        (f"{_WINDOW}::test_closing_the_window_closes_the_camera",),
+        "the virtual camera ends with the window without a question",
+        "app/ui/main_window/closing.py",
+        "lambda: camera.camera is not None,",
+        "lambda: False,",
+        (f"{_WINDOW}::test_closing_the_window_asks_first_and_then_closes_the_camera",),
     ),
     Mutant(
         "a camera that was switched off while it was opened stays open",

@@ -8,6 +8,7 @@ import pytest
 
 from app.batch.manifest import Entry, Manifest, State
 from app.batch.queue.description import Kind, described
+from app.batch.queue.job import JobState
 from app.batch.queue.job_queue import JobQueue
 from app.batch.queue.overview import INTERRUPTED, Overview, why_failed
 from app.batch.shard import Shard
@@ -86,6 +87,24 @@ def test_an_overview_says_how_far_jobs_are_and_follows_changes(queue):
         == [2, 3]
         == [view.job.number for view in others]
     )
+
+
+def test_a_job_whose_process_ends_while_it_is_read_is_not_interrupted(queue, monkeypatch):
+    queue.add(["--", "a.png"])
+    looks = queue.is_running
+
+    def ended(job) -> bool:
+        queue.put_back(job)
+        return looks(job)
+
+    with queue.next_job() as taken:
+        assert taken is not None
+    (view,), _ = Overview(queue).read()
+    assert view.state == INTERRUPTED
+    monkeypatch.setattr(queue, "is_running", ended)
+    (view,), _ = Overview(queue).read()
+    assert view.state == JobState.WAITING
+    assert view.job.state is JobState.WAITING
 
 
 def test_a_manifest_that_has_not_changed_is_not_read_again(queue, monkeypatch):

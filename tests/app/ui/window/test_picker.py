@@ -27,6 +27,8 @@ from app.ui.picker.system import has_dialogs, is_native, system_has_dialogs
 from tests.app.ui.window.surfaces import accessible
 from tests.helpers.fakes import write_video
 from tests.helpers.file_dialogs import choose, open_dialogs, open_picker, select
+from utils.text import printable
+from utils.translation.texts import tr
 
 LONG = 10_000
 Key, Role = Qt.Key, Qt.ItemDataRole
@@ -320,15 +322,60 @@ def test_the_shown_folder_is_opened_unless_another_one_is_selected(window, album
     assert "notes.txt" not in names(picker)
     photo = picker.model.index(names(picker).index("photo 1.png"))
     assert not photo.flags() & Qt.ItemFlag.ItemIsSelectable
-    assert "'album'" in picker.foot.details.text()
+    assert tr("Folder: {name}", name="album") == picker.foot.details.text()
+    assert picker.foot.open.text() == tr("&Use this folder")
     select_row(picker, "winter")
-    assert "'winter'" in picker.foot.details.text()
+    assert tr("Folder: {name}", name="winter") == picker.foot.details.text()
     qtbot.keyClick(picker.grid, Key.Key_Return)
     assert answers == []
     assert picker.folder == album / "winter"
     qtbot.waitUntil(lambda: names(picker) == ["photo 1.png"])
     picker.foot.open.click()
     assert answers == [[str(album / "winter")]]
+
+
+def test_a_new_folder_is_made_shown_and_chosen(window, album, qtbot):
+    picker = opened(window, "open_folder", album, qtbot)
+    answers, new = answers_of(picker), picker.new_folder
+    new.button.click()
+    assert new.name.hasFocus()
+    assert new.name.selectedText() == new.name.text()
+    QTest.keyClicks(new.name, "summer")
+    QTest.keyClick(new.name, Key.Key_Return)
+    qtbot.waitUntil(lambda: picker.folder == album / "summer")
+    assert (album / "summer").is_dir()
+    assert new.button.isVisible()
+    picker.foot.open.click()
+    assert answers == [[str(album / "summer")]]
+
+
+def test_a_new_folder_that_is_left_is_not_made(window, album, qtbot):
+    picker = opened(window, "open_folder", album, qtbot)
+    before = set(album.iterdir())
+    QTest.keySequence(picker, "Ctrl+Shift+N")
+    qtbot.waitUntil(picker.new_folder.name.isVisible)
+    QTest.keyClick(picker.new_folder.name, Key.Key_Escape)
+    assert picker.isVisible()
+    assert not picker.new_folder.name.isVisible()
+    assert set(album.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["winter", "winter/b", "..", " ", "x" * 300])
+def test_a_name_that_no_folder_can_have_is_refused_in_a_sentence(window, album, qtbot, name):
+    picker = opened(window, "open_folder", album, qtbot)
+    before, new = set(album.rglob("*")), picker.new_folder
+    new.button.click()
+    new.name.setText(name)
+    QTest.keyClick(new.name, Key.Key_Return)
+    shown = printable(name.strip(), 80)
+    qtbot.waitUntil(lambda: f"'{shown}'" in picker.foot.details.text())
+    assert new.name.isVisible()
+    assert set(album.rglob("*")) == before
+
+
+def test_only_a_dialog_for_folders_makes_folders(picker):
+    assert picker.new_folder is None
+    assert picker.foot.open.text() == tr("&Open")
 
 
 def test_hidden_files_are_shown_on_request(picker):
