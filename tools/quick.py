@@ -33,7 +33,10 @@ BUDGET_S = 220.0
 NEW_MODULE_S = 3.0  # for a test module without a stored time
 FAR = 9  # imports, for tests that do not import the changed module
 # Tests that run a package by a command, which imports it late, and the imports that this counts as.
-BY_COMMAND = {"app/batch/": "tests/app/commands/test_stylize"}
+BY_COMMAND = {
+    "app/__main__.py": "tests/app/commands/test_stylize",
+    "app/batch/": "tests/app/commands/test_stylize",
+}
 LATE = 1
 # Files that no module imports, by pattern, and the folders of tests that read them.
 TESTS_OF = {

@@ -74,9 +74,9 @@ def test_an_error_has_half_of_the_bar_at_least_and_its_buttons_below(large):
 
 def _shows_text(widget: QLabel | QAbstractButton) -> bool:
     """Return whether there are letters on it, not only its icon."""
-    alone = Qt.ToolButtonStyle.ToolButtonIconOnly
-    hidden = isinstance(widget, QToolButton) and widget.toolButtonStyle() is alone
-    return bool(widget.text()) and not (hidden and not widget.icon().isNull())
+    if isinstance(widget, QToolButton) and not widget.icon().isNull():
+        return widget.toolButtonStyle() is not Qt.ToolButtonStyle.ToolButtonIconOnly
+    return bool(widget.text())
 
 
 def _may_elide(widget: QWidget) -> bool:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.ui.file_dialogs import OPEN_FILES, SAVE_PICTURE
 from app.ui.picker import PickerDialog
+from app.ui.picker.new_folder import NewFolder
 from app.ui.picker.places import Place
 from app.ui.picker.system import has_dialogs, is_native, system_has_dialogs
 from tests.app.ui.window.surfaces import accessible
@@ -334,9 +335,14 @@ def test_the_shown_folder_is_opened_unless_another_one_is_selected(window, album
     assert answers == [[str(album / "winter")]]
 
 
+def new_folder(picker: PickerDialog) -> NewFolder:
+    assert picker.new_folder is not None
+    return picker.new_folder
+
+
 def test_a_new_folder_is_made_shown_and_chosen(window, album, qtbot):
     picker = opened(window, "open_folder", album, qtbot)
-    answers, new = answers_of(picker), picker.new_folder
+    answers, new = answers_of(picker), new_folder(picker)
     new.button.click()
     assert new.name.hasFocus()
     assert new.name.selectedText() == new.name.text()
@@ -352,18 +358,19 @@ def test_a_new_folder_is_made_shown_and_chosen(window, album, qtbot):
 def test_a_new_folder_that_is_left_is_not_made(window, album, qtbot):
     picker = opened(window, "open_folder", album, qtbot)
     before = set(album.iterdir())
+    new = new_folder(picker)
     QTest.keySequence(picker, "Ctrl+Shift+N")
-    qtbot.waitUntil(picker.new_folder.name.isVisible)
-    QTest.keyClick(picker.new_folder.name, Key.Key_Escape)
+    qtbot.waitUntil(new.name.isVisible)
+    QTest.keyClick(new.name, Key.Key_Escape)
     assert picker.isVisible()
-    assert not picker.new_folder.name.isVisible()
+    assert not new.name.isVisible()
     assert set(album.iterdir()) == before
 
 
 @pytest.mark.parametrize("name", ["winter", "winter/b", "..", " ", "x" * 300])
 def test_a_name_that_no_folder_can_have_is_refused_in_a_sentence(window, album, qtbot, name):
     picker = opened(window, "open_folder", album, qtbot)
-    before, new = set(album.rglob("*")), picker.new_folder
+    before, new = set(album.rglob("*")), new_folder(picker)
     new.button.click()
     new.name.setText(name)
     QTest.keyClick(new.name, Key.Key_Return)
