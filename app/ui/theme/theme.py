@@ -264,6 +264,8 @@ QPushButton[role="primary"], QToolButton[role="primary"] {{ background: {t.accen
     color: {t.on_accent}; border-color: {t.accent}; }}
 QPushButton[role="primary"]{keys}:focus, QToolButton[role="primary"]{keys}:focus
     {{ border-color: {t.text}; }}
+QPushButton[role="primary"]:disabled, QToolButton[role="primary"]:disabled
+    {{ background: {t.raised}; color: {t.disabled}; border-color: {t.raised}; }}
 #queue {{ background: {t.window}; }}
 #paletteCard {{ background: {t.panel}; border: none; border-radius: {2 * RADIUS}px; }}
 #paletteLine {{ background: {t.line}; }}

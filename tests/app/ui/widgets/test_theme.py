@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from app.ui.theme.icons import FOLDER, application_icon, icon
 from app.ui.theme.theme import CHOICES, style_sheet
@@ -54,6 +54,21 @@ class Noting(QObject):
         if event.type() == self._kind:
             self._noted.append(self._what)
         return False
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+def test_a_primary_button_is_orange_only_while_it_can_be_pressed(tokens: Tokens, qtbot):
+    button = QPushButton("Paint")
+    qtbot.addWidget(button)
+    button.setProperty("role", "primary")
+    button.setStyleSheet(style_sheet(tokens, 10.0))
+
+    def color() -> str:
+        return button.grab().toImage().pixelColor(button.width() // 2, 4).name()
+
+    assert color() == tokens.accent.lower()
+    button.setEnabled(False)
+    assert color() == tokens.raised.lower()
 
 
 def test_the_theme_changes_live(theme, qapp, qtbot):
