@@ -71,6 +71,7 @@ class Settings(Parameters):
         favorite_styles: keys of the styles that come first, one per line.
         style_groups: the user's groups of styles: a key, a space and a group per line.
         mirror: whether the picture on screen is mirrored.
+        folded_groups: names of app.parameters.Group whose rows are folded, one per line.
         camera_size: of the virtual camera, one of CAMERA_SIZES.
         camera_rate: its pictures per second.
         camera_format: a key of CAMERA_FORMATS.
@@ -132,6 +133,7 @@ class Settings(Parameters):
     favorite_styles: str = ""
     style_groups: str = ""
     mirror: bool = False
+    folded_groups: str = ""
     camera_size: str = "1280x720"
     camera_rate: int = 30
     camera_format: str = "auto"

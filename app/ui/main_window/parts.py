@@ -145,6 +145,10 @@ class WindowParts(QMainWindow):
         buttons = [tool_button(action, self, words=True) for action in adding]
         self.gallery = StyleGallery(self.session.run, buttons, self)
         self.panel = ControlPanel(self.session, self.actions_by_key, self)
+        self.panel.fold(self.settings.value.folded_groups.split())
+        self.panel.folds_changed.connect(
+            lambda: self.settings.update(folded_groups="\n".join(self.panel.folded))
+        )
         self.engine_bar = EngineBar(self.session, self)
         found = self.engine_bar.lists.fast_found
         found.connect(self.panel.speed_control.set_fast_precision)

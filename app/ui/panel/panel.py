@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,7 @@ class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
     `mix_picked(key)` carries the style to mix in or, in a mix of three or more, to take out; None
-    stops mixing.
+    stops mixing. `folds_changed` tells that the user folded a group or opened it.
 
     Args:
         actions: All actions of the window by key. Undo, redo and reset have buttons beside the
@@ -58,6 +58,7 @@ class ControlPanel(QScrollArea):
     """
 
     mix_picked = Signal(object)
+    folds_changed = Signal()
 
     def __init__(
         self, session: Session, actions: Mapping[str, QAction], parent: QWidget | None = None
@@ -149,6 +150,8 @@ class ControlPanel(QScrollArea):
         session.styled.connect(self._on_styled)
         session.styles_changed.connect(self._show_styles)
         self.mixing.picked.connect(self.mix_picked)
+        for group in self.groups.values():
+            group.head.toggled.connect(lambda _: self.folds_changed.emit())
         self.detail.picked.connect(lambda size: self._choose(size=size))
         self.stroke_width.picked.connect(lambda width: self._choose(**changes_for(width)))
         for name, control in self.controls.items():
@@ -194,6 +197,18 @@ class ControlPanel(QScrollArea):
             assert isinstance(length, AmountControl)
             length.show_automatic(styled.comb.length)
         self.detail.show_painted(styled)
+
+    # Folded groups
+
+    @property
+    def folded(self) -> list[str]:
+        """The names of the folded groups."""
+        return [group.name for group, part in self.groups.items() if not part.head.isChecked()]
+
+    def fold(self, names: Collection[str]) -> None:
+        """Fold the named groups, and open all others."""
+        for group, part in self.groups.items():
+            part.head.setChecked(group.name not in names)
 
     # Controls opened by keys
 

@@ -8,6 +8,13 @@ _PANEL = "tests/app/ui/window/test_panel.py"
 
 MUTANTS = (
     Mutant(
+        "folded groups are open at the next start",
+        "app/ui/main_window/parts.py",
+        "self.panel.fold(self.settings.value.folded_groups.split())",
+        "pass",
+        ("tests/app/ui/window/test_panel.py::test_a_folded_group_is_folded_at_the_next_start",),
+    ),
+    Mutant(
         "the left end of an amount is a number below 0",
         "app/ui/widgets/end_stop.py",
         "self.chosen.emit(None if value == end else value)",

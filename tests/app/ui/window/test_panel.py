@@ -104,6 +104,15 @@ def test_a_control_in_a_folded_group_is_shown_once_it_is_asked_for(window):
     assert in_view(window)
 
 
+def test_a_folded_group_is_folded_at_the_next_start(window, session, qtbot):
+    window.panel.groups[Group.COLORS].head.click()
+    again = MainWindow(session, window.settings.value, lambda _: None)
+    qtbot.addWidget(again)
+    assert again.panel.folded == ["COLORS"]
+    again.panel.groups[Group.COLORS].head.click()
+    assert again.settings.value.folded_groups == ""
+
+
 def test_the_panel_is_300_pixels_wide_and_fits_a_window_of_1280_by_800(streaming, qtbot):
     streaming.resize(1280, 800)
     qtbot.wait(30)
