@@ -39,6 +39,10 @@ def interrupt_on_stdin(words: Mapping[str, Callable[[], object]] | None = None) 
             the next line.
     """
     known = words or {}
+    # Shells without job control start programs in the background with this signal ignored, and
+    # their children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def wait() -> None:
         while (line := sys.stdin.readline().strip()) in known:
