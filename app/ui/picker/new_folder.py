@@ -26,7 +26,7 @@ class NewFolder(QWidget):
 
     Signals:
         made: Carries the new folder.
-        refused: Carries why there is none, as a sentence.
+        refused: Carries why there is none, as a sentence; "" once that no longer matters.
 
     Args:
         place: Returns the folder to make it in.
@@ -64,6 +64,7 @@ class NewFolder(QWidget):
     def leave(self) -> None:
         """Make no folder."""
         self._show_field(shown=False)
+        self.refused.emit("")
         self.button.setFocus()
 
     def _show_field(self, *, shown: bool) -> None:

@@ -378,6 +378,8 @@ def test_a_name_that_no_folder_can_have_is_refused_in_a_sentence(window, album, 
     qtbot.waitUntil(lambda: f"'{shown}'" in picker.foot.details.text())
     assert new.name.isVisible()
     assert set(album.rglob("*")) == before
+    QTest.keyClick(new.name, Key.Key_Escape)
+    assert picker.foot.details.text() == tr("Folder: {name}", name=album.name)
 
 
 def test_only_a_dialog_for_folders_makes_folders(picker):
