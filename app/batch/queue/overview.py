@@ -60,7 +60,9 @@ class Overview:
         for job in jobs:
             try:
                 views.append(self._view(job))
-            except (ManifestError, QueueError) as exc:
+            except QueueError:
+                continue  # removed since it was read; the next reading reports a damaged file
+            except ManifestError as exc:
                 damaged.append(f"job {job.number}: {exc}")
         present = {job.number for job in jobs}
         for known in (self._manifests, self._descriptions):

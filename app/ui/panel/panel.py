@@ -50,7 +50,7 @@ class ControlPanel(QScrollArea):
     """Writes session.config and follows config_changed.
 
     `mix_picked(key)` carries the style to mix in or, in a mix of three or more, to take out; None
-    stops mixing. `folds_changed` tells that the user folded a group or opened it.
+    stops mixing. `folds_changed` tells that a group was folded or opened.
 
     Args:
         actions: All actions of the window by key. Undo, redo and reset have buttons beside the

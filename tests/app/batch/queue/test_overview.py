@@ -107,6 +107,21 @@ def test_a_job_whose_process_ends_while_it_is_read_is_not_interrupted(queue, mon
     assert view.job.state is JobState.WAITING
 
 
+def test_a_job_that_is_removed_while_it_is_read_is_left_out(queue, monkeypatch):
+    queue.add(["--", "a.png"])
+    with queue.next_job() as taken:
+        assert taken is not None
+    looks = queue.is_running
+
+    def removed(job) -> bool:
+        running = looks(job)
+        queue.remove(job.number)
+        return running
+
+    monkeypatch.setattr(queue, "is_running", removed)
+    assert Overview(queue).read() == ([], [])
+
+
 def test_a_manifest_that_has_not_changed_is_not_read_again(queue, monkeypatch):
     from app.batch.queue import overview as module
 
