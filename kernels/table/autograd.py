@@ -26,7 +26,8 @@ _any_requires_grad: Callable[..., bool] = _dispatch._any_requires_grad
 _transform: Callable[[], object] = _dispatch._functorch.peek_interpreter_stack
 _forward_mode: Any = forward_ad  # the level of dual tensors, -1 without any
 
-Below = Callable[..., Any]  # runs an operation without a gradient: (keys, arguments...)
+Run = Callable[..., Any]  # an operation without a gradient: (arguments...)
+Below = Callable[..., Any]  # the same below the dispatcher: (keys, arguments...)
 Grad = Tensor | Sequence[Tensor | None] | None  # of an argument
 
 
@@ -165,18 +166,18 @@ def count_writes(args: Sequence[Any], places: Sequence[int]) -> None:
     torch.autograd.graph.increment_version(list(tensors_of(written)))
 
 
-def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Below:
-    """Return the autograd kernel of any operation, whose backward differentiates the reference.
+def recomputed(overload: Any, reference: Callable[..., Any]) -> Run:
+    """Record any operation, whose backward differentiates the reference; see `recording_of`.
 
     A result that needs no gradient has none.
     """
 
     class Recomputed(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, keys: Any, packing: Packing, *tensors: Tensor | None) -> Any:
+        def forward(ctx: Any, run: Run, packing: Packing, *tensors: Tensor | None) -> Any:
             ctx.save_for_backward(*tensors)
             ctx.packing = packing
-            results = below(keys, *packing.joined(tensors))
+            results = run(*packing.joined(tensors))
             ctx.mark_non_differentiable(
                 *(x for x in _as_tuple(results) if not x.is_floating_point())
             )
@@ -209,7 +210,7 @@ def recomputed(overload: Any, below: Below, reference: Callable[..., Any]) -> Be
             each = iter(found)
             return None, None, *(next(each) if need else None for need in needs)
 
-    return _recording(overload, below, Recomputed, reference)
+    return _recorded_by(Recomputed, overload)
 
 
 def _branch(x: Tensor, needs_gradient: bool, is_recorded: bool) -> Tensor:
@@ -221,26 +222,19 @@ def _branch(x: Tensor, needs_gradient: bool, is_recorded: bool) -> Tensor:
     return x.view_as(x) if is_recorded else x.detach().requires_grad_(needs_gradient)
 
 
-def saved(
-    overload: Any,
-    below: Below,
-    reference: Callable[..., Any],
-    save: Save,
-    backward: Backward,
-    statistics: int,
-) -> Below:
-    """Return the autograd kernel of an operation with its own backward pass.
+def saved(overload: Any, save: Save, backward: Backward, statistics: int) -> Run:
+    """Record an operation with its own backward pass; see `recording_of`.
 
     `backward` takes a Kept and the gradients of the results that have one. The last `statistics`
     results have none. For a second derivative, the operations in `backward` must have gradients
-    themselves. Transforms differentiate the reference.
+    themselves.
     """
 
     class Saved(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, keys: Any, packing: Packing, *tensors: Tensor | None) -> Any:
+        def forward(ctx: Any, run: Run, packing: Packing, *tensors: Tensor | None) -> Any:
             args = packing.joined(tensors)
-            results = below(keys, *args)
+            results = run(*args)
             outputs = _as_tuple(results)
             ctx.save_for_backward(*save(args, outputs))
             ctx.packing = packing
@@ -264,52 +258,65 @@ def saved(
             found = backward(kept, *given)
             return None, None, *packing.split(found, ctx.needs_input_grad[2:])
 
-    return _recording(overload, below, Saved, reference)
+    return _recorded_by(Saved, overload)
 
 
-def _recording(overload: Any, below: Below, function: Any, reference: Callable[..., Any]) -> Below:
-    """Return a kernel that runs `function` if a gradient is needed, else the plain operation.
-
-    The reference runs where a transform differentiates the call: `function` has no rule for that,
-    and PyTorch would drop the tangents of the plain operation without an error.
-    """
+def _recorded_by(function: Any, overload: Any) -> Run:
+    """Return a function (run, arguments...) that records `run` as `function` for its gradient."""
     # The dispatcher omits trailing arguments with default values.
     defaults = tuple(argument.default_value for argument in overload._schema.arguments)
     returns_list = [str(each.type) for each in overload._schema.returns] == ["List[Tensor]"]
+
+    def record(run: Run, *args: Any) -> Any:
+        packing, tensors = packed((*args, *defaults[len(args) :]))
+        found = function.apply(run, packing, *tensors)
+        return list(found) if returns_list else found
+
+    return record
+
+
+def handed_over(record: Run, recorded: Callable[..., Any] | None) -> Run:
+    """Record an operation that others replace if a gradient is needed.
+
+    `recorded` is composed of operations with gradients, or None if nothing ever replaces this one.
+    `record` runs if `recorded` returns None for unsupported arguments.
+    """
+    if recorded is None:
+        return record
+
+    def replaced(run: Run, *args: Any) -> Any:
+        found = recorded(*args)
+        return record(run, *args) if found is None else found
+
+    return replaced
+
+
+def recording_of(record: Run, below: Below, reference: Callable[..., Any]) -> Below:
+    """Return the autograd kernel of an operation: `record` if a gradient is needed, else `below`.
+
+    The reference runs where a transform differentiates the call: `record` has no rule for that,
+    and PyTorch would drop the tangents of the plain operation without an error.
+
+    Args:
+        record: Called with a function that runs the operation, and the arguments.
+    """
     transformed = differentiable(reference)
 
     def autograd(keys: Any, *args: Any) -> Any:
         if has_tangents(args):
             return transformed(*args)
-        if torch.is_grad_enabled() and _any_requires_grad(*args):
+        if is_recorded(args):
             if _transform() is not None:
                 return transformed(*args)
-            packing, tensors = packed((*args, *defaults[len(args) :]))
-            found = function.apply(keys, packing, *tensors)
-            return list(found) if returns_list else found
+            return record(functools.partial(below, keys), *args)
         return below(keys, *args)
 
     return autograd
 
 
-def handed_over(recording: Below, recorded: Callable[..., Any] | None) -> Below:
-    """Return the autograd kernel of an operation that others replace if a gradient is needed.
-
-    `recorded` is composed of operations with gradients, or None if nothing ever replaces this one.
-    `recording` runs in all other cases, and if `recorded` returns None for unsupported arguments.
-    """
-    if recorded is None:
-        return recording
-
-    def autograd(keys: Any, *args: Any) -> Any:
-        needed = torch.is_grad_enabled() and _any_requires_grad(*args)
-        if needed and not is_transformed(args):
-            found = recorded(*args)
-            if found is not None:
-                return found
-        return recording(keys, *args)
-
-    return autograd
+def is_recorded(args: Sequence[Any]) -> bool:
+    """Return whether autograd records a call with these arguments."""
+    return torch.is_grad_enabled() and _any_requires_grad(*args)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -36,6 +36,18 @@ FASTER_CONVOLUTION = mark("no native convolution for the {device}: PyTorch's is 
 FASTER_KERNEL = mark("no native kernel for the {device}: PyTorch's is faster there")
 
 _fragment = torch.library.Library(NAMESPACE, "FRAGMENT")
+
+
+class _Direct(NamedTuple):
+    """The ways to run an operation without the dispatcher: kernels, and recording for a gradient.
+
+    `record` is called with a kernel and the arguments; None for an operation without a gradient of
+    its own.
+    """
+
+    cpu: Run | None
+    cuda: Run | None
+    record: Run | None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -119,8 +131,8 @@ class Operation:
         ALIASES.update(dict.fromkeys(self.aliases, self.name))
         return operation
 
-    def _dispatched(self, arguments: inspect.Signature) -> tuple[Run | None, Run | None]:
-        """Register at PyTorch's dispatcher, and return the kernels for CPU and CUDA tensors."""
+    def _dispatched(self, arguments: inspect.Signature) -> _Direct:
+        """Register at PyTorch's dispatcher, and return what may run without it."""
         qualified, tails = f"{NAMESPACE}::{self.name}", signature.tails_of(arguments)
         declared = signature.dispatched(arguments, self.hidden.results)
         schema = torch.library.infer_schema(declared, mutates_args=self.mutates)  # pyright: ignore[reportUnknownMemberType]
@@ -141,38 +153,41 @@ class Operation:
         ):
             if kernel is not None:
                 torch.library.impl(qualified, key)(kernel)
+        record: Run | None = None
         if composed is None:
-            recording = self._recording(reference, tails, CPU=on_cpu, CUDA=on_cuda)
+            below_autograd = autograd.below_autograd(self.overload, CPU=on_cpu, CUDA=on_cuda)
+            if self.mutates:
+                recording = autograd.inference_only(
+                    self.name, self.overload, below_autograd, self.mutates
+                )
+            else:
+                record = self._recorder(reference, tails)
+                recording = autograd.recording_of(record, below_autograd, reference)
             _fragment.impl(self.name, recording, "Autograd", with_keyset=True)  # pyright: ignore[reportUnknownMemberType]
         batched = autograd.batched(self.name, self.overload, reference, self.mutates)
         if batched is not None:
             _fragment.impl(self.name, batched, "FuncTorchBatched")  # pyright: ignore[reportUnknownMemberType]
-        return on_cpu, on_cuda
+        return _Direct(on_cpu, on_cuda, record)
 
-    def _recording(
-        self, reference: Run, tails: signature.Tails, **on: Run | None
-    ) -> autograd.Below:
-        """Return the autograd kernel."""
+    def _recorder(self, reference: Run, tails: signature.Tails) -> Run:
+        """Return the function that records a call for its gradient, see autograd.recording_of."""
         overload, gradient = self.overload, self.gradient
-        below = autograd.below_autograd(overload, **on)
-        if self.mutates:
-            return autograd.inference_only(self.name, overload, below, self.mutates)
         if gradient.save is not None and gradient.backward is not None:
             own = gradient.save, gradient.backward, gradient.statistics
-            recording = autograd.saved(overload, below, reference, *own)
+            record = autograd.saved(overload, *own)
         else:
-            recording = autograd.recomputed(overload, below, reference)
+            record = autograd.recomputed(overload, reference)
         recorded = gradient.recorded and signature.filling(gradient.recorded, tails)
-        return autograd.handed_over(recording, recorded)
+        return autograd.handed_over(record, recorded)
 
     def _functions(
         self,
         function: Callable[P, R],
         arguments: inspect.Signature,
-        kernels: tuple[Run | None, Run | None],
+        direct: _Direct,
     ) -> tuple[Callable[P, R], Callable[P, R]]:
         """Return the function and the native kernel, with the decorated signature."""
-        overload, (on_cpu, on_cuda) = self.overload, kernels
+        overload, (on_cpu, on_cuda, record) = self.overload, direct
         bind = signature.in_order(arguments, self.complete)
         shown = self._shown(arguments)
         written = autograd.places_of(overload, self.mutates)
@@ -185,11 +200,13 @@ class Operation:
                 device = device_of_plain(args)
                 if device is not None:
                     kernel = on_cpu if device < 0 else on_cuda
-                    if kernel is not None:
+                    if kernel is not None and not autograd.is_recorded(args):
                         result = kernel(*args)
                         if written:  # through the dispatcher, the autograd kernel would count these
                             autograd.count_writes(args, written)
                         return result
+                    if kernel is not None and record is not None:
+                        return record(kernel, *args)
             return overload(*args, **kwargs)
 
         run: Any = operation

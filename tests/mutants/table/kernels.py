@@ -15,6 +15,23 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "an operation that skips the dispatcher drops the tangents of forward mode",
+        "kernels/table/direct.py",
+        "        or _forward_mode._current_level >= 0\n",
+        "",
+        ("tests/kernels/table/test_direct.py::test_forward_mode_sees_the_call",),
+    ),
+    Mutant(
+        "an operation that skips the dispatcher has no gradient",
+        "kernels/table/operation.py",
+        "                    if kernel is not None and not autograd.is_recorded(args):\n",
+        "                    if kernel is not None:\n",
+        (
+            "tests/kernels/table/test_direct.py"
+            "::test_the_gradient_is_the_same_with_and_without_the_dispatcher",
+        ),
+    ),
+    Mutant(
         "attention loses its second derivative",
         "kernels/ops/general/attention/attend.py",
         "        if torch.is_grad_enabled():\n            # Aliases",

@@ -82,8 +82,13 @@ def test_what_stands_for_an_operation_runs_where_gradients_are_wanted_alone():
         ran.append("recorded")
         return None if x.dim() else x
 
-    run = autograd.handed_over(lambda _keys, _x: ran.append("own"), recorded)
+    def plain(_keys: object, x: torch.Tensor) -> torch.Tensor:
+        ran.append("plain")
+        return x
+
+    record = autograd.handed_over(lambda _run, _x: ran.append("own"), recorded)
+    run = autograd.recording_of(record, plain, torch.relu)
     run(None, torch.ones(()))
     run(None, torch.ones((), requires_grad=True))
     run(None, torch.ones(1, requires_grad=True))
-    assert ran == ["own", "recorded", "recorded", "own"]
+    assert ran == ["plain", "recorded", "recorded", "own"]
