@@ -415,15 +415,15 @@ class Parameters:
     rest: str = _row(
         SCENE_AS_IT_IS,
         ChoiceParameter(
-            label="Res&t",
-            tip="What is around the painted part",
+            label="Unpain&ted",
+            tip="What is shown in place of what is not painted",
             group=Group.PERSON,
             stage=Stage.FINISHING,
             options=RESTS,
             help="what is around the painted part: the picture, or green for programs that replace "
             "it",
             window_flag=False,
-            metadata="Rest",
+            metadata="Unpainted",
         ),
     )
     feather: float = _row(

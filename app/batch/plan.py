@@ -53,6 +53,7 @@ def plan_of(request: Request, reporter: Reporter, *, shared: bool) -> Plan | Non
             request.styles.name,
             codec=request.films.codec,
             folder=request.shard is not None,
+            left_out=request.left_out,
         )
     for problem in problems:
         reporter.problem(problem)

@@ -41,6 +41,7 @@ class Request:
         depth: Bits per channel of pictures, 8 or 16; None for their own.
         before_after: See app.batch.jobs.job.Job.
         long_side: See app.batch.jobs.job.Job.
+        left_out: Folders that are not searched for inputs.
         name: Pattern of the results' names; None for the names of the inputs.
         shard: The part of the inputs that this process styles; None for all of them.
         cluster: Address of the Ray cluster that shares the run, see app.batch.cluster.pool.Pool;
@@ -64,6 +65,7 @@ class Request:
     depth: int | None = None
     before_after: str = ""
     long_side: int | None = None
+    left_out: Sequence[Path] = ()
     name: NamePattern | None = None
     films: FilmOptions = FilmOptions()
     shard: Shard | None = None

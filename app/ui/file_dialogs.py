@@ -157,7 +157,7 @@ class FileDialogs:
             made = self._made[title] = PickerDialog(
                 title, mode, kinds, self._recent, self._run, parent
             )
-            made.filesSelected.connect(lambda names: self._on_picked(title, kind, names))
+            made.filesSelected.connect(lambda names: self._on_picked(title, kind, mode, names))
         self._chosen[title] = chosen
         made.setDirectory(str(self.start_folder(kind, *places)))
         return made
@@ -202,26 +202,28 @@ class FileDialogs:
         if kind.filters:
             made.setNameFilters([name_filter(name, *endings) for name, endings in kind.filters])
         made.setSidebarUrls([QUrl.fromLocalFile(str(folder)) for folder in usual_folders()])
-        made.filesSelected.connect(lambda names: self._on_selected(title, kind, names))
+        made.filesSelected.connect(lambda names: self._on_selected(title, kind, mode, names))
         if not is_native(made):
             arrange(made)
         WindowGeometry(made)
         return made
 
-    def _on_picked(self, title: str, kind: FileKind, names: list[str]) -> None:
+    def _on_picked(self, title: str, kind: FileKind, mode: FileMode, names: list[str]) -> None:
         """Add what the picker chose to its recent files."""
         before = self._settings().recent_files.split("\n")
         new = [name for name in names if "\n" not in name]
         recent = list(dict.fromkeys(filter(None, (*new, *before))))
         self._keep(recent_files="\n".join(recent[:MOST_RECENT]))
-        self._on_selected(title, kind, names)
+        self._on_selected(title, kind, mode, names)
 
     def _recent(self) -> list[Path]:
         return [Path(name) for name in self._settings().recent_files.split("\n") if name]
 
-    def _on_selected(self, title: str, kind: FileKind, names: list[str]) -> None:
-        if kind is not QUEUE_FOLDER:  # the folder itself is the setting
-            self._remember(kind, Path(names[0]))
+    def _on_selected(self, title: str, kind: FileKind, mode: FileMode, names: list[str]) -> None:
+        if kind is not QUEUE_FOLDER:  # its setting is no memory, but where results go
+            chosen = Path(names[0])
+            folder = chosen if mode is FileMode.Directory else chosen.parent
+            self._keep(**{kind.setting: str(folder)})
         self._chosen[title](names)
 
     def start_folder(self, kind: FileKind, *places: Path) -> Path:
@@ -231,9 +233,6 @@ class FileDialogs:
         ]
         wanted = [Path(kept), *places, *usual] if kept else [*places, *usual]
         return next((folder for folder in wanted if folder.is_dir()), Path.home())
-
-    def _remember(self, kind: FileKind, chosen: Path) -> None:
-        self._keep(**{kind.setting: str(chosen.parent)})
 
 
 def usual_folders() -> list[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import glob
 import os
 import sys
@@ -11,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.batch.error import shown
-from app.errors import StyleForgeError
-from app.sources import pictures_in
+from app.batch.folders import files_below
 from utils.images.moving import moves_in_folder, moving_kind
 
 STDIN = "-"  # instead of an input: a list of inputs on stdin
@@ -20,13 +18,13 @@ MAX_LIST_BYTES = 256 << 20  # a few million long paths
 
 
 def named_files(
-    inputs: Sequence[str], output: Path, problems: list[str]
+    inputs: Sequence[str], left_out: Sequence[Path], problems: list[str]
 ) -> Iterator[tuple[Path, Path, bool]]:
     """Find the pictures and films.
 
     Args:
         inputs: Pictures, films, folders and patterns; "-" for a list on stdin.
-        output: The folder of the results, which is not searched.
+        left_out: Folders inside the inputs that are not searched, such as the results' folder.
 
     Yields:
         Each file, its path relative to the results' folder, and whether it is a film.
@@ -38,7 +36,7 @@ def named_files(
         for path in paths:
             if path.is_dir():
                 known = len(problems)
-                found = list(_files_below(path, output, problems))
+                found = list(files_below(path, left_out, problems))
                 yield from ((file, file.relative_to(path), moves_in_folder(file)) for file in found)
                 if not found and len(problems) == known:
                     problems.append(f"'{shown(path)}' contains neither pictures nor films")
@@ -52,11 +50,6 @@ def _moves(path: Path) -> bool:
         return moving_kind(path) != ""
     except OSError:
         return False
-
-
-def identity(path: Path) -> Path:
-    """Return one canonical path for a file with several paths."""
-    return Path(os.path.normcase(path.resolve()))
 
 
 def listed_paths(problems: list[str]) -> list[Path]:
@@ -85,20 +78,3 @@ def _expand(text: str) -> list[Path]:
         matches = glob.glob(str(path), recursive=True)  # noqa: PTH207
         return [Path(match) for match in sorted(matches)]
     return []
-
-
-def _files_below(folder: Path, output: Path, problems: list[str]) -> Iterator[Path]:
-    """Yield the pictures and films in `folder` and its visible subfolders, except in `output`."""
-
-    def refused(exc: OSError) -> None:
-        problems.append(f"the folder '{shown(exc.filename)}' cannot be read: {exc.strerror}")
-
-    skip = identity(output)
-    for where, folders, _ in os.walk(folder, onerror=refused):
-        here = Path(where)
-        folders[:] = sorted(
-            name for name in folders if name[0] != "." and identity(here / name) != skip
-        )
-        # A folder may contain only folders.
-        with contextlib.suppress(StyleForgeError):
-            yield from pictures_in(here, films=True)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.batch.error import StylizeError, shown
-from app.batch.jobs.inputs import identity, named_files
+from app.batch.folders import identity
+from app.batch.jobs.inputs import named_files
 from app.batch.jobs.job import Job
 from app.batch.jobs.naming import NamePattern, film_endings, result_name
 from app.export.film.plan import check_name
@@ -21,6 +22,7 @@ def plan_jobs(
     *,
     codec: str | None = None,
     folder: bool = False,
+    left_out: Sequence[Path] = (),
 ) -> tuple[list[Job], list[str]]:
     """Find the pictures and films, and the files for their results.
 
@@ -31,6 +33,7 @@ def plan_jobs(
         style: Replaces {style} in the pattern.
         codec: Codec of films; None for the default of each file.
         folder: Whether `output` is a folder even for one input; with a pattern, it always is.
+        left_out: Folders that are not searched for inputs, in addition to `output`.
 
     Returns:
         The jobs, and one sentence for each unusable input.
@@ -41,7 +44,7 @@ def plan_jobs(
         FilmError: If the name of a result is not a film's.
     """
     problems: list[str] = []
-    found = list(dict.fromkeys(named_files(inputs, output, problems)))
+    found = list(dict.fromkeys(named_files(inputs, (output, *left_out), problems)))
     single = len(found) == 1 and not Path(inputs[0]).is_dir() and not folder and pattern is None
     to_file = single and bool(output.suffix) and not output.is_dir()
     if not to_file and output.is_file():

@@ -30,12 +30,14 @@ class Description:
         output: Absolute file or folder of the results.
         styles: Style keys, or file names of style pictures without their endings, with shares in
             percent; 0 if a share is not specified.
+        left_out: Absolute folders that are not searched for inputs.
     """
 
     kind: Kind
     inputs: tuple[str, ...]
     output: str
     styles: tuple[tuple[str, int], ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -52,7 +54,8 @@ def described(words: Sequence[str]) -> Description:
     inputs = inputs_of(words)
     flags = words[: len(words) - len(inputs)]
     output = next(iter(_values(flags, "output")), "")
-    return Description(kind_of(inputs), inputs, output, _styles(flags))
+    left_out = tuple(_values(flags, "leave-out"))
+    return Description(kind_of(inputs), inputs, output, _styles(flags), left_out)
 
 
 def inputs_of(words: Sequence[str]) -> tuple[str, ...]:

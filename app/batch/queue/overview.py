@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.batch.folders import files_below
 from app.batch.manifest import Manifest, ManifestError, State, read_manifest
-from app.batch.queue.description import Description, described
+from app.batch.queue.description import Description, Kind, described
 from app.batch.queue.job import JobState, QueuedJob, QueueError
 from app.batch.queue.job_queue import JobQueue
 from utils.translation.texts import trn
@@ -23,7 +26,7 @@ class JobView:
     Attributes:
         state: A JobState, or INTERRUPTED.
         pictures: Number of pictures and films; 0 before the job begins, unless its
-            inputs are several files.
+            inputs are several files or a folder that was counted.
         done: How many of them have a result.
         kept: How many of `done` had their result before the job.
         failed: How many failed.
@@ -46,10 +49,16 @@ class JobView:
 
 
 class Overview:
-    """A reader of the jobs in a queue and their manifests; for one thread at a time."""
+    """A reader of the jobs in a queue and their manifests; for one thread at a time.
 
-    def __init__(self, queue: JobQueue) -> None:
-        self._queue = queue
+    Args:
+        count_s: How long the files of a waiting folder may be counted; a larger folder stays
+            without a number.
+    """
+
+    def __init__(self, queue: JobQueue, count_s: float = 0.0) -> None:
+        self._queue, self._count_s = queue, count_s
+        self._counts: dict[int, int] = {}  # of the folders of jobs
         self._manifests: dict[int, tuple[_Stamp, Manifest]] = {}
         self._descriptions: dict[int, tuple[tuple[str, ...], Description]] = {}
 
@@ -65,7 +74,7 @@ class Overview:
             except ManifestError as exc:
                 damaged.append(f"job {job.number}: {exc}")
         present = {job.number for job in jobs}
-        for known in (self._manifests, self._descriptions):
+        for known in (self._manifests, self._descriptions, self._counts):
             for number in known.keys() - present:
                 del known[number]
         return views, damaged
@@ -78,9 +87,7 @@ class Overview:
         description = self._description(job)
         manifest = self._manifest(job.number)
         if manifest is None:
-            files = len(description.inputs)
-            known = files > 1 and files == len(job.stamps)
-            return JobView(job, state, description, files if known else 0)
+            return JobView(job, state, description, self._files_of(job, description))
         kept = manifest.count(State.KEPT)
         return JobView(
             job,
@@ -94,6 +101,19 @@ class Overview:
             next((entry.result for entry in manifest.entries if entry.complete), ""),
             _faults(manifest),
         )
+
+    def _files_of(self, job: QueuedJob, description: Description) -> int:
+        """Return how many files a job that has not begun will paint; 0 if that is unknown."""
+        files = len(description.inputs)
+        if files > 1:
+            return files if files == len(job.stamps) else 0
+        if description.kind is not Kind.FOLDER or not self._count_s:
+            return 0
+        if job.number not in self._counts:
+            folder = Path(description.inputs[0])
+            left_out = [Path(each) for each in (description.output, *description.left_out)]
+            self._counts[job.number] = _counted(folder, left_out, self._count_s)
+        return self._counts[job.number]
 
     def _description(self, job: QueuedJob) -> Description:
         words, made = self._descriptions.get(job.number, ((), None))
@@ -117,6 +137,16 @@ class Overview:
         if known is None or known[0] != stamp:
             known = self._manifests[number] = stamp, read_manifest(path)
         return known[1]
+
+
+def _counted(folder: Path, left_out: Sequence[Path], limit_s: float) -> int:
+    """Count the pictures and films below a folder; return 0 if that takes longer than `limit_s`."""
+    count, end = 0, time.monotonic() + limit_s
+    for _ in files_below(folder, left_out, []):
+        count += 1
+        if time.monotonic() > end:
+            return 0
+    return count
 
 
 def _faults(manifest: Manifest) -> tuple[tuple[str, str], ...]:

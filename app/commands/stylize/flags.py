@@ -52,6 +52,15 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="a picture, film, folder or pattern, or - for a list of files and folders on stdin, "
         "one per line, or separated by NUL as find -print0 writes it",
     )
+    parser.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FOLDER",
+        help="do not search this folder within an INPUT, such as one with earlier results; may "
+        "be repeated; OUT is always left out",
+    )
     add_output(parser)
 
 

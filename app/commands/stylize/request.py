@@ -33,6 +33,7 @@ def request_of(args: argparse.Namespace) -> Request:
         depth=args.depth,
         before_after=args.before_after,
         long_side=args.long_side,
+        left_out=tuple(args.leave_out),
         name=args.name,
         films=FilmOptions(args.codec, args.quality, args.encoder, args.report),
         shard=args.shard,

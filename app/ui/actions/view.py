@@ -60,16 +60,6 @@ VIEW_ACTIONS: tuple[ActionEntry, ...] = (
         "View",
     ),
     ActionEntry(
-        "projector",
-        "Projector",
-        ("Shift+F11",),
-        "Show the picture alone on a second screen; Esc closes it",
-        "View",
-        checkable=True,
-        section="Show to others",
-        words="capture the window, broadcast, stream",
-    ),
-    ActionEntry(
         "slideshow",
         "Slideshow of styles",
         ("F3",),

@@ -280,9 +280,13 @@ class Exporter:
             self.record()
 
     def _write(self, styled: StyledFrame, path: Path) -> None:
-        self._full_quality.save(
-            styled, path, lambda whole: write_result(path, whole, full_size(whole))
-        )
+        def write(whole: StyledFrame) -> list[str]:
+            pixels = full_size(whole)
+            height, width = pixels.shape[:2]
+            lost = write_result(path, whole, pixels)
+            return [tr("{width}x{height} pixels", width=width, height=height), *lost]
+
+        self._full_quality.save(styled, path, write)
 
 
 def _shows(styled: StyledFrame) -> tuple[int, EngineConfig]:

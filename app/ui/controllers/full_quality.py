@@ -65,7 +65,7 @@ class FullQuality(QObject):
         """Render a result in full quality and write it to a file, in a job; then say so.
 
         Args:
-            write: Writes the rendered result, and returns what is lost, as clauses.
+            write: Writes the rendered result, and returns remarks about the file, as clauses.
         """
 
         def work() -> tuple[StyledFrame, list[str]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from app.frame import SourceInfo
 from app.settings import ALWAYS, ASK, NEVER
@@ -14,6 +14,7 @@ from app.sources.camera import is_camera
 from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
+ASK_MS = 15_000
 _CAMERA, _SOURCE = "wall_camera", "remember_source"  # settings, and actions that show them
 QUESTIONS = {
     _SOURCE: mark("Open this again at the next start?"),
@@ -23,6 +24,8 @@ QUESTIONS = {
 
 class Remembering(QObject):
     """Offers to remember when the user has opened a source of his own for the first time.
+
+    The offer waits for ASK_MS, so that it does not cover the first painting as it appears.
 
     Args:
         is_pasted: Tells whether a source is a temporary file.
@@ -42,6 +45,8 @@ class Remembering(QObject):
         self._is_pasted, self._camera_asked, self._covers = is_pasted, camera_asked, covers
         self._asked: set[str] = set()
         self._open, self._shown = "", False  # the question without an answer
+        self._later = QTimer(self, interval=ASK_MS, singleShot=True)
+        self._later.timeout.connect(self.update)
         context.session.source_changed.connect(self._on_source_changed)
         context.session.styled.connect(lambda _: self.update())
 
@@ -54,6 +59,8 @@ class Remembering(QObject):
 
     def update(self) -> None:
         """Show the question where it covers nothing, and hide it elsewhere."""
+        if self._later.isActive():
+            return
         if self._open and self._shown == self._covers():
             self._shown = not self._shown
             if self._shown:
@@ -66,7 +73,7 @@ class Remembering(QObject):
         if key and key not in self._asked and self._answer(key) == ASK:
             self._asked.add(key)
             self._open, self._shown = key, False
-            self.update()
+            self._later.start()
 
     def _setting(self) -> str:
         """Return the setting that decides about the open source; "" if no start opens it."""

@@ -14,7 +14,7 @@ from app.ui.palette.entry import Entry
 from app.ui.theme.icons import icon
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.style_list import KEY
-from utils.translation.joints import sentences
+from utils.translation.joints import enumerated, sentences
 from utils.translation.mnemonics import without_mnemonic
 from utils.translation.texts import tr
 
@@ -40,7 +40,7 @@ def action_entries(
             yield Entry(
                 f"action:{prefix}{row.key}",
                 _plain(action.text()),
-                tr(row.group),
+                _group_of(row, action),
                 action.trigger,
                 f"{tr(row.tip)} {tr(row.title)} {tr(row.words)} {_native(action.shortcut())}",
                 _native(action.shortcut()),
@@ -48,6 +48,12 @@ def action_entries(
                 "" if action.isEnabled() or told == usual else told,
                 usual_icon if action.icon().isNull() else action.icon(),
             )
+
+
+def _group_of(row: ActionEntry, action: QAction) -> str:
+    """Return the group; of an action that is on, also that it is, since it will end something."""
+    group = tr(row.group)
+    return enumerated((group, tr("on now"))) if action.isChecked() else group
 
 
 def style_entries(

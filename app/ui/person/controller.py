@@ -18,7 +18,7 @@ from app.engine.matting.files import (
 from app.engine.matting.source import check_matte
 from app.errors import Problem
 from app.frame import SourceInfo
-from app.options import EVERYTHING, ONLY_PERSON, Option, painted_options
+from app.options import EVERYTHING, GREEN, ONLY_PERSON, Option, painted_options
 from app.ui.file_dialogs import OPEN_MATTE_NETWORK, OPEN_PICTURE, FileKind
 from app.ui.looks.gestures import Gestures
 from app.ui.person.brushing import BrushController
@@ -32,6 +32,10 @@ SECONDS = 5  # to walk out of the picture
 PERSON_ACTIONS = ("paint_part", "step_out", "person")
 
 NOT_PLAYING = mark("Open a camera or a film first: the empty scene is learned while it plays")
+FROM_FILM = mark(
+    "Learning the scene from this part of the film. If people are in it, play a part without them, "
+    "and learn it again (Shift+Z)"
+)
 LEARNED = mark("The empty scene is learned: step back into the picture")
 NOTHING_KNOWN = mark("Step out of the picture once, so that people can be found")
 ANOTHER_SOURCE = mark(
@@ -84,16 +88,26 @@ class PersonController(QObject):
         return self._second.isActive()
 
     def step_out(self) -> None:
-        """Count down, then learn the empty scene; a second call cancels."""
+        """Count down, then learn the empty scene; a second call cancels.
+
+        A film is not waited for: nobody steps out of it, and its empty part may be short.
+        """
         if self.counting:
             self.cancel()
         elif not self._session.streaming:
             self._refuse(tr(NOT_PLAYING))
+        elif self._is_film():
+            self._say(tr(FROM_FILM))
+            self._session.learn_scene(True)
         else:
             self._fold()
             self._left = SECONDS
             self._second.start()
             self._show_countdown()
+
+    def _is_film(self) -> bool:
+        info = self._session.info
+        return info is not None and info.duration > 0
 
     def cancel(self) -> None:
         """End the countdown, or stop learning."""
@@ -145,7 +159,8 @@ class PersonController(QObject):
         config = self._session.config
         part = ONLY_PERSON if config.paint == EVERYTHING else config.paint
         self._session.config = replace(config, matte=str(file), paint=part)
-        self._say(tr(LEARNED))
+        if not self._is_film():
+            self._say(tr(LEARNED))
 
     def _next_part(self) -> None:
         """Paint the next of all, the person and the background."""
@@ -174,7 +189,10 @@ class PersonController(QObject):
         self.dialog.bring_up()
 
     def _pick(self, name: str, value: object) -> None:
-        self._session.config = replace(self._session.config, **{name: value})
+        config = replace(self._session.config, **{name: value})
+        if name == "rest" and value == GREEN and config.paint == EVERYTHING:
+            config = replace(config, paint=ONLY_PERSON)  # otherwise nothing would be green
+        self._session.config = config
 
     def _ask_scene(self) -> None:
         self._ask_file(tr("A picture of the empty scene"), OPEN_PICTURE)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 from app.background_jobs import RunJob
 from app.ui.layouts import described, fill
 from app.ui.widgets.message_bars import make_button
+from utils.files.names import is_device
 from utils.text import printable
 from utils.translation.texts import tr
 
@@ -90,7 +91,8 @@ def make_folder(place: Path, name: str) -> Path | str:
     """Make a folder in `place`, and return its path, or a sentence that says why there is none."""
     name = name.strip()
     shown = printable(name, _MOST_SHOWN)
-    if name in ("", ".", "..") or any(letter in _NOT_IN_NAMES for letter in name):
+    device = sys.platform == "win32" and is_device(name)
+    if device or name in ("", ".", "..") or any(letter in _NOT_IN_NAMES for letter in name):
         return tr("A folder cannot be called '{name}'", name=shown)
     path = place / name
     try:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QSlider,
     QStyle,
     QStyleOptionSlider,
     QWidget,
@@ -20,6 +19,7 @@ from app.frame import SourceInfo
 from app.ui.actions import set_available, tip_of
 from app.ui.layouts import described, fill
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.jump_slider import JumpSlider
 from app.ui.widgets.toolbar import tool_button
 from utils.text import clock
 from utils.translation.joints import enumerated
@@ -37,7 +37,7 @@ _WIDE = 640  # px from which everything is visible; in a narrower bar, use the m
 _SLIDER = 120  # px, minimum width of the position slider
 
 
-class PartSlider(QSlider):
+class PartSlider(JumpSlider):
     """Shows the marks A and B and the range between them."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -107,7 +107,7 @@ class PlaybackBar(QFrame):
         self.slider.valueChanged.connect(self._moved)
         self._position_label = QLabel(self)
         self._position_label.setProperty("role", "muted")
-        volume = QSlider(Qt.Orientation.Horizontal, self)
+        volume = JumpSlider(Qt.Orientation.Horizontal, self)
         self.volume = described(volume, tr("Volume"), tr(VOLUME_TIP))
         self.volume.setRange(0, LOUDEST)
         self.volume.setPageStep(LOUDEST // 10)

@@ -153,7 +153,7 @@ class QueueController(QObject):
             "skip": adding.keep_skip,
             "watch": adding.toggle_watch,
             "start": self.start_or_stop,
-            "results": lambda: self.results.show_newest(self.rows),
+            "results": lambda: self.results.show_all(self.rows, self._chosen()),
             "finish": lambda: self.runner.finish(self.actions["finish"].isChecked()),
             "open": lambda: entries.open_result(folder=False),
             "reveal": lambda: entries.open_result(folder=True),

@@ -56,6 +56,8 @@ class Order:
                 taken[str(target)] = (str(path),)
                 existing = "--skip-existing" if self.skip else "--overwrite"
                 flags = [f"--output={target}", existing, *look_words(look, kind_of([str(path)]))]
+                if path.is_dir() and path in self.folder.absolute().parents:
+                    flags.append(f"--leave-out={self.folder.absolute()}")
                 made.append([*flags, "--", str(path)])
         return made, left_out
 

@@ -18,6 +18,8 @@ from utils.translation.texts import mark, tr, trn
 
 MAX_NAME = 200  # displayed characters of a file name
 
+STOPPED = mark("Stopped · {done} of {n} done")
+
 
 class RowState(Enum):
     """The state of a row; the value is its English text."""
@@ -137,7 +139,7 @@ class Row:
                 return tr("{done} of {n}", done=self.done + self.failed, n=self.pictures)
             return f"{int(100 * self.share)} %"
         if self.state is RowState.WAITING and self.several and self.done:
-            return tr("Waiting · {done} of {n} done", done=self.done, n=self.pictures)
+            return tr(STOPPED, done=self.done, n=self.pictures)
         if self.state is RowState.FAILED and self.failed and self.pictures > 1:
             return tr("{failed} of {n} failed", failed=self.failed, n=self.pictures)
         return tr(self.state.value)

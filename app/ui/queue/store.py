@@ -17,6 +17,7 @@ from utils.translation.texts import mark, tr
 
 # For the current change when the program ends; each file is written completely or not at all.
 CLOSE_S = 5.0
+COUNT_S = 0.5  # for the files of a waiting folder
 DAMAGED_ADVICE = mark("The other jobs run. Delete this file, and add its pictures or films again.")
 
 
@@ -48,7 +49,7 @@ class QueueStore(QObject):
     def __init__(self, queue: JobQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.queue = queue
-        self._overview = Overview(queue)
+        self._overview = Overview(queue, COUNT_S)
         self._jobs = Jobs(self)
         self._coming: deque[_Change] = deque()
         self._under_way: _Change | None = None

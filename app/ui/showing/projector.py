@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.engine.matting.cutout import KEY_COLOR
 from app.engine.result import StyledFrame
 from app.ui.layouts import fill
+from app.ui.theme.icons import application_icon
 from app.ui.viewport.viewport import Viewport
 from utils.translation.joints import enumerated
 from utils.translation.texts import tr
@@ -17,7 +18,7 @@ SIZE = (960, 540)  # of the window without a second screen
 
 
 class ProjectorWindow(QWidget):
-    """Shows results. Escape closes it; a double click toggles full screen.
+    """Shows results. Escape leaves full screen, then closes it; a double click toggles full screen.
 
     Signals:
         closed: The window was closed in any way.
@@ -31,6 +32,7 @@ class ProjectorWindow(QWidget):
         super().__init__(None, Qt.WindowType.Window)
         self.setWindowTitle(tr("StyleForge: projector"))
         self.setAccessibleName(tr("Projector"))
+        self.setWindowIcon(application_icon())
         self._surround(QColor("black"))
         self.picture = Viewport(lambda *_: None, self)
         self.picture.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -41,7 +43,9 @@ class ProjectorWindow(QWidget):
 
     def open_on(self, screen: QScreen, *, full: bool) -> None:
         self.setScreen(screen)
-        self.move(screen.availableGeometry().center() - self.rect().center())
+        # The corner leaves the message below the main window's picture in sight.
+        room = screen.availableGeometry()
+        self.move(room.right() - self.width(), room.top())
         (self.showFullScreen if full else self.show)()
         self._hide_pointer()
 
@@ -59,17 +63,22 @@ class ProjectorWindow(QWidget):
             self.setPalette(palette)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
+        if event.key() == Qt.Key.Key_Escape and self.isFullScreen():
+            self._toggle_full()
+        elif event.key() == Qt.Key.Key_Escape:
             self.close()
         else:
             super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        (self.showNormal if self.isFullScreen() else self.showFullScreen)()
-        self._hide_pointer()
+        self._toggle_full()
 
     def closeEvent(self, event: object) -> None:
         self.closed.emit()
+
+    def _toggle_full(self) -> None:
+        (self.showNormal if self.isFullScreen() else self.showFullScreen)()
+        self._hide_pointer()
 
     def _hide_pointer(self) -> None:
         full = self.isFullScreen()

@@ -20,6 +20,7 @@ from app.ui.layouts import described, fill
 from app.ui.speed.badge import fps_text
 from app.ui.speed.timing import FrameTime
 from app.ui.widgets.end_stop import AUTOMATIC
+from app.ui.widgets.jump_slider import JumpSlider
 from utils.translation.texts import mark, tr
 
 CUSTOM = mark("Custom")
@@ -37,7 +38,7 @@ def rate_text(time: FrameTime | None) -> str:
     return fps_text(time.fps) if time.measured else tr("about {rate}", rate=fps_text(time.fps))
 
 
-class _Slider(QSlider):
+class _Slider(JumpSlider):
     """A slider that leaves the wheel to the panel for scrolling."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:

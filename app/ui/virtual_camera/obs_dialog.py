@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -23,6 +23,7 @@ from app.virtual_camera.installing import Needed
 from utils.translation.texts import tr
 
 WIDTH = 560  # pixels
+RAISE_MS = 250
 
 
 class ObsDialog(ModelessDialog):
@@ -32,6 +33,7 @@ class ObsDialog(ModelessDialog):
 
     Args:
         camera, projector: The actions that switch them.
+        person: The action that shows the choice of person and background.
 
     Signals:
         test_wanted: The camera should show a test picture for a while.
@@ -41,7 +43,13 @@ class ObsDialog(ModelessDialog):
     test_wanted = Signal()
     settings_wanted = Signal()
 
-    def __init__(self, camera: QAction, projector: QAction, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        camera: QAction,
+        projector: QAction,
+        person: QAction,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(tr("StyleForge: use in OBS"), parent)
         self._camera, self._projector = camera, projector
         self.needed = _paragraph()
@@ -75,10 +83,19 @@ class ObsDialog(ModelessDialog):
             tr("Show the painting alone in a window, or close that window"),
             projector.trigger,
         )
+        self.person = make_button(
+            tr("&Person and background..."),
+            tr("Choose what is painted, and what is shown in place of the rest"),
+            person.trigger,
+        )
         self.status = StatusLine()
         self.status.setAccessibleName(tr("State of the virtual camera"))
         for action in (camera, projector):
             action.changed.connect(self._update)
+        # Once the window system has shown the projector, which would cover what to do with it.
+        self._soon = QTimer(self, interval=RAISE_MS, singleShot=True)
+        self._soon.timeout.connect(self._come_forward)
+        projector.toggled.connect(lambda _: self._soon.start())
         self._lay_out()
         self._update()
         WindowGeometry(self)
@@ -111,6 +128,11 @@ class ObsDialog(ModelessDialog):
         super().showEvent(event)
         self.make_room()
 
+    def _come_forward(self) -> None:
+        if self.isVisible():
+            self.raise_()
+            self.activateWindow()
+
     def _copy_command(self) -> None:
         QGuiApplication.clipboard().setText(self.command.text())
         self.status.show_answer(tr("Copied"))
@@ -140,10 +162,18 @@ class ObsDialog(ModelessDialog):
             ),
             fill(QHBoxLayout(), self.project, None),
         )
+        self._green = _way(
+            tr("With only you in it"),
+            tr(
+                "Choose Unpainted: Green in Person and background, and add the filter Chroma Key "
+                "to the source in OBS."
+            ),
+            fill(QHBoxLayout(), self.person, None),
+        )
         content = QWidget()
         margins = (2 * SPACE, 2 * SPACE, 2 * SPACE, SPACE)
         self._ways = QVBoxLayout(content)
-        ways = self._camera_way, self._window_way
+        ways = self._camera_way, self._window_way, self._green
         fill(self._ways, *ways, None, margins=margins, spacing=2 * SPACE)
         lay_out_dialog(self, content, self.close_button(tr("C&lose")))
         self.setMinimumWidth(WIDTH)

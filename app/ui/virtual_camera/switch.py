@@ -56,7 +56,7 @@ class CameraSwitch(QObject):
         self._lock = threading.Lock()  # guards the camera and the wanted number
         self._dialog: CameraDialog | None = None
         self._obs: ObsDialog | None = None
-        self._projector = context.actions["projector"]
+        self._projector, self._person = context.actions["projector"], context.actions["person"]
         self._text = ""
         self._testing = QTimer(self, interval=TEST_MS, singleShot=True)
         self._testing.timeout.connect(self._show_current)
@@ -84,7 +84,7 @@ class CameraSwitch(QObject):
     def ask_obs(self) -> None:
         """Show the ways into other programs."""
         if self._obs is None:
-            self._obs = ObsDialog(self._action, self._projector, self._window)
+            self._obs = ObsDialog(self._action, self._projector, self._person, self._window)
             self._obs.test_wanted.connect(self._send_test)
             self._obs.settings_wanted.connect(self.ask)
         self._obs.show_status(self._text)

@@ -21,6 +21,7 @@ from app.ui.layouts import described, fill
 from app.ui.theme.icons import application_icon, icon
 from app.ui.theme.tokens import SPACE, Tokens
 from app.ui.wall.page_dots import PageDots
+from app.ui.widgets.roles import show_role
 from utils.translation.texts import mark, tr
 
 HEADLINE = mark("Choose a painting")
@@ -116,9 +117,10 @@ class SourceRow(QWidget):
             button.setIconSize(QSize(20, 20))
             button.setAutoDefault(True)  # outside dialogs, Qt's buttons ignore Enter by default
             button.clicked.connect(actions[key].trigger)
-            if key == _PRIMARY:
-                button.setProperty("role", "primary")
             self.buttons[key] = button
+        self._tokens: Tokens | None = None
+        self._fresh = True
+        self.show_fresh(fresh=True)
         self.hint, self._balance = QLabel(tr(DROP_TEXT), self), QLabel(self)
         self.hint.setProperty("role", "muted")
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -136,7 +138,16 @@ class SourceRow(QWidget):
         needed = self.hint.fontMetrics().horizontalAdvance(tr(DROP_TEXT))
         self.hint.setText(tr(DROP_TEXT) if needed <= room else "")
 
+    def show_fresh(self, *, fresh: bool) -> None:
+        """Recommend the camera while the user has opened nothing of his own."""
+        self._fresh = fresh
+        show_role(self.buttons[_PRIMARY], "primary" if fresh else "")
+        if self._tokens is not None:
+            self.show_icons(self._tokens)
+
     def show_icons(self, tokens: Tokens) -> None:
+        self._tokens = tokens
         primary = replace(tokens, text=tokens.on_accent)
         for key, (name, _) in SOURCES.items():
-            self.buttons[key].setIcon(icon(name, primary if key == _PRIMARY else tokens))
+            bright = key == _PRIMARY and self._fresh
+            self.buttons[key].setIcon(icon(name, primary if bright else tokens))

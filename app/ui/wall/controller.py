@@ -65,6 +65,7 @@ class WallController(QObject):
         session = self._session
         session.opening_changed.connect(self._on_opening_changed)
         session.source_changed.connect(self._on_source_changed)
+        session.config_changed.connect(lambda _: self._show_current())
         session.replaced.connect(self.page.clear_paintings)
         session.styles_changed.connect(self._soon.start)
         session.wall.painted.connect(self._on_painted)
@@ -121,7 +122,8 @@ class WallController(QObject):
             self.growing.end()
         self._shown = True
         self.page.bar.back_button.setVisible(self._returns)
-        self.page.set_styles(self._styles())  # the first tile takes the focus
+        self._show_current()
+        self.page.set_styles(self._styles())  # the present style's tile takes the focus
         self.page.mirror(self._viewport.mirrored)
         self._pause_film()
         self._update()
@@ -166,6 +168,10 @@ class WallController(QObject):
     def _forget_growing(self) -> None:
         self.growing = None
 
+    def _show_current(self) -> None:
+        styles = self._session.config.styles
+        self.page.show_current(styles[0] if len(styles) == 1 else "")
+
     def _update(self) -> None:
         self.page.show_page(self._shown and not self._dragging)
         self._show_words()
@@ -203,6 +209,7 @@ class WallController(QObject):
         self._show_words()
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
+        self.page.sources.show_fresh(fresh=info is None or self._session.spec == SCENE)
         self._show_words()
 
     def _show_words(self) -> None:

@@ -41,7 +41,7 @@ class WallPage(QWidget):
         super().__init__(parent)
         self._parent = parent
         self._styles: tuple[Style, ...] = ()
-        self._page = 0
+        self._page, self._current = 0, ""
         self._paintings: dict[str, QPixmap] = {}
         self._reasons: dict[str, str] = {}
         self.setObjectName("wall")
@@ -107,10 +107,17 @@ class WallPage(QWidget):
                 painting = self._paintings.get(style.key, QPixmap())
                 tile.set_style(style.key, style.title, painting, self._reasons.get(style.key, ""))
             tile.setVisible(style is not None)
+        self.show_current(self._current)
         if focused is not None and not focused.key:
             self.focus_tile()
         self.bar.dots.show_page(page, self.pages)
         self.turned.emit()
+
+    def show_current(self, key: str) -> None:
+        """Mark the present style; "" for a mix."""
+        self._current = key
+        for tile in self.tiles:
+            tile.show_current(on=bool(key) and tile.key == key)
 
     def show_painting(self, key: str, painting: QPixmap, reason: str = "") -> None:
         """Show a style's painting, or the reason why it cannot paint."""
@@ -160,7 +167,8 @@ class WallPage(QWidget):
             self._parent.setFocus()
 
     def focus_tile(self) -> None:
-        first = next((tile for tile in self.tiles if tile.key), None)
+        """Focus the present style's tile, or else the first."""
+        first = self.tile_of(self._current) or next((t for t in self.tiles if t.key), None)
         (first or self.sources.buttons["open_camera"]).setFocus()
 
     def paintEvent(self, event: QPaintEvent) -> None:

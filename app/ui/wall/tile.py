@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QEnterEvent,
@@ -17,8 +17,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app.ui.layouts import described
+from app.ui.theme.keyboard_focus import KEYS
 from app.ui.theme.tokens import RADIUS, SPACE
 from app.ui.viewport.text_painting import FAINT, INK, draw_pill, pill_size, scaled, smooth_painter
+from utils.translation.joints import enumerated
 from utils.translation.texts import tr
 
 LEAST = QSize(160, 96)  # px
@@ -39,7 +41,7 @@ class Tile(QAbstractButton):
         self.number = number
         self.key = self.title = self.reason = ""
         self.painting, self._soft = QPixmap(), QPixmap()
-        self.mirrored = False
+        self.mirrored = self.current = False
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
@@ -63,8 +65,7 @@ class Tile(QAbstractButton):
 
     def show_painting(self, painting: QPixmap, reason: str = "") -> None:
         self.painting, self.reason = painting, reason
-        waiting = tr("Not painted yet") if painting.isNull() else ""
-        self.setAccessibleDescription(reason or waiting)
+        self._describe()
         if reason:
             self.setToolTip(tr("This style cannot paint your picture: {refusal}", refusal=reason))
         self.update()
@@ -74,9 +75,22 @@ class Tile(QAbstractButton):
         self._soft = picture
         self.update()
 
+    def show_current(self, *, on: bool) -> None:
+        """Mark the style as the one that paints the picture now."""
+        if on != self.current:
+            self.current = on
+            self._describe()
+            self.update()
+
     def mirror(self, on: bool) -> None:
         self.mirrored = on
         self.update()
+
+    def _describe(self) -> None:
+        """Tell a screen reader what the rings and the empty picture show."""
+        waiting = tr("Not painted yet") if self.painting.isNull() else ""
+        current = tr("The present style") if self.current else ""
+        self.setAccessibleDescription(enumerated((current, self.reason or waiting)))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
@@ -154,12 +168,18 @@ class Tile(QAbstractButton):
         draw_pill(painter, place, text, widest=widest)
 
     def _paint_ring(self, painter: QPainter) -> None:
-        focused = self.hasFocus()
-        if not focused and not self.underMouse():
-            return
-        color = self.palette().highlight().color() if focused else INK
+        """Paint the ring of the present style, and in it the ring of the keyboard or pointer."""
+        focused = self.hasFocus() and bool(self.property(KEYS))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(color, 3 if focused else 1.5))
-        painter.drawRoundedRect(
-            QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5), _CORNER, _CORNER
-        )
+        inset = 1.5
+        if self.current:
+            _draw_ring(painter, self.rect(), inset, QPen(self.palette().highlight().color(), 3))
+            inset += 3
+        if focused or self.underMouse():
+            _draw_ring(painter, self.rect(), inset, QPen(INK, 3 if focused else 1.5))
+
+
+def _draw_ring(painter: QPainter, place: QRect, inset: float, pen: QPen) -> None:
+    painter.setPen(pen)
+    inner = QRectF(place).adjusted(inset, inset, -inset, -inset)
+    painter.drawRoundedRect(inner, _CORNER - inset / 2, _CORNER - inset / 2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QLabel, QSlider, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QLabel, QWidget
 
 from app.ui.theme.tokens import SPACE
+from app.ui.widgets.jump_slider import JumpSlider
 
 _LABEL, _CONTROL, _VALUE = range(3)  # columns
 
@@ -107,7 +108,7 @@ def align_labels(*forms: FormLayout) -> None:
         form.setColumnMinimumWidth(_LABEL, widest)
 
 
-class NoWheelSlider(QSlider):
+class NoWheelSlider(JumpSlider):
     """A slider from 0 to 100 % that ignores the mouse wheel, which scrolls the panel."""
 
     def __init__(self, name: str, tip: str) -> None:

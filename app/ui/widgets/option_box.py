@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetrics, QPainter, QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -135,7 +135,7 @@ class OptionBox(QComboBox):
         self._show_all_rows()
 
     def _show_all_rows(self) -> None:
-        """Make the list as high as its rows, if the screen allows it.
+        """Make the list as high as its rows, if the screen allows it, and put it below the box.
 
         Qt measures it with the border of an unfocused box: 2 pixels too few for a focused one, and
         the resulting scroll arrows take another 10.
@@ -156,8 +156,16 @@ class OptionBox(QComboBox):
         layout.activate()
         place = whole.geometry()
         place.setHeight(place.height() + needed - view.viewport().height())
-        place.moveBottom(min(place.bottom(), screen.bottom()))
+        place.moveTop(self._top_of(place.height(), screen))
         whole.setGeometry(place)
+
+    def _top_of(self, height: int, screen: QRect) -> int:
+        """Return where a list begins: below the box, above it, or where it fits on the screen."""
+        below = self.mapToGlobal(QPoint(0, self.height())).y()
+        above = self.mapToGlobal(QPoint(0, 0)).y() - height
+        if below + height <= screen.bottom() + 1:
+            return below
+        return above if above >= screen.top() else screen.bottom() + 1 - height
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -394,7 +394,7 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "--strokes-handles", "0.25,0.4,30;0.7,0.6,120.5",
         "--strokes-length", "0.7", "--upsampling", "smooth",
         "--smoothing", "0.25", "--paint", "background", "--feather", "0.5", "--swap-matte",
-        "--rest", "green", "--matte", "plate.png",
+        "--rest", "green", "--matte", "plate.png", "--leave-out", "in/painted",
     ]  # fmt: skip
     args = job_parser().parse_args(words)
     given = {action.dest for action in job_parser()._actions}
@@ -413,9 +413,11 @@ def test_every_flag_of_a_job_survives_being_written(tmp_path, monkeypatch):
         "style_network",
         "report",
         "matte",
+        "leave_out",
     }  # absolute
     assert again.inputs == [str(tmp_path / "in" / "*.png")]
     assert again.output == tmp_path / "out"
+    assert again.leave_out == [tmp_path / "in" / "painted"]
     assert [(each.path, each.share) for each in again.style_image] == [
         (tmp_path / "a.jpg", 0.25), (tmp_path / "b.jpg", None),
     ]  # fmt: skip

@@ -107,6 +107,13 @@ def test_a_pattern_that_names_no_file_is_refused(style, photo, tmp_path, capsys,
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_with_earlier_results_can_be_left_out(style, album, tmp_path):
+    assert stylized(album, "--leave-out", album / "day one", "-o", tmp_path / "out") == 0
+    assert names(tmp_path / "out") == ["a.png", "b.jpg"]
+    assert stylized(album, "-o", tmp_path / "whole") == 0
+    assert len(names(tmp_path / "whole")) == 3
+
+
 def test_a_pattern_that_calls_two_results_alike_is_refused(style, album, tmp_path, capsys):
     assert stylized(album / "*.*", "-o", tmp_path / "out", "--name", "same{suffix}") == 0
     assert stylized(album / "*.*", "-o", tmp_path / "new", "--name", "same.png") == 1

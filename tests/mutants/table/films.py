@@ -270,7 +270,7 @@ MUTANTS = (
     ),
     Mutant(
         "films in a folder are passed over",
-        "app/batch/jobs/inputs.py",
+        "app/batch/folders.py",
         "pictures_in(here, films=True)",
         "pictures_in(here)",
         (f"{_MIXED}::test_a_folder_of_pictures_and_films_is_stylized",),

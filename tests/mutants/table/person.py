@@ -391,4 +391,14 @@ MUTANTS = (
         "            pass\n",
         (f"{_CUTOUT}::test_a_stream_that_leaves_the_gpu_goes_on_with_its_matte",),
     ),
+    Mutant(
+        "a film is waited for as if somebody stepped out of it",
+        "app/ui/person/controller.py",
+        "        elif self._is_film():\n",
+        "        elif False:\n",
+        (
+            "tests/app/ui/window/test_person.py"
+            "::test_a_film_teaches_the_scene_at_once_and_is_asked_for_a_part_without_people",
+        ),
+    ),
 )

@@ -12,8 +12,8 @@ MUTANTS = (
     Mutant(
         "a new folder may be made elsewhere",
         "app/ui/picker/new_folder.py",
-        'if name in ("", ".", "..") or any(letter in _NOT_IN_NAMES for letter in name):',
-        'if name in ("", ".", ".."):',
+        'if device or name in ("", ".", "..") or any(letter in _NOT_IN_NAMES for letter in name):',
+        'if device or name in ("", ".", ".."):',
         (f"{_PICKER}::test_a_name_that_no_folder_can_have_is_refused_in_a_sentence",),
     ),
     Mutant(

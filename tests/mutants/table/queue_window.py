@@ -132,8 +132,8 @@ MUTANTS = (
     Mutant(
         "files of a job that has not begun are not counted",
         "app/batch/queue/overview.py",
-        "known = files > 1 and files == len(job.stamps)",
-        "known = False",
+        "return files if files == len(job.stamps) else 0",
+        "return 0",
         (f"{_OVERVIEW}::test_the_pictures_of_a_job_of_several_files_are_counted_before_it_begins",),
     ),
     Mutant(
@@ -194,5 +194,35 @@ MUTANTS = (
         "            button.installEventFilter(self)\n",
         "",
         (f"{_PAINT_ALL}::test_a_double_click_shows_the_paintings_of_a_row_in_the_window",),
+    ),
+    Mutant(
+        "a folder in the queue paints the results in it again",
+        "app/ui/queue/look.py",
+        'flags.append(f"--leave-out={self.folder.absolute()}")',
+        "pass",
+        (
+            "tests/app/ui/queue/test_look.py"
+            "::test_the_results_in_a_painted_folder_are_not_painted_again",
+        ),
+    ),
+    Mutant(
+        "a large folder in the queue is counted however long it takes",
+        "app/batch/queue/overview.py",
+        "        if time.monotonic() > end:\n",
+        "        if False:\n",
+        (
+            "tests/app/batch/queue/test_overview.py"
+            "::test_a_folder_that_takes_long_to_count_has_no_number",
+        ),
+    ),
+    Mutant(
+        "the paintings of the newest row hide those of the chosen one",
+        "app/ui/queue/control/results.py",
+        "key=lambda row: (row not in first, row.state.waits, -row.number)",
+        "key=lambda row: (row.state.waits, -row.number)",
+        (
+            "tests/app/ui/window/test_paint_all.py"
+            "::test_all_paintings_are_shown_those_of_the_chosen_row_first",
+        ),
     ),
 )

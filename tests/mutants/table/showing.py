@@ -155,4 +155,11 @@ MUTANTS = (
         "    if False:\n",
         (f"{_SAVED}::test_a_wipe_of_the_saved_picture_takes_six_seconds",),
     ),
+    Mutant(
+        "Escape closes a projector that fills the screen",
+        "app/ui/showing/projector.py",
+        "        if event.key() == Qt.Key.Key_Escape and self.isFullScreen():\n",
+        "        if False:\n",
+        ("tests/app/ui/window/test_projector.py::test_escape_leaves_its_full_screen_first",),
+    ),
 )

@@ -363,4 +363,38 @@ MUTANTS = (
             "test_a_time_is_measured_only_after_some_frames_at_one_size",
         ),
     ),
+    Mutant(
+        "a click beside the handle of a slider moves it by a page",
+        "app/ui/widgets/jump_slider.py",
+        "            self._jump_to(event.position().x())\n",
+        "            pass\n",
+        ("tests/app/ui/widgets/test_jump_slider.py::test_the_handle_comes_to_a_click",),
+    ),
+    Mutant(
+        "a drop-down list opens over its box",
+        "app/ui/widgets/option_box.py",
+        "        place.moveTop(self._top_of(place.height(), screen))\n",
+        "",
+        (
+            "tests/app/ui/window/test_drop_downs.py"
+            "::test_a_list_opens_below_its_box_or_above_where_the_screen_ends",
+        ),
+    ),
+    Mutant(
+        "the next chooser of a folder begins one level higher",
+        "app/ui/file_dialogs.py",
+        "chosen if mode is FileMode.Directory else chosen.parent",
+        "chosen.parent",
+        ("tests/app/ui/window/test_files.py::test_a_chosen_folder_is_where_the_next_one_begins",),
+    ),
+    Mutant(
+        "the question about the source covers the first painting",
+        "app/ui/controllers/remembering.py",
+        "        if self._later.isActive():\n            return\n",
+        "",
+        (
+            "tests/app/ui/window/test_remembering.py"
+            "::test_the_first_painting_is_seen_before_the_question",
+        ),
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.ui.queue.control.results import newest_row
+from app.ui.queue.control.results import has_paintings
 from app.ui.queue.page import QueuePage
 from app.ui.queue.rows import Row, RowState
 from app.ui.queue.runner import Phase, QueueRunner
@@ -32,7 +32,7 @@ def enable_actions(
     tokens = replace(tokens, text=color) if color else tokens
     actions["start"].setIcon(icon("stop" if running else "play", tokens))
     page.show_running(running or not enabled)
-    made = newest_row(rows) is not None
+    made = any(map(has_paintings, rows))
     actions["results"].setEnabled(made)
     elsewhere = any(row.state is RowState.ELSEWHERE for row in rows)
     page.show_end(made and not (running or elsewhere), more=enabled)

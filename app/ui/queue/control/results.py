@@ -51,28 +51,34 @@ class QueueResults:
 
     def say_end(self, said: str, ended: Sequence[Row], *, offer: bool) -> None:
         """Tell that rows have ended; with `offer`, a button shows their paintings."""
-        row = newest_row(ended) if offer else None
-        tip = tr("Show the newest paintings in the window")
-        button = (tr(SHOW), tip, lambda: self.show(row)) if row else None
+        offered = offer and any(map(has_paintings, ended))
+        tip = tr("Show the paintings in the window")
+        button = (tr(SHOW), tip, lambda: self.show_all(ended)) if offered else None
         self._notices.show_notice(said, button)
 
-    def show_newest(self, rows: Sequence[Row]) -> None:
-        """Show the newest paintings."""
-        if row := newest_row(rows):
-            self.show(row)
+    def show_all(self, rows: Sequence[Row], first: Sequence[Row] = ()) -> None:
+        """Show the paintings of all rows, beginning with `first`, then the newest; else a film."""
+        made = [row for row in rows if has_paintings(row)]
+        made.sort(key=lambda row: (row not in first, row.state.waits, -row.number))
+        pictures = [row for row in made if row.kind is not Kind.FILM]
+        if pictures:
+            self._show_pictures(pictures)
+        elif made:
+            self.show(made[0])
 
     def show(self, row: Row) -> None:
         """Show the paintings of a row in the window; another program plays a film."""
         if row.kind is Kind.FILM and row.result and row.state.ended:
             self._entries.open_path(Path(row.result))
-            return
-        manifest = self._store.queue.manifest(row.number)
+        else:
+            self._show_pictures([row])
+
+    def _show_pictures(self, rows: Sequence[Row]) -> None:
+        manifests = [self._store.queue.manifest(row.number) for row in rows]
 
         def work() -> list[str]:
-            if not manifest.is_file():
-                return []
-            made = [entry.result for entry in read_manifest(manifest).entries if entry.complete]
-            return [path for path in made if likely_kind(Path(path)) != "film"]
+            made = [path for each in manifests if each.is_file() for path in _paintings(each)]
+            return list(dict.fromkeys(made))
 
         self._session.run(work, self.show_files, failure="Could not read the results")
 
@@ -93,14 +99,12 @@ class QueueResults:
         self.page.setFocus()
 
 
-def newest_row(rows: Sequence[Row]) -> Row | None:
-    """Return the row of pictures with results that was added last, a finished one if there is one.
+def has_paintings(row: Row) -> bool:
+    """Return whether a row has results, perhaps of a part of its pictures."""
+    return bool(row.result and row.ended_files[0])
 
-    Without pictures, it is the newest film.
-    """
 
-    def rank(row: Row) -> tuple[bool, bool, int]:
-        return row.kind is not Kind.FILM, not row.state.waits, row.number
-
-    made = [row for row in rows if row.result and row.ended_files[0]]
-    return max(made, key=rank, default=None)
+def _paintings(manifest: Path) -> list[str]:
+    """Return the finished pictures of a job."""
+    made = [entry.result for entry in read_manifest(manifest).entries if entry.complete]
+    return [path for path in made if likely_kind(Path(path)) != "film"]

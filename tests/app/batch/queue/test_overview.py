@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.batch.manifest import Entry, Manifest, State
+from app.batch.queue import overview
 from app.batch.queue.description import Kind, described
 from app.batch.queue.job import JobState
 from app.batch.queue.job_queue import JobQueue
 from app.batch.queue.overview import INTERRUPTED, Overview, why_failed
 from app.batch.shard import Shard
 from tests.helpers.errors import mentions
+from utils.images.writing import write_pixels
 
 
 @pytest.fixture
@@ -65,25 +68,25 @@ def test_styles_have_their_shares():
 def test_an_overview_says_how_far_jobs_are_and_follows_changes(queue):
     for _ in range(3):
         queue.add(["--output=/out", "--", "/in/a.png", "/in/b.png"])
-    overview = Overview(queue)
-    assert [(view.state, view.pictures) for view in overview.read()[0]] == [("waiting", 0)] * 3
+    reader = Overview(queue)
+    assert [(view.state, view.pictures) for view in reader.read()[0]] == [("waiting", 0)] * 3
     record(
         queue, 1, entry(State.DONE), entry(State.KEPT), entry(State.FAILED), entry(State.PENDING)
     )
     with queue.next_job() as job:
-        first = overview.read()[0][0]
+        first = reader.read()[0][0]
         assert (first.state, first.pictures, first.done, first.kept, first.failed) == (
             *("running", 4, 2, 1, 1),
         )
         assert first.result == "/out/a.png"
-    assert overview.read()[0][0].state == INTERRUPTED
+    assert reader.read()[0][0].state == INTERRUPTED
     queue.finish(job)
     record(queue, 1, entry(State.DONE, "b.png"))
-    first, *others = overview.read()[0]
+    first, *others = reader.read()[0]
     assert (first.state, first.pictures, first.result) == ("done", 1, "/out/b.png")
     queue.remove(1)
     assert (
-        [view.job.number for view in overview.read()[0]]
+        [view.job.number for view in reader.read()[0]]
         == [2, 3]
         == [view.job.number for view in others]
     )
@@ -123,14 +126,12 @@ def test_a_job_that_is_removed_while_it_is_read_is_left_out(queue, monkeypatch):
 
 
 def test_a_manifest_that_has_not_changed_is_not_read_again(queue, monkeypatch):
-    from app.batch.queue import overview as module
-
     queue.add(["--", "a.png"])
     record(queue, 1, entry(State.DONE))
-    overview = Overview(queue)
-    overview.read()
-    monkeypatch.setattr(module, "read_manifest", lambda path: pytest.fail("it was read again"))
-    assert overview.read()[0][0].done == 1
+    reader = Overview(queue)
+    reader.read()
+    monkeypatch.setattr(overview, "read_manifest", lambda path: pytest.fail("it was read again"))
+    assert reader.read()[0][0].done == 1
 
 
 def test_a_damaged_manifest_costs_only_its_own_job(queue):
@@ -169,3 +170,27 @@ def test_the_pictures_of_a_job_of_several_files_are_counted_before_it_begins(que
     for inputs in (files, files[:1], [*files, str(tmp_path)]):
         queue.add(["--output=/out", "--", *inputs])
     assert [view.pictures for view in Overview(queue).read()[0]] == [3, 0, 0]
+
+
+def test_the_files_of_a_waiting_folder_are_counted_once_without_its_results(
+    queue, tmp_path, monkeypatch
+):
+    pictures, results = tmp_path / "in", tmp_path / "in" / "results"
+    for path in (pictures / "a.png", pictures / "trip" / "b.png", results / "a.png"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_pixels(path, np.zeros((16, 16, 3), np.uint8))
+    queue.add(["--output=/out", f"--leave-out={results}", "--", str(pictures)])
+    counting = Overview(queue, count_s=60)
+    assert [view.pictures for view in counting.read()[0]] == [2]
+    monkeypatch.setattr(overview, "files_below", None)
+    assert [view.pictures for view in counting.read()[0]] == [2]
+    assert [view.pictures for view in Overview(queue).read()[0]] == [0]
+
+
+def test_a_folder_that_takes_long_to_count_has_no_number(queue, tmp_path, monkeypatch):
+    moments = iter(range(100))
+    monkeypatch.setattr(overview.time, "monotonic", lambda: float(next(moments)))
+    monkeypatch.setattr(overview, "files_below", lambda *_: [tmp_path] * 5)
+    queue.add(["--output=/out", "--", str(tmp_path)])
+    assert [view.pictures for view in Overview(queue, count_s=1.0).read()[0]] == [0]
+    assert [view.pictures for view in Overview(queue, count_s=9.0).read()[0]] == [5]

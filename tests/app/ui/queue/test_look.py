@@ -119,6 +119,17 @@ def test_two_sources_of_one_name_have_two_results_and_one_has_its_own_again(tmp_
     assert "--skip-existing" in again
 
 
+def test_the_results_in_a_painted_folder_are_not_painted_again(tmp_path):
+    results = tmp_path / "pictures" / "StyleForge"
+    order = Order((EngineConfig(),), results, skip=False)
+    photo(tmp_path / "pictures" / "a.png")
+    [made] = jobs(order, tmp_path / "pictures")
+    assert job_arguments(made).leave_out == [results]
+    photo(tmp_path / "other" / "a.png")
+    [made] = jobs(order, tmp_path / "other")
+    assert job_arguments(made).leave_out == []
+
+
 def test_what_is_neither_picture_nor_film_is_left_out(tmp_path):
     letter = tmp_path / "letter.pdf"
     letter.write_bytes(b"%PDF-1.4")

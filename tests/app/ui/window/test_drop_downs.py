@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from app.ui.main_window import MainWindow
@@ -60,6 +60,23 @@ def test_every_drop_down_shows_all_its_rows(window, studio, qtbot):
             pop_up(box, qtbot)
             assert unseen(box) == [], box.accessibleName()
             box.hidePopup()
+
+
+def test_a_list_opens_below_its_box_or_above_where_the_screen_ends(window, qtbot):
+    box = OptionBox("Sizes", "Choose one")
+    qtbot.addWidget(box)
+    box.set_options(Choice(number, str(number)) for number in range(5))
+    box.show_choice(4)
+    room = box.screen().availableGeometry()
+    for y in (room.top() + 100, room.bottom() - 60):
+        box.move(room.left() + 100, y)
+        pop_up(box, qtbot)
+        shown = box.view().window().geometry()
+        top = box.mapToGlobal(QPoint()).y()
+        below = shown.top() == top + box.height()
+        above = shown.bottom() + 1 == top
+        assert (below, above) == ((True, False) if y < room.center().y() else (False, True))
+        box.hidePopup()
 
 
 def test_rows_whose_remarks_wrap_are_shown_whole(window, qtbot):

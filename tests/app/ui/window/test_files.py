@@ -91,6 +91,16 @@ def test_a_picker_begins_where_the_last_of_its_kind_ended(
     assert kept.weights_folder == str(tmp_path / "models")
 
 
+def test_a_chosen_folder_is_where_the_next_one_begins(window, session, picture, qtbot):
+    picker = ask(window, "open_folder")
+    assert isinstance(picker, PickerDialog)
+    picker.go_to(picture.parent)
+    qtbot.waitUntil(lambda: picker.folder == picture.parent and picker.foot.open.isEnabled())
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        picker.foot.open.click()
+    assert folder_of(ask(window, "open_folder")) == picture.parent
+
+
 def test_a_picker_that_was_open_is_opened_again_and_answers_once(window, session, picture, qtbot):
     """Destroying a dialog would block the window."""
     opened: list[object] = []

@@ -154,6 +154,12 @@ def test_ending_the_session_ends_the_rendering(slow, window, hurried, tmp_path, 
     qtbot.waitUntil(lambda: not window.session.writing, timeout=10_000)
 
 
+def test_the_size_of_what_is_saved_is_told(window, full, tmp_path, qtbot):
+    window.exporter.save(full, tmp_path / "a.png")
+    saved(window, qtbot)
+    assert mentions(window.saved_card.text, "a.png", f"{WIDTH}x{HEIGHT}")
+
+
 def test_what_cannot_be_rendered_is_saved_as_it_was_shown(
     window, hurried, tmp_path, monkeypatch, qtbot
 ):

@@ -24,7 +24,7 @@ from app.ui.film_strip.paint_all.dialog import PaintAllDialog
 from app.ui.film_strip.thumbnails import Pixels
 from app.ui.main_window import MainWindow
 from app.ui.queue.control.words import end_words
-from app.ui.queue.rows import RowState
+from app.ui.queue.rows import STOPPED, RowState
 from app.ui.queue.runner import Phase
 from tests.app.ui.window.conftest import press
 from tests.conftest import picture as pixels
@@ -365,7 +365,7 @@ def test_a_stopped_row_says_how_much_is_done_and_continues(opened, folder, qtbot
     queue = opened.queue
     qtbot.waitUntil(lambda: len(queue.rows) == 1, timeout=5000)
     (row,) = queue.rows
-    assert mentions(row.words, tr("Waiting"), "1", "3")
+    assert row.words == tr(STOPPED, done=1, n=3)
     assert queue.actions["start"].text() == tr("Continue")
     said = end_words([*queue.rows, replace(row, number=2, state=RowState.DONE)], [], stopped=True)
     assert mentions(said, "4", "6")
@@ -496,6 +496,26 @@ def test_a_double_click_shows_the_paintings_of_a_row_in_the_window(opened, folde
     assert opened.queue.shown
     assert rows.isVisible()
     assert rows.hasFocus()
+
+
+def test_all_paintings_are_shown_those_of_the_chosen_row_first(opened, folder, qtbot):
+    jobs, source = JobQueue.default(), min(folder.iterdir())
+    for style in ("candy", "mosaic", "udnie"):
+        made = folder / style / "0.png"
+        made.parent.mkdir()
+        write_pixels(made, pixels(8, 8))
+        job = jobs.add([f"--output={made.parent}", f"--style={style}", "--", str(source)])
+        entry = Entry(str(source), str(made), State.DONE)
+        Manifest(Shard(1, 1), 1, "x", style, (entry,)).write(jobs.manifest(job.number))
+        jobs.finish(job)
+    press(opened, "queue")
+    queue = opened.queue
+    qtbot.waitUntil(lambda: len(queue.rows) == 3, timeout=5000)
+    queue.page.list.choose([2])
+    queue.page.results.click()
+    qtbot.waitUntil(lambda: queue.results.shown, timeout=5000)
+    shown = [Path(path).parent.name for path in queue.results.page._paths]
+    assert shown == ["mosaic", "udnie", "candy"]
 
 
 def test_the_pictures_are_shown_in_the_window_and_from_there_in_their_folder(

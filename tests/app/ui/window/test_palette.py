@@ -74,6 +74,9 @@ def test_every_label_and_box_of_the_panel_is_found(window):
         ("broadcast", "obs"),
         ("window capture", "projector"),
         ("stream", "obs"),
+        ("chroma key obs", "obs"),
+        ("print", "save"),
+        ("resolution", "save"),
     ],
 )
 def test_the_words_of_other_programs_find_the_action(window, words, key):
@@ -153,6 +156,20 @@ def test_an_action_that_does_not_apply_is_gray_with_the_reason(streaming):
     assert (entry.enabled, entry.reason) == (False, action.toolTip())
     QTest.keyClick(view.field, Qt.Key.Key_Return)
     assert view.isVisible()
+
+
+def test_an_action_that_is_on_says_so(streaming):
+    def kind() -> str:
+        view = opened(streaming)
+        [entry] = [e for e in found(view, "projector") if e.key == "action:projector"]
+        view.close()
+        return entry.kind
+
+    off = kind()
+    press(streaming, "projector")
+    assert kind() == f"{off}, on now"
+    press(streaming, "projector")
+    assert kind() == off
 
 
 def test_a_setting_that_does_not_apply_has_a_reason(streaming, session):

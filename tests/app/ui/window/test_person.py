@@ -34,6 +34,7 @@ def hurried(monkeypatch, tmp_path):
 @pytest.fixture
 def person(moving):
     moving.person._second.setInterval(1)
+    moving.person._is_film = lambda: False  # the film of the test stands for a camera
     moving.learning._delay.setInterval(0)
     return moving.person
 
@@ -82,6 +83,26 @@ def test_the_same_key_cancels_the_countdown(moving, person):
     assert person.counting
     press(moving, "step_out")
     assert not person.counting
+
+
+def test_a_film_teaches_the_scene_at_once_and_is_asked_for_a_part_without_people(
+    moving, session, qtbot
+):
+    told: list[str] = []
+    moving.person._say = told.append
+    with qtbot.waitSignal(session.scene_learned, timeout=10_000):
+        press(moving, "step_out")
+        assert not moving.person.counting
+    assert told == [controller.FROM_FILM]
+
+
+def test_green_alone_chooses_the_person_since_nothing_else_would_be_green(dialog, session, picture):
+    session.config = replace(session.config, matte=str(picture))
+    dialog.picked.emit("rest", GREEN)
+    assert (session.config.paint, session.config.rest) == (ONLY_PERSON, GREEN)
+    dialog.picked.emit("paint", ONLY_BACKGROUND)
+    dialog.picked.emit("rest", GREEN)
+    assert session.config.paint == ONLY_BACKGROUND
 
 
 def test_a_picture_cannot_teach_a_scene(streaming, session):

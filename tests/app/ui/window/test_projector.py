@@ -93,6 +93,15 @@ def test_escape_closes_it_and_the_window_stays(streaming, projector):
     assert streaming.isVisible()
 
 
+def test_escape_leaves_its_full_screen_first(streaming, projector):
+    projector.showFullScreen()
+    QTest.keyClick(projector, Qt.Key.Key_Escape)
+    assert (projector.isVisible(), projector.isFullScreen()) == (True, False)
+    assert projector.cursor().shape() == Qt.CursorShape.ArrowCursor
+    QTest.keyClick(projector, Qt.Key.Key_Escape)
+    assert streaming.showing.projector is None
+
+
 def test_the_keys_of_the_window_work_in_it(streaming, projector, session):
     key(projector, streaming, "style_3")
     assert session.config.style == "udnie"
@@ -125,6 +134,9 @@ def test_the_window_shows_that_it_is_open(streaming, projector):
 def test_with_one_screen_it_is_a_window_and_why_is_said(streaming, projector):
     assert not projector.isFullScreen()
     assert streaming.notices.text == ONE_SCREEN
+    assert not projector.windowIcon().isNull()
+    room, frame = projector.screen().availableGeometry(), projector.frameGeometry()
+    assert frame.top() - room.top() < 50, "the message below the picture stays in sight"
 
 
 def test_a_double_click_fills_the_screen_and_hides_the_pointer(projector):
@@ -178,6 +190,7 @@ told["screen"] = projector.screen().name()
 told["full"] = projector.isFullScreen()
 told["size"] = projector.size().toTuple()
 told["said"] = window.notices.text
+QTest.keyClick(projector, Qt.Key.Key_Escape)
 QTest.keyClick(projector, Qt.Key.Key_Escape)
 told["closed"] = window.showing.projector is None
 """,

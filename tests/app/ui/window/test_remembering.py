@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QImage
 
 from app.frame import SourceInfo
 from app.settings import Settings
+from app.ui.controllers import remembering
 from app.ui.controllers.remembering import QUESTIONS
 from app.ui.main_window import MainWindow
 from tests.app.ui.window.conftest import press
@@ -18,6 +19,16 @@ from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
 
 FILES, CAMERA = QUESTIONS["remember_source"], QUESTIONS["wall_camera"]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(remembering, "ASK_MS", 0)
+
+
+def settle(window: MainWindow, qtbot) -> None:
+    """Wait until the window has asked, or has decided not to."""
+    qtbot.waitUntil(lambda: not window.remembering._later.isActive())
 
 
 @pytest.fixture
@@ -34,6 +45,7 @@ def fresh(session, saved, qtbot):
 def opened(fresh, session, picture, qtbot) -> MainWindow:
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open(str(picture))
+    settle(fresh, qtbot)
     return fresh
 
 
@@ -67,6 +79,7 @@ def test_the_first_source_of_ones_own_is_asked_about_once(
     write_pixels(tmp_path / "other.png", np.zeros((48, 64, 3), np.uint8))
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         session.open(str(tmp_path / "other.png"))
+    settle(opened, qtbot)
     assert not opened.notices.text
     opened.close()
     source = str(tmp_path / "other.png") if kept == "always" else ""
@@ -83,6 +96,16 @@ def test_the_question_covers_neither_the_wall_nor_the_speed_test(opened, session
     press(opened, "wall")
     press(opened, "wall")
     assert not opened.notices.text
+
+
+def test_the_first_painting_is_seen_before_the_question(fresh, session, picture, qtbot):
+    fresh.remembering._later.setInterval(60_000)
+    with qtbot.waitSignal(session.styled, timeout=5000):
+        session.open(str(picture))
+    assert not fresh.notices.text
+    fresh.remembering._later.stop()
+    fresh.remembering.update()
+    assert fresh.notices.text == FILES
 
 
 def test_what_ran_before_the_answer_is_remembered_with_it(opened, saved):
@@ -105,21 +128,26 @@ def test_a_pasted_picture_is_not_asked_about(fresh, session, qtbot):
     image.fill(QColor("blue"))
     with qtbot.waitSignal(session.source_changed, timeout=5000):
         fresh.opener.open_image(image)
+    settle(fresh, qtbot)
     assert not fresh.notices.text
 
 
 @pytest.mark.parametrize("spec", ["scene", "rtsp://camera.local/stream"])
-def test_what_no_start_opens_again_is_not_asked_about(fresh, session, monkeypatch, spec):
+def test_what_no_start_opens_again_is_not_asked_about(fresh, session, monkeypatch, spec, qtbot):
     monkeypatch.setattr(type(session), "spec", property(lambda _: spec))
     session.source_changed.emit(SourceInfo("other", 8, 8))
+    settle(fresh, qtbot)
     assert not fresh.notices.text
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_camera_is_asked_about_unless_the_wall_has_asked(fresh, session, monkeypatch, asked):
+def test_a_camera_is_asked_about_unless_the_wall_has_asked(
+    fresh, session, monkeypatch, asked, qtbot
+):
     fresh.wall.sources._asked = asked
     monkeypatch.setattr(type(session), "spec", property(lambda _: "camera:HD Pro"))
     session.source_changed.emit(SourceInfo("HD Pro", 8, 8))
+    settle(fresh, qtbot)
     assert fresh.notices.text == ("" if asked else CAMERA)
     if not asked:
         act(fresh, "remember")

@@ -403,8 +403,18 @@ def test_the_way_that_works_at_once_comes_first_with_the_primary_button(obs):
     assert first() == (False, "", "primary")
 
 
-def test_the_projector_is_opened_and_closed_there(obs, streaming):
+def test_only_the_painted_person_is_a_way_of_its_own(obs, streaming):
+    obs.person.click()
+    assert streaming.person.dialog.isVisible()
+
+
+def test_the_projector_is_opened_there_without_covering_what_to_do_with_it(
+    obs, streaming, monkeypatch, qtbot
+):
+    raised: list[bool] = []
+    monkeypatch.setattr(obs, "raise_", lambda: raised.append(True))
     obs.project.click()
     assert streaming.showing.projector is not None
+    qtbot.waitUntil(lambda: raised == [True])
     obs.project.click()
     assert streaming.showing.projector is None

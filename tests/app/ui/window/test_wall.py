@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from app.frame import SourceInfo
 from app.live.previews.painter import Preview
 from app.settings import Settings
-from app.sources import CameraName
+from app.sources import SCENE, CameraName
 from app.sources.scene import Scene
 from app.ui.main_window import MainWindow
 from app.ui.wall.first_source import first_source
@@ -28,6 +28,7 @@ from tests.helpers.fakes import Negative, write_video
 from tests.helpers.file_dialogs import open_picker
 from tests.helpers.windows import show_window
 from utils.images.writing import write_pixels
+from utils.translation.texts import tr
 
 CAMERA = CameraName(0, "HD Pro")
 CYAN = "#00ffff"  # the negative of the picture
@@ -251,6 +252,39 @@ def test_what_shows_a_part_of_the_window_leaves_the_wall(wall, key):
     wall.actions_by_key[key].trigger()
     assert not wall.wall.shown
     assert wall.toolbar.isVisible()
+
+
+def test_the_present_style_is_marked_and_the_keyboard_begins_there(wall, session):
+    page = wall.wall.page
+    session.config = session.config.mixed([("udnie", 1.0)])
+    assert [tile.key for tile in page.tiles if tile.current] == ["udnie"]
+    assert tr("The present style") in page.tile_of("udnie").accessibleDescription()
+    page.focus_tile()
+    assert focused() is page.tile_of("udnie")
+    session.config = session.config.mixed([("udnie", 0.5), ("candy", 0.5)])
+    assert not any(tile.current for tile in page.tiles)
+
+
+def test_a_ring_has_the_accent_on_the_present_style_alone(wall, session):
+    page = wall.wall.page
+    session.config = session.config.mixed([("udnie", 1.0)])
+    accent = page.palette().highlight().color()
+
+    def ringed(tile: Tile) -> bool:
+        image = tile.grab().toImage()
+        return image.pixelColor(image.width() // 2, 1) == accent
+
+    assert [tile.key for tile in page.tiles if tile.key and ringed(tile)] == ["udnie"]
+
+
+def test_the_camera_is_recommended_until_something_else_is_open(window, session, picture, qtbot):
+    camera = window.wall.page.sources.buttons["open_camera"]
+    window.wall.begin("")
+    qtbot.waitUntil(lambda: session.spec == SCENE and session.info is not None)
+    assert camera.property("role") == "primary"
+    with qtbot.waitSignal(session.source_changed, timeout=5000):
+        session.open(str(picture))
+    assert not camera.property("role")
 
 
 # Pages
