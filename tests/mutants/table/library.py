@@ -15,6 +15,16 @@ COMPOSED = "tests/kernels/ops/general/test_composed.py"
 
 MUTANTS = (
     Mutant(
+        "gelu_multiply is approximated unless the call asks for that",
+        "kernels/ops/general/elementwise/api.py",
+        '"gelu_multiply", "gelu_multiply", "gelu_tanh_multiply"',
+        '"gelu_multiply", "gelu_tanh_multiply", "gelu_multiply"',
+        (
+            "tests/kernels/ops/general/elementwise/test_elementwise.py::"
+            "test_it_is_what_pytorch_computes",
+        ),
+    ),
+    Mutant(
         "with gradients an addition keeps its result",
         "kernels/ops/general/elementwise/api.py",
         "    recorded=masked.in_place_of_add_relu,\n",

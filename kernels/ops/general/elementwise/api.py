@@ -25,7 +25,7 @@ from kernels.ops.general.elementwise import (
     sums,
 )
 from kernels.ops.general.elementwise.arguments import channel_weights
-from kernels.ops.general.elementwise.declaration import elementwise
+from kernels.ops.general.elementwise.declaration import Spelled, elementwise
 from kernels.ops.general.elementwise.functions import TYPES
 from kernels.ops.general.elementwise.timed import TIMED
 from kernels.table.names import GENERAL
@@ -42,6 +42,7 @@ __all__ = [
     "elementwise_backward",
     "elementwise_sums_backward",
     "gelu_dropout",
+    "gelu_multiply",
     "mish_scale",
     "mul_tanh",
     "multiply_relu",
@@ -50,17 +51,18 @@ __all__ = [
     "swish_multiply",
 ]
 
-APPROXIMATE = {"none": "bias_gelu", "tanh": "bias_gelu_tanh"}
 
+def _approximated(operation: str, exact: str, tanh: str) -> Spelled:
+    """Return the function of two tensors for the exact GELU, or for its approximation by tanh."""
+    functions = {"none": exact, "tanh": tanh}
 
-def _gelu(approximate: str) -> str:
-    if approximate not in APPROXIMATE:
-        raise ValueError(f"bias_gelu: approximate is '{approximate}'; expected 'none' or 'tanh'")
-    return APPROXIMATE[approximate]
+    def spell(x: Tensor, y: Tensor, approximate: str) -> tuple[Any, ...]:
+        if approximate not in functions:
+            wrong = f"approximate is '{approximate}'; expected 'none' or 'tanh'"
+            raise ValueError(f"{operation}: {wrong}")
+        return functions[approximate], (x, y)
 
-
-def _spelled_gelu(x: Tensor, bias: Tensor, approximate: str) -> tuple[Any, ...]:
-    return _gelu(approximate), (x, bias)
+    return spell
 
 
 def _broadcast(x: Tensor, bias: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -127,7 +129,7 @@ def mul_tanh(x: Tensor, y: Tensor) -> Tensor:
 
 @elementwise(
     samples=samples.with_gelu,
-    spelled=_spelled_gelu,
+    spelled=_approximated("bias_gelu", "bias_gelu", "bias_gelu_tanh"),
     aliases=("fused_bias_gelu",),
     tolerance_scale=2,
 )
@@ -172,6 +174,22 @@ def swish_multiply(x: Tensor, gate: Tensor) -> Tensor:
     """Compute silu(x) gate, the middle of a gated feed-forward network (Shazeer, 2020).
 
     x and gate are FP16, BF16, FP32 or FP64 of any strides, and their shapes broadcast.
+    """
+    ...
+
+
+@elementwise(
+    samples=samples.with_gelu,
+    spelled=_approximated("gelu_multiply", "gelu_multiply", "gelu_tanh_multiply"),
+    tolerance_scale=2,
+)
+def gelu_multiply(x: Tensor, gate: Tensor, approximate: str = "none") -> Tensor:
+    """Compute gelu(x) gate, the middle of a GEGLU feed-forward network (Shazeer, 2020).
+
+    Args:
+        x: Any shape and strides; FP16, BF16, FP32 or FP64.
+        gate: A shape that broadcasts with x's.
+        approximate: "none" for the exact GELU, or "tanh" (Hendrycks and Gimpel, 2016).
     """
     ...
 

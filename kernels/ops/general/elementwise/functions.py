@@ -82,6 +82,14 @@ def _swish_gradients(grad: Tensor, x: Tensor, gate: Tensor) -> tuple[Tensor, Ten
     return grad * gate * (s + x * s * (1 - s)), grad * x * s
 
 
+def _geglu_gradients(grad: Tensor, x: Tensor, gate: Tensor) -> tuple[Tensor, Tensor]:
+    return grad * gate * _gelu_slope(x), grad * F.gelu(x)
+
+
+def _geglu_tanh_gradients(grad: Tensor, x: Tensor, gate: Tensor) -> tuple[Tensor, Tensor]:
+    return grad * gate * _gelu_tanh_slope(x), grad * F.gelu(x, approximate="tanh")
+
+
 def _mish_gradients(grad: Tensor, x: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
     t = torch.tanh(F.softplus(x))
     return grad * scale * (t + x * (1 - t * t) * torch.sigmoid(x)), grad * x * t
@@ -176,6 +184,13 @@ FUNCTIONS = {
             "scores",
             lambda scores, factors: scores * factors,
             lambda grad, _, factors: (grad * factors,),
+        ),
+        _of_two("gelu_multiply", ("x", "gate"), lambda x, gate: F.gelu(x) * gate, _geglu_gradients),
+        _of_two(
+            "gelu_tanh_multiply",
+            ("x", "gate"),
+            lambda x, gate: F.gelu(x, approximate="tanh") * gate,
+            _geglu_tanh_gradients,
         ),
     )
 }

@@ -207,6 +207,37 @@ struct SwishMultiply : OfInputs {
     }
 };
 
+struct GeluMultiply : OfInputs {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return gelu<M>(in[0]) * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        const A below = M::ndtr(in[0]);  // once for both gradients
+        out[0] = grad * in[1] * (below + in[0] * M::density(in[0]));
+        out[1] = grad * in[0] * below;
+    }
+};
+
+struct GeluTanhMultiply : OfInputs {
+    static constexpr int kInputs = 2, kGradients = 2;
+    static constexpr bool kDrops = false;
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT A forward(const A (&in)[kMostInputs]) {
+        return gelu_tanh<M>(in[0]) * in[1];
+    }
+    template <typename M, typename A>
+    static STYLEFORGE_ELEMENT void backward(A grad, const A (&in)[kMostInputs],
+                                            A (&out)[kMostGradients]) {
+        out[0] = grad * in[1] * gelu_tanh_slope<M>(in[0]);
+        out[1] = grad * gelu_tanh<M>(in[0]);
+    }
+};
+
 struct MishScale : OfInputs {
     static constexpr int kInputs = 2, kGradients = 2;
     static constexpr bool kDrops = false;
@@ -276,4 +307,6 @@ struct AttentionDropout : OfInputs {
     use(swish_multiply, SwishMultiply) \
     use(mish_scale, MishScale)      \
     use(prelu_bias, PreluBias)      \
-    use(attention_dropout, AttentionDropout)
+    use(attention_dropout, AttentionDropout) \
+    use(gelu_multiply, GeluMultiply) \
+    use(gelu_tanh_multiply, GeluTanhMultiply)

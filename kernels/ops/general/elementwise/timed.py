@@ -21,6 +21,10 @@ def _bias_gelu(x: Tensor, bias: Tensor, approximate: str = "none") -> Tensor:
     return F.gelu(x + bias, approximate=approximate)
 
 
+def _gelu_multiply(x: Tensor, gate: Tensor, approximate: str = "none") -> Tensor:
+    return F.gelu(x, approximate=approximate) * gate
+
+
 def _gelu_dropout(x: Tensor, p: float, training: bool, _state: Tensor) -> Tensor:
     return F.dropout(F.gelu(x), p, training)
 
@@ -70,6 +74,7 @@ def _dropped_with_bits(rows: int, columns: int) -> list[Any]:
 
 TIMED = {
     "bias_gelu": Timed(_bias_gelu, _and_row),
+    "gelu_multiply": Timed(_gelu_multiply, pair),
     "gelu_dropout": Timed(_gelu_dropout, _dropped, is_random=True),
     "mish_scale": Timed(_mish_scale, _and_row),
     "prelu_bias": Timed(_prelu_bias, _prelu),
