@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import StringIO
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, TextIO
 
@@ -125,6 +126,8 @@ class ArgumentParser(argparse.ArgumentParser):
 
 def _run(argv: Sequence[str]) -> int:
     command = argv[0] if argv and argv[0] in COMMANDS else None
+    if argv and command is None and argv[0][:1] != "-" and Path(argv[0]).exists():
+        argv = ["--open", *argv]
     try:
         parser = _parser(command)
         args = parser.parse_args(argv)
@@ -178,7 +181,8 @@ def _load_window() -> Callable[[argparse.Namespace], int]:
 def _parser(command: str | None) -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="styleforge",
-        description="Live neural style transfer. Without a command, the window opens.",
+        description="Live neural style transfer. Without a command, the window opens. "
+        "`styleforge PATH ...` opens files in it.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {styleforge_version()}")
     sources = parser.add_mutually_exclusive_group()

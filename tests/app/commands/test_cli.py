@@ -108,6 +108,20 @@ def test_without_a_display_one_sentence_names_the_command_that_needs_none():
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
+def test_files_in_place_of_a_command_are_opened_in_the_window(monkeypatch, tmp_path):
+    opened: list[argparse.Namespace] = []
+    window = SimpleNamespace(run=lambda args: opened.append(args) or 0)
+    monkeypatch.setitem(sys.modules, "app.ui.application", window)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.png", "bench"):
+        (tmp_path / name).touch()
+    assert main(["a.png", "b.png", "--style", "candy"]) == 0
+    assert [(args.open, args.style) for args in opened] == [(["a.png", "b.png"], "candy")]
+    assert main(["bench", "--sizes", "big"]) == 2
+    assert main(["c.png"]) == 2
+    assert len(opened) == 1
+
+
 def test_a_window_that_cannot_be_loaded_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "app.ui.application", None)
     assert main([]) == 1

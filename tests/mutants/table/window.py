@@ -10,6 +10,16 @@ _INTERRUPTED = "tests/app/ui/window/test_interrupted_exports.py"
 
 MUTANTS = (
     Mutant(
+        "a file in place of a command is an unknown command",
+        "app/cli.py",
+        'argv[0][:1] != "-" and Path(argv[0]).exists()',
+        "False",
+        (
+            "tests/app/commands/test_cli.py::"
+            "test_files_in_place_of_a_command_are_opened_in_the_window",
+        ),
+    ),
+    Mutant(
         "the bar forgets which picture of a folder is open",
         "app/live/source_reports.py",
         "            self._events.position_changed(self._position)\n",
