@@ -15,6 +15,7 @@ from app.ui.window_context import WindowContext
 from utils.translation.texts import mark, tr
 
 ASK_MS = 15_000
+SHOWN_MS = 30_000
 _CAMERA, _SOURCE = "wall_camera", "remember_source"  # settings, and actions that show them
 QUESTIONS = {
     _SOURCE: mark("Open this again at the next start?"),
@@ -25,7 +26,8 @@ QUESTIONS = {
 class Remembering(QObject):
     """Offers to remember when the user has opened a source of his own for the first time.
 
-    The offer waits for ASK_MS, so that it does not cover the first painting as it appears.
+    The offer waits for ASK_MS, so that it does not cover the first painting as it appears. After
+    SHOWN_MS without an answer it goes, and comes back at the next start.
 
     Args:
         is_pasted: Tells whether a source is a temporary file.
@@ -47,6 +49,8 @@ class Remembering(QObject):
         self._open, self._shown = "", False  # the question without an answer
         self._later = QTimer(self, interval=ASK_MS, singleShot=True)
         self._later.timeout.connect(self.update)
+        self._gone = QTimer(self, interval=SHOWN_MS, singleShot=True)
+        self._gone.timeout.connect(self._put_off)
         context.session.source_changed.connect(self._on_source_changed)
         context.session.styled.connect(lambda _: self.update())
 
@@ -65,8 +69,16 @@ class Remembering(QObject):
             self._shown = not self._shown
             if self._shown:
                 self._ask(self._open)
+                if not self._gone.isActive():
+                    self._gone.start()
             else:
                 self._context.notices.withdraw(tr(QUESTIONS[self._open]))
+
+    def _put_off(self) -> None:
+        """Withdraw the question without an answer."""
+        if self._open:
+            self._context.notices.withdraw(tr(QUESTIONS[self._open]))
+            self._open = ""
 
     def _on_source_changed(self, info: SourceInfo | None) -> None:
         key = self._setting() if info is not None else ""

@@ -398,6 +398,16 @@ MUTANTS = (
         ("tests/app/ui/window/test_files.py::test_a_chosen_folder_is_where_the_next_one_begins",),
     ),
     Mutant(
+        "the question about the source covers the picture until it is answered",
+        "app/ui/controllers/remembering.py",
+        "                    self._gone.start()\n",
+        "                    pass\n",
+        (
+            "tests/app/ui/window/test_remembering.py"
+            "::test_a_question_that_gets_no_answer_goes_until_the_next_start",
+        ),
+    ),
+    Mutant(
         "the question about the source covers the first painting",
         "app/ui/controllers/remembering.py",
         "        if self._later.isActive():\n            return\n",

@@ -66,6 +66,16 @@ def test_nothing_is_remembered_until_the_user_allows_it(opened, saved):
     assert (kept.remember_source, kept.source, kept.palette_recent) == ("ask", "", "")
 
 
+def test_a_question_that_gets_no_answer_goes_until_the_next_start(opened, saved, qtbot):
+    assert opened.notices.text == FILES
+    opened.remembering._gone.setInterval(0)
+    qtbot.waitUntil(lambda: not opened.notices.text)
+    opened.remembering.update()
+    assert not opened.notices.text
+    opened.close()
+    assert saved[-1].remember_source == "ask"
+
+
 @pytest.mark.parametrize(
     ("answer", "kept"), [("remember", "always"), ("do not", "never"), ("Escape", "never")]
 )
