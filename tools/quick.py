@@ -97,7 +97,7 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
         pairs = zip(own, Path(path).parts[1:-1], strict=False)
         common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         shared = common / max(len(own), 1)
-        same_name = stem in path or Path(path).stem.removeprefix("test_") in stem
+        same_name = _is_named_after(Path(path), stem)
         listed = not near and path.startswith(folders)
         late = any(file.startswith(p) and path.startswith(t) for p, t in BY_COMMAND.items())
         related = late or shared >= 0.5 or same_name or listed
@@ -108,6 +108,21 @@ def ranked(found: grimp.ImportGraph, file: str, seconds: Mapping[str, float]) ->
         rank = (LATE if late else near.get(test, FAR)) - 2 * (shared + same_name + itself)
         ranks[path] = rank + seconds.get(path, NEW_MODULE_S) / 20
     return ranks
+
+
+def _is_named_after(test: Path, stem: str) -> bool:
+    """Return whether a test module, or a folder around it, has the name of a changed module.
+
+    A folder of tests with a package of its own is named after that package.
+    """
+    parts = test.parts
+    folders = (
+        part
+        for depth, part in enumerate(parts[1:-1], 2)
+        if not ROOT.joinpath(*parts[1:depth]).is_dir()
+    )
+    names = (*folders, test.stem)
+    return any(stem in name for name in names) or test.stem.removeprefix("test_") in stem
 
 
 def chosen(
