@@ -216,7 +216,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "the paintings of the newest row hide those of the chosen one",
+        "Show the pictures begins with the newest row, not with the chosen row",
         "app/ui/queue/control/results.py",
         "key=lambda row: (row not in first, row.state.waits, -row.number)",
         "key=lambda row: (row.state.waits, -row.number)",
