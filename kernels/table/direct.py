@@ -28,7 +28,7 @@ _tracing: Callable[[], object] = _torch._get_tracing_state
 
 
 def _plain_keys() -> frozenset[int]:
-    """Return the dispatch keys of plain tensors, of and outside inference mode, as numbers."""
+    """Return the dispatch keys of plain tensors, inside and outside inference mode, as numbers."""
     found: list[int] = []
     for backend in ("CPU", "CUDA"):
         names = backend, f"Autocast{backend}", f"Autograd{backend}", "ADInplaceOrView"

@@ -52,8 +52,8 @@ class Overview:
     """A reader of the jobs in a queue and their manifests; for one thread at a time.
 
     Args:
-        count_s: How long the files of a waiting folder may be counted; a larger folder stays
-            without a number.
+        count_s: The longest time, in seconds, to count the files of a waiting folder. A folder that
+            takes longer has no number.
     """
 
     def __init__(self, queue: JobQueue, count_s: float = 0.0) -> None:

@@ -51,7 +51,7 @@ def action_entries(
 
 
 def _group_of(row: ActionEntry, action: QAction) -> str:
-    """Return the group; of an action that is on, also that it is, since it will end something."""
+    """Return the action's group, and whether the action is on, which choosing it would end."""
     group = tr(row.group)
     return enumerated((group, tr("on now"))) if action.isChecked() else group
 

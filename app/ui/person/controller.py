@@ -90,7 +90,7 @@ class PersonController(QObject):
     def step_out(self) -> None:
         """Count down, then learn the empty scene; a second call cancels.
 
-        A film is not waited for: nobody steps out of it, and its empty part may be short.
+        A film needs no countdown: nobody steps out of it, and its empty part may be short.
         """
         if self.counting:
             self.cancel()

@@ -43,7 +43,7 @@ class ProjectorWindow(QWidget):
 
     def open_on(self, screen: QScreen, *, full: bool) -> None:
         self.setScreen(screen)
-        # The corner leaves the message below the main window's picture in sight.
+        # In the corner, it does not cover the message below the main window's picture.
         room = screen.availableGeometry()
         self.move(room.right() - self.width(), room.top())
         (self.showFullScreen if full else self.show)()

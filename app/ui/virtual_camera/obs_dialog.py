@@ -92,7 +92,7 @@ class ObsDialog(ModelessDialog):
         self.status.setAccessibleName(tr("State of the virtual camera"))
         for action in (camera, projector):
             action.changed.connect(self._update)
-        # Once the window system has shown the projector, which would cover what to do with it.
+        # Wait until the window system has shown the projector, which would cover this dialog.
         self._soon = QTimer(self, interval=RAISE_MS, singleShot=True)
         self._soon.timeout.connect(self._come_forward)
         projector.toggled.connect(lambda _: self._soon.start())

@@ -100,7 +100,7 @@ class QueueResults:
 
 
 def has_paintings(row: Row) -> bool:
-    """Return whether a row has results, perhaps of a part of its pictures."""
+    """Return whether a row has results, even for only some of its pictures."""
     return bool(row.result and row.ended_files[0])
 
 

@@ -53,7 +53,7 @@ __all__ = [
 
 
 def _approximated(operation: str, exact: str, tanh: str) -> Spelled:
-    """Return the function of two tensors for the exact GELU, or for its approximation by tanh."""
+    """Return a choice between the functions for the exact GELU and its approximation by tanh."""
     functions = {"none": exact, "tanh": tanh}
 
     def spell(x: Tensor, y: Tensor, approximate: str) -> tuple[Any, ...]:
